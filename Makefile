@@ -1,0 +1,46 @@
+# make run: sets up and serves the app.  make test: sets up and runs all tests.  Nothing else is needed.
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup setup-dev run test check e2e bench train clean
+
+setup: $(VENV)/.installed
+setup-dev: $(VENV)/.installed-dev
+
+$(VENV)/.installed: requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+run: setup
+	PORT=$(PORT) $(BIN)/python app.py
+
+test: setup-dev check
+	$(BIN)/python -m pytest
+
+check: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/architecture
+
+e2e: setup-dev
+	$(BIN)/python -m pytest tests/e2e
+
+bench: setup-dev
+	$(BIN)/python -m benchmarks
+
+# make train RECIPE=stories CORPUS=path/to/corpora OUT=runs/stories
+RECIPE ?= stories
+OUT ?= runs/$(RECIPE)
+train: setup
+	$(BIN)/python -m tfcore.training $(RECIPE) --corpus $(CORPUS) --out $(OUT)
+
+clean:
+	rm -rf $(VENV) runs .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Measurements on models: tensors in, frozen result dataclasses with NumPy arrays out."""

@@ -1,0 +1,134 @@
+"""What each attention head does, measured on its pattern: one number per head and per kind of behaviour."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from tfcore.model import Transformer
+
+# In the order of the scores; the first five are definite behaviours, the last two say how spread out the rest is.
+KINDS = ("previous token", "first token", "self", "duplicate", "induction", "local", "broad")
+DEFINITE = 5
+THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
+NEAR = 5  # "local": the keys at most this many tokens back
+
+
+@dataclass(frozen=True, slots=True)
+class HeadScores:
+    """Scores of all heads on one text, each array (layer, head).
+
+    Args:
+        scores: kind -> score, 0 to 1. Mean attention weight, over the queries where the kind can occur at all, on
+            previous token: the token just before; first token: position 0 (an attention sink, arXiv:2309.17453);
+            self: the query's own position; duplicate: earlier occurrences of the same token;
+            induction: the tokens right after those (arXiv:2209.11895); local: the 5 tokens before.
+            broad: entropy of the weights over its largest possible value.
+        kind: the name that fits best: the largest definite score if it is at least 0.4, else local or broad.
+        score: the score that belongs to kind.
+        entropy: mean entropy of the weights, bits.
+        distance: mean distance from query to key, weighted by attention, tokens.
+    """
+
+    scores: dict[str, Float[ndarray, "layer head"]]
+    kind: ndarray
+    score: Float[ndarray, "layer head"]
+    entropy: Float[ndarray, "layer head"]
+    distance: Float[ndarray, "layer head"]
+
+
+def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarray, " key"]) -> HeadScores:
+    """Scores of every head from its attention pattern on one text.
+
+    Args:
+        patterns: attention weights, rows summing to 1, queries and keys the same tokens.
+        ids: the token ids, which tell what is a repetition.
+
+    Query 0 of a causal pattern can only see itself and is left out everywhere.
+    """
+    n = len(ids)
+    query, key = np.arange(n)[:, None], np.arange(n)[None, :]
+    same = (ids[:, None] == ids[None, :]) & (key < query)  # earlier occurrences of the query's token
+    after = np.zeros_like(same)
+    after[:, 1:] = same[:, :-1]
+    targets = {
+        "previous token": key == query - 1,
+        "first token": (key == 0) & (query > 0),
+        "self": (key == query) & (query > 0),
+        "duplicate": same,
+        "induction": after & (key < query),
+        "local": (key < query) & (key >= query - NEAR),
+    }
+    scores = {kind: _mean_weight(patterns, target) for kind, target in targets.items()}
+    bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)[..., 1:]  # (layer, head, query - 1)
+    visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1)[1:], 2)  # keys that a query may see at all
+    zero = np.zeros(patterns.shape[:2])
+    scores["broad"] = (bits / np.log2(visible)).mean(-1) if n > 1 else zero
+    distance = (patterns * np.abs(query - key)).sum(-1)[..., 1:]
+    kind, score = _name(scores)
+    return HeadScores(
+        scores, kind, score, bits.mean(-1) if n > 1 else zero, distance.mean(-1) if n > 1 else zero
+    )
+
+
+def _mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:
+    """Mean over the queries that have a target of the weight on it; 0 where no query has one."""
+    queries = target.any(-1)
+    if not queries.any():
+        return np.zeros(patterns.shape[:2])
+    return np.einsum("lhqk,qk->lhq", patterns, target.astype(patterns.dtype))[..., queries].mean(-1)
+
+
+def _name(scores: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
+    stacked = np.stack([scores[kind] for kind in KINDS])  # (kind, layer, head)
+    definite = stacked[:DEFINITE].argmax(0)
+    spread = DEFINITE + stacked[DEFINITE:].argmax(0)
+    best = np.where(stacked[:DEFINITE].max(0) >= THRESHOLD, definite, spread)
+    return np.array(KINDS, dtype=object)[best], np.take_along_axis(stacked, best[None], 0)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedTokens:
+    """A model on random tokens, said twice.
+
+    Args:
+        previous, induction: (layer, head), mean weight on the token before, and on the token after the earlier
+            occurrence (over the second copy).
+        first_loss, second_loss: nats per token on the first copy, which is chance, and on the second.
+    """
+
+    previous: Float[ndarray, "layer head"]
+    induction: Float[ndarray, "layer head"]
+    first_loss: float
+    second_loss: float
+
+
+@torch.no_grad()
+def repeated_tokens(model: Transformer, seed: int = 0, length: int = 64, rows: int = 8) -> RepeatedTokens:
+    """Measure heads on `rows` rows of `length` random tokens followed by the same tokens (arXiv:2209.11895)."""
+    config = model.config
+    length = min(length, config.max_seq_len // 2)
+    generator = torch.Generator().manual_seed(seed)
+    once = torch.randint(0, config.vocab_size, (rows, length), generator=generator)
+    ids = torch.cat((once, once), dim=1).to(next(model.parameters()).device)
+    output = model(ids, capture=("blocks.*.attn.pattern",))
+    log_p = output.logits[:, :-1].float().log_softmax(-1)
+    loss = -log_p.gather(-1, ids[:, 1:, None])[..., 0].mean(0)  # (2 length - 1,)
+    patterns = torch.stack([output.activations[f"blocks.{i}.attn.pattern"] for i in range(config.n_layers)])
+    previous = patterns.diagonal(-1, -2, -1).mean((1, 3))  # (layer, head)
+    induction = patterns.diagonal(1 - length, -2, -1)[..., 1:].mean((1, 3))
+    return RepeatedTokens(
+        previous.cpu().numpy(), induction.cpu().numpy(), float(loss[: length - 1].mean()), float(loss[length:].mean())
+    )
+
+
+def repeated_tokens_measure(model: Transformer, seed: int = 0) -> dict[str, float]:
+    """The best heads of repeated_tokens, and the loss on the second copy as a share of the first."""
+    result = repeated_tokens(model, seed)
+    return {
+        "previous_token_head": float(result.previous.max()),
+        "induction_head": float(result.induction.max()),
+        "second_over_first": result.second_loss / result.first_loss,
+    }

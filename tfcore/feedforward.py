@@ -1,0 +1,42 @@
+"""The feed-forward layer: two matrices with a non-linearity between, or three when gated."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tfcore.capture import Tape
+from tfcore.config import GATED, Activation, ModelConfig
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,  # x * Phi(x), arXiv:1606.08415
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # its approximation in the original GPT-2
+    "silu": F.silu,  # x * sigmoid(x)
+    "swiglu": F.silu,  # arXiv:2002.05202, eq. 6: the gate's activation
+    "geglu": F.gelu,
+}
+
+
+class FeedForward(nn.Module):
+    """down(act(up x)), or down(act(gate x) * up x) when gated (arXiv:1706.03762, eq. 2; arXiv:2002.05202, eq. 6)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gated = config.activation in GATED
+        self.activation = ACTIVATIONS[config.activation]
+        d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
+        self.up = nn.Linear(config.d_model, d_up, bias=config.bias)
+        self.down = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
+
+    def forward(self, x: Float[Tensor, "batch seq d_model"], tape: Tape) -> Float[Tensor, "batch seq d_model"]:
+        h = self.up(x)
+        if self.gated:
+            gate, linear = h.chunk(2, dim=-1)  # each (batch, seq, d_ff)
+            gate, linear = tape("mlp.pre", gate), tape("mlp.pre_linear", linear)
+            h = self.activation(gate) * linear
+        else:
+            h = self.activation(tape("mlp.pre", h))
+        return self.down(tape("mlp.post", h))

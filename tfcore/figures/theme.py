@@ -1,0 +1,195 @@
+"""The only place with colours: what each role looks like on light and on dark paper.
+
+A figure builder never names a colour. It names a role ("@query", "@muted", "@head3", "@key/0.3" for 30 % opacity) or a
+scale ("@weights", "@signed", "@seq:value"), and whoever draws the figure puts the colours of the theme in their place:
+`pages/ui/figure.js` in the browser, `resolve` here in Python. One figure, both themes; switching needs no server.
+
+Names are only looked for under keys that end in "color", "colors", "colorscale" or "colorway", so no token of a
+user's text is ever taken for one.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from tfcore.figures.oklab import mix, rgb
+
+Theme = Literal["light", "dark"]
+Scale = list[list[float | str]]
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# role: (on light paper, on dark paper). Hues after Okabe and Ito; darkened or lightened until each stands out from
+# its paper by at least 3 to 1. paper, ink, grid and accent equal .streamlit/config.toml (a test compares them).
+ROLES: dict[str, tuple[str, str]] = {
+    "paper": ("#fcfbf8", "#16181d"),
+    "ink": ("#1f2430", "#e6e4de"),
+    "muted": ("#6a6e78", "#9b9fa8"),
+    "grid": ("#dedacf", "#343841"),
+    "accent": ("#3b4ba3", "#6a7de0"),
+    "query": ("#d55e00", "#f0813d"),
+    "key": ("#0072b2", "#5aa9e0"),
+    "value": ("#008f68", "#30c598"),
+    "attention": ("#5d35a8", "#b79cf4"),
+    "feedforward": ("#b8578c", "#e296c2"),
+    "norm": ("#737373", "#a6a6a6"),
+    "residual": ("#a87400", "#f0b432"),
+    "embedding": ("#2b8cc4", "#8bcdf4"),
+    "position": ("#117a8b", "#4db6c6"),
+}
+CATEGORIES: list[tuple[str, str]] = [
+    ("#0072b2", "#5aa9e0"),
+    ("#d55e00", "#f0813d"),
+    ("#008f68", "#30c598"),
+    ("#b8578c", "#e296c2"),
+    ("#a87400", "#f0b432"),
+    ("#4d4d4d", "#d0d0d0"),
+    ("#4a2a9c", "#a98bf2"),
+    ("#3391cd", "#9fdcff"),
+]
+# Ends of the scales that are not a role's own hue, and the hue they pass through on the way.
+WEIGHTS = (("#2f0b66", "#6b3fc0"), ("#f3eeff", "#8a5cf0"))
+SIGNED = (("#0a4f8f", "#a8260f"), ("#6fb8f2", "#f58a62"))
+STEPS = 9
+
+_COLOUR_KEY = re.compile(r"colou?r(s|scale|way)?$", re.IGNORECASE)
+_NAME = re.compile(r"@([a-z]+)(\d*)(?:/(0?\.\d+|0|1))?")
+
+
+def colour(name: str, theme: Theme) -> str:
+    """The colour of a role such as "@query", "@cat3", "@head11" or "@key/0.3" in a theme, as CSS.
+
+    Raises:
+        ValueError: the name is no role.
+    """
+    match = _NAME.fullmatch(name)
+    role, number, alpha = match.groups() if match else ("", "", None)
+    if number and role in ("cat", "head", "expert"):
+        pair = CATEGORIES[int(number) % len(CATEGORIES)]
+    elif not number and role in ROLES:
+        pair = ROLES[role]
+    else:
+        raise ValueError(f"{name!r} is no colour role; roles are @{', @'.join(ROLES)}, @cat0, @head0, @expert0")
+    solid = pair[theme == "dark"]
+    if alpha is None:
+        return solid
+    red, green, blue = (round(255 * c) for c in rgb(solid))
+    return f"rgba({red},{green},{blue},{float(alpha):g})"
+
+
+def scale(name: str, theme: Theme) -> Scale:
+    """The stops of a colour scale: "@weights" (0..1), "@signed" (zero in the middle) or "@seq:ROLE".
+
+    Every scale starts (or has its middle) at the paper, so that "nothing" looks like nothing.
+
+    Raises:
+        ValueError: the name is no scale.
+    """
+    dark = theme == "dark"
+    paper = ROLES["paper"][dark]
+    steps = [i / (STEPS - 1) for i in range(STEPS)]
+    if name == "@weights":
+        end, via = WEIGHTS[dark]
+        return [[t, mix(paper, end, t, via)] for t in steps]
+    if name == "@signed":
+        negative, positive = SIGNED[dark]
+        below: Scale = [[t / 2, mix(negative, paper, t)] for t in steps]
+        return below + [[(1 + t) / 2, mix(paper, positive, t)] for t in steps[1:]]
+    if name.startswith("@seq:"):
+        return [[t, mix(paper, colour("@" + name[5:], theme), t)] for t in steps]
+    raise ValueError(f"{name!r} is no colour scale; scales are @weights, @signed and @seq:ROLE")
+
+
+def resolve(figure: Any, theme: Theme) -> Any:
+    """A copy of a figure (as nested dicts and lists) with every role and scale replaced by colours of the theme."""
+    if isinstance(figure, Mapping):
+        return {k: _coloured(v, theme) if _COLOUR_KEY.search(k) else resolve(v, theme) for k, v in figure.items()}
+    return [resolve(v, theme) for v in figure] if isinstance(figure, list | tuple) else figure
+
+
+def _coloured(value: Any, theme: Theme) -> Any:
+    """The value of a colour key: a name, a list of names, or the stops of a scale."""
+    if isinstance(value, str) and value.startswith("@"):
+        is_scale = ":" in value or value in ("@weights", "@signed")
+        return scale(value, theme) if is_scale else colour(value, theme)
+    if isinstance(value, list | tuple):
+        return [_coloured(v, theme) for v in value]
+    return resolve(value, theme) if isinstance(value, Mapping) else value
+
+
+def build(data: list[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
+    """A plotly Figure from plain dicts. Use this instead of go.Scatter(...): plotly would refuse "@query" there.
+
+    Skipping plotly's validation also makes it about ten times faster; `check` does that validation, for tests.
+    """
+    return go.Figure({"data": data, "layout": layout}, _validate=False)
+
+
+def check(figure: go.Figure) -> None:
+    """Let plotly validate a figure's property names and values, with roles resolved in both themes. For tests.
+
+    Raises:
+        ValueError: a property that plotly does not have, a value it does not take, or an unknown role.
+    """
+    for theme in ("light", "dark"):
+        go.Figure(resolve(figure.to_dict(), theme))  # type: ignore[arg-type]
+
+
+def base_layout(height: int, **parts: Any) -> dict[str, Any]:
+    """The layout every figure starts from; axes get the common style, other keywords replace the common value.
+
+    Args:
+        height: of the whole figure, in pixels.
+        parts: layout properties, e.g. xaxis={"title": "offset"}, yaxis2={...}, margin={"l": 80}. Axes may give their
+            title as a string; margin, legend and hoverlabel are merged with the common ones.
+
+    Returns:
+        a layout as a plain dict, for `build`.
+    """
+    layout: dict[str, Any] = {
+        "height": height,
+        "margin": {"l": 56, "r": 16, "t": 28, "b": 44},
+        "font": {"family": FONT, "size": 13, "color": "@ink"},
+        "paper_bgcolor": "@paper",
+        "plot_bgcolor": "@paper",
+        "hoverlabel": {"bgcolor": "@paper", "bordercolor": "@muted", "align": "left",
+                       "font": {"family": FONT, "size": 13, "color": "@ink"}},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        "colorway": [f"@cat{i}" for i in range(len(CATEGORIES))],
+        "dragmode": False,
+        "hovermode": "closest",
+        "xaxis": {},
+        "yaxis": {},
+    }  # fmt: skip
+    for name, value in parts.items():
+        merge = name in ("margin", "font", "legend", "hoverlabel")
+        layout[name] = {**layout[name], **value} if merge else value
+    for name in [n for n in layout if re.fullmatch(r"[xy]axis\d*", n)]:
+        layout[name] = _axis(layout[name])
+    return layout
+
+
+def _axis(axis: Mapping[str, Any]) -> dict[str, Any]:
+    """The common style of an axis under the given properties."""
+    title = axis.get("title", {})
+    title = {"text": title} if isinstance(title, str) else dict(title)
+    return {
+        "gridcolor": "@grid", "zeroline": False, "linecolor": "@grid", "tickcolor": "@grid", "ticks": "",
+        "automargin": True, "tickfont": {"size": 12, "color": "@muted"}, **axis,
+        "title": {"font": {"size": 13, "color": "@ink"}, "standoff": 8, **title},
+    }  # fmt: skip
+
+
+def browser_tables() -> dict[str, Any]:
+    """What figure.js needs to do the same as `resolve`: per theme the roles, the categories and the scales' stops."""
+    return {
+        theme: {
+            "roles": {role: pair[dark] for role, pair in ROLES.items()},
+            "categories": [pair[dark] for pair in CATEGORIES],
+            "scales": {n: scale(n, theme) for n in ["@weights", "@signed", *(f"@seq:{r}" for r in ROLES)]},  # type: ignore[arg-type]
+        }
+        for dark, theme in enumerate(("light", "dark"))
+    }

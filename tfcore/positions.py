@@ -1,0 +1,93 @@
+"""How a Transformer knows the order of its tokens: sinusoidal, learned, RoPE, ALiBi - or not at all.
+
+Attention by itself does not see order (it is permutation equivariant); each scheme here adds it in another place:
+sinusoidal and learned vectors are added to the embeddings, RoPE rotates queries and keys, ALiBi adds a bias to scores.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def sinusoidal(
+    positions: Int[Tensor, " seq"] | Float[Tensor, " seq"], d_model: int, base: float = 10_000.0
+) -> Float[Tensor, "seq d_model"]:
+    """Position vectors PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)).
+
+    Wavelengths grow geometrically from 2 pi to base * 2 pi. Computed in float64, returned in float32, because
+    float32 angles at position 100,000 are already off by 0.004.
+
+    Args:
+        positions: positions p, any real numbers.
+        d_model: even width.
+        base: 10,000 in the paper.
+
+    Source: arXiv:1706.03762, section 3.5.
+    """
+    angles = positions.double()[:, None] * inverse_frequencies(d_model, base)  # (seq, d_model/2)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()  # (seq, d_model)
+
+
+def inverse_frequencies(d: int, base: float = 10_000.0) -> Float[Tensor, " d/2"]:
+    """Angular frequencies base^(-2i/d), i = 0 .. d/2-1, in radians per position (float64)."""
+    return base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
+def shift_matrix(k: float, d_model: int, base: float = 10_000.0) -> Float[Tensor, "d_model d_model"]:
+    """The matrix M_k with PE(p + k) = M_k PE(p) for every p: 2x2 rotations [[cos wk, sin wk], [-sin wk, cos wk]]
+    on the diagonal, one per frequency w. That it does not depend on p is why relative offsets are easy to learn.
+
+    Source: arXiv:1706.03762, section 3.5 ("PE(pos+k) can be represented as a linear function of PE(pos)").
+    """
+    angles = k * inverse_frequencies(d_model, base)
+    blocks = torch.stack((angles.cos(), angles.sin(), -angles.sin(), angles.cos()), dim=-1).view(-1, 2, 2)
+    return torch.block_diag(*blocks).float()
+
+
+def rope_angles(positions: Tensor, d_head: int, base: float = 10_000.0) -> Float[Tensor, "seq d_head/2"]:
+    """Rotation angle m * theta_i of each pair at each position, in radians (arXiv:2104.09864, eq. 15)."""
+    return (positions.double()[:, None] * inverse_frequencies(d_head, base).to(positions.device)).float()
+
+
+def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_head/2"]) -> Tensor:
+    """RoPE: turn pair i of each query or key at position m by the angle m * theta_i.
+
+    A rotation keeps lengths, and the score q_m . k_n of two rotated vectors depends on m - n alone.
+
+    Pairs are (x_i, x_{i + d/2}), as in GPT-NeoX, LLaMA and the checkpoints trained with them; the paper pairs
+    neighbours (x_2i, x_2i+1). The two differ by a fixed reordering of dimensions.
+
+    Source: arXiv:2104.09864, eq. 34.
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (seq, d_head/2)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
+    """Slopes m_h: 2^(-8/n), 2^(-16/n), ... for n a power of two.
+
+    Other head counts take the slopes of the next lower power of two, then every second one of the next higher,
+    as the authors' code does.
+
+    Source: arXiv:2108.12409, section 3.
+    """
+    lower = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2 ** (-8 * (h + 1) / lower) for h in range(lower)]
+    slopes += [2 ** (-4 * (h + 1) / lower) for h in range(0, 2 * (n_heads - lower), 2)]
+    return torch.tensor(slopes)
+
+
+def alibi_bias(slopes: Float[Tensor, " head"], query: Tensor, key: Tensor) -> Float[Tensor, "head query key"]:
+    """Bias -m_h * (i - j) added to the score of the query at position i and the key at position j.
+
+    Args:
+        slopes: one slope per head.
+        query, key: positions of the queries and of the keys.
+
+    Source: arXiv:2108.12409, section 3.
+    """
+    distance = (query[:, None] - key[None, :]).to(slopes.dtype)  # (query, key)
+    return -slopes[:, None, None] * distance

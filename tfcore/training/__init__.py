@@ -1,0 +1,1 @@
+"""Training: data, optimiser, loop and the recipes of the shipped models. `python -m tfcore.training RECIPE`."""

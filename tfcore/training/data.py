@@ -1,0 +1,121 @@
+"""Text corpora into batches: documents -> one long row of ids per source -> random windows, the same for every seed.
+
+Batches are a function of (seed, step) alone, so that a resumed run and a run on several processes see the same ones.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tfcore.tokenizers import SEPARATOR, BPETokenizer
+
+IGNORE = -100  # a target that does not count
+
+# Where each source of the story corpora lies below --corpus, and where such a text can be had.
+STORY_SOURCES: dict[str, tuple[str, str]] = {
+    "tinystories": ("tinystories/train.txt", "TinyStories by Eldan and Li (arXiv:2305.07759)"),
+    "storyweaver": ("storyweaver-en/stories.txt", "StoryWeaver picture books, English, CC BY"),
+    "african": ("african-storybook-en/stories.txt", "African Storybook, English, CC BY"),
+    "fairytales": ("fairytaleqa/stories.txt", "the 278 tales of FairytaleQA, from Project Gutenberg"),
+    "classics": ("childrens-classics/stories.txt", "children's classics in the public domain, Project Gutenberg"),
+}
+VALID = ("tinystories/valid.txt", "the validation split of TinyStories by Eldan and Li (arXiv:2305.07759)")
+
+
+class CorpusError(ValueError):
+    """A corpus that is not there or not usable; one sentence."""
+
+
+def read_source(corpus: Path, source: tuple[str, str]) -> list[str]:
+    """The documents of one source.
+
+    Raises:
+        CorpusError: saying which file is missing and where such a text can be had.
+    """
+    path, origin = corpus / source[0], source[1]
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise CorpusError(f"{path} is missing: it should hold {origin}; separate documents by {SEPARATOR}") from error
+    if SEPARATOR in text:
+        documents = text.split(SEPARATOR)
+    elif "fairytaleqa" in source[0]:
+        documents = [unwrap(text)]
+    else:
+        documents = re.split(r"\n\s*\n", text)
+    return [d.strip() for d in documents if d.strip()]
+
+
+def unwrap(text: str) -> str:
+    """Join lines that were cut at a fixed width: a line that ends in the middle of a sentence goes on in the next."""
+    return re.sub(r"(?<=[^\s.!?\"'”’:;—-])\n(?=\S)", " ", text)
+
+
+def held_out(corpus: Path) -> list[str]:
+    """The stories of tinystories/valid, without those whose first 120 characters occur in the training text."""
+    known = {document[:120] for document in read_source(corpus, STORY_SOURCES["tinystories"])}
+    return [story for story in read_source(corpus, VALID) if story[:120] not in known]
+
+
+def encode_documents(tokenizer: BPETokenizer, documents: Sequence[str]) -> np.ndarray:
+    """All documents as one row of ids, the separator before each."""
+    separator = tokenizer.separator_id
+    if separator is None:
+        raise CorpusError("this tokenizer has no document separator; train one with BPETokenizer.train")
+    rows = [np.array([separator, *tokenizer.encode(d)], dtype=np.int32) for d in documents]
+    return np.concatenate(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One step's input: ids (rows, seq) and the next token of each as targets, IGNORE where none counts."""
+
+    ids: Tensor
+    targets: Tensor
+
+
+def shift(rows: Tensor) -> Batch:
+    """Rows (rows, seq + 1) as input and next-token targets."""
+    return Batch(rows[:, :-1], rows[:, 1:].clone())
+
+
+def repeated_tokens(rows: int, seq: int, alphabet: int, generator: torch.Generator) -> Batch:
+    """Random tokens, repeated: the food of induction heads (arXiv:2209.11895, "in-context learning").
+
+    Each row has a period of its own, so that looking back a fixed distance does not help: only finding the earlier
+    occurrence of the present token and copying what followed does. The first period cannot be predicted and does
+    not count.
+
+    Args:
+        alphabet: tokens are drawn from ids 0 .. alphabet - 1.
+    """
+    period = torch.randint(seq // 10, seq - seq // 5, (rows, 1), generator=generator)
+    tokens = torch.randint(0, alphabet, (rows, seq + 1), generator=generator)
+    place = torch.arange(seq + 1)[None, :]
+    batch = shift(tokens.gather(1, place % period))
+    batch.targets[place[:, 1:] < period] = IGNORE
+    return batch
+
+
+def text_windows(
+    streams: Mapping[str, np.ndarray], weights: Mapping[str, float], rows: int, seq: int, generator: torch.Generator
+) -> Batch:
+    """Random windows of seq + 1 ids, each from a source drawn by weight."""
+    names = list(weights)
+    chosen = torch.multinomial(torch.tensor([weights[n] for n in names]), rows, replacement=True, generator=generator)
+    windows = []
+    for source in chosen.tolist():
+        stream = streams[names[source]]
+        start = int(torch.randint(0, len(stream) - seq, (1,), generator=generator))
+        windows.append(torch.from_numpy(stream[start : start + seq + 1].astype(np.int64)))
+    return shift(torch.stack(windows))
+
+
+def join(*batches: Batch) -> Batch:
+    """Batches of equal length under each other."""
+    return Batch(torch.cat([b.ids for b in batches]), torch.cat([b.targets for b in batches]))

@@ -1,0 +1,235 @@
+"""The training loop: one model, one source of batches, resumable, on one process or several.
+
+Under torchrun every process computes its share of the rows of the same batch and DistributedDataParallel averages
+the gradients, so the losses are those of a single process.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from tfcore.device import device as pick_device
+from tfcore.model import Transformer
+from tfcore.training.data import IGNORE, Batch
+from tfcore.training.optim import adamw, warmup_cosine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to train.
+
+    Args:
+        steps, rows: optimiser steps, and rows per step over all processes together.
+        lr, lr_min, warmup: the schedule; see tfcore.training.optim.warmup_cosine.
+        clip: largest norm of the gradient.
+        seed: of dropout; batches have their own.
+        evaluate_every, save_every: in steps.
+    """
+
+    steps: int
+    rows: int
+    lr: float
+    lr_min: float = 0.0
+    warmup: int = 100
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    seed: int = 0
+    evaluate_every: int = 250
+    save_every: int = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step's numbers: loss in nats per token, tokens per second, seconds to go, and the held-out measures
+    (empty between evaluations)."""
+
+    step: int
+    steps: int
+    loss: float
+    lr: float
+    gradient_norm: float
+    rate: float
+    eta: float
+    measures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """This process among those that train together."""
+
+    rank: int = 0
+    world: int = 1
+
+    @classmethod
+    def join(cls) -> "Processes":
+        """Join the group torchrun made; alone without one. Uses nccl on GPUs, gloo otherwise."""
+        if "RANK" not in os.environ:
+            return cls()
+        if not dist.is_initialized():
+            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        return cls(dist.get_rank(), dist.get_world_size())
+
+    def share(self, batch: Batch) -> Batch:
+        """The rows of a batch that are this process's."""
+        rows = slice(self.rank, None, self.world)
+        return Batch(batch.ids[rows], batch.targets[rows])
+
+    def total(self, value: Tensor) -> Tensor:
+        """The sum over all processes."""
+        if self.world > 1:
+            dist.all_reduce(value)
+        return value
+
+
+class _Loss(nn.Module):
+    """The summed loss of a batch; a module, so that DistributedDataParallel can wrap it."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, targets: Tensor) -> Tensor:
+        logits = self.model(ids).logits.float()
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
+
+
+def train(
+    model: Transformer,
+    batches: Callable[[int], Batch],
+    settings: Settings,
+    folder: Path,
+    evaluate: Callable[[Transformer], dict[str, float]] = lambda _: {},
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Transformer:
+    """Train until settings.steps; goes on where an earlier run in the same folder was stopped.
+
+    Args:
+        batches: step -> Batch, the same on every process.
+        folder: where state.safetensors and state.json are kept between steps.
+        evaluate: held-out measures of the model, called on the first process.
+        report: called after every step on the first process.
+
+    Returns:
+        The trained model, in eval mode.
+    """
+    processes = Processes.join()
+    # mps is left out: its autocast and fused AdamW differ too much to promise the same run
+    device = pick_device() if torch.cuda.is_available() else torch.device("cpu")
+    if device.type == "cuda":
+        device = torch.device("cuda", torch.cuda.current_device())
+    model.to(device).train()
+    optimizer = adamw(model, settings.lr, settings.betas, settings.weight_decay)
+    state = _State(folder, model, optimizer)
+    step = state.restore()
+    loss_of: nn.Module = _Loss(model)
+    if processes.world > 1:
+        loss_of = nn.parallel.DistributedDataParallel(loss_of)
+    clock = _Clock(step, settings.steps)
+    while step < settings.steps:
+        lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
+        batch = batches(step)
+        with torch.random.fork_rng(enabled=model.config.dropout > 0):
+            torch.manual_seed(hash((settings.seed, step, processes.rank)) % 2**63)  # dropout goes on as if never stopped
+            loss, norm = _step(loss_of, optimizer, batch, processes, lr, settings.clip, device)
+        step += 1
+        if processes.rank == 0:
+            due = step % settings.evaluate_every == 0 or step == settings.steps
+            measures = _evaluate(model, evaluate) if due else {}
+            rate, eta = clock.tick(step, batch.ids.numel())
+            report(Progress(step, settings.steps, loss, lr, norm, rate, eta, measures))
+            if step % settings.save_every == 0 or step == settings.steps:
+                state.save(step)
+    return model.eval()
+
+
+def _step(
+    loss_of: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    processes: Processes,
+    lr: float,
+    clip: float,
+    device: torch.device,
+) -> tuple[float, float]:
+    """One optimiser step on the mean loss over the whole batch: (loss, gradient norm)."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    count = int((batch.targets != IGNORE).sum())
+    share = processes.share(batch)
+    half = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
+    with half:
+        summed = loss_of(share.ids.to(device), share.targets.to(device))
+    optimizer.zero_grad(set_to_none=True)
+    # DistributedDataParallel averages over processes; the factor world makes that the sum, count the mean
+    (summed * (processes.world / count)).backward()
+    norm = nn.utils.clip_grad_norm_(loss_of.parameters(), clip)
+    optimizer.step()
+    return float(processes.total(summed.detach())) / count, float(norm)
+
+
+class _Clock:
+    """Rate in tokens a second, smoothed, and seconds to go."""
+
+    def __init__(self, step: int, steps: int) -> None:
+        self.steps, self.last, self.seconds = steps, time.perf_counter(), 0.0
+
+    def tick(self, step: int, tokens: int) -> tuple[float, float]:
+        now = time.perf_counter()
+        took, self.last = now - self.last, now
+        self.seconds = took if self.seconds == 0 else 0.95 * self.seconds + 0.05 * took
+        return tokens / max(self.seconds, 1e-9), self.seconds * (self.steps - step)
+
+
+class _State:
+    """Everything a run needs to go on: weights, the optimiser's moments, the step. By safetensors, in one file."""
+
+    def __init__(self, folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> None:
+        self.path, self.optimizer = folder / "state.safetensors", optimizer
+        self.parameters = dict(model.named_parameters())
+
+    def save(self, step: int) -> None:
+        """Write atomically: a kill in the middle leaves the previous state whole."""
+        tensors = {f"model/{name}": parameter.detach() for name, parameter in self.parameters.items()}
+        for name, parameter in self.parameters.items():
+            tensors |= {f"{key}/{name}": value for key, value in self.optimizer.state[parameter].items()}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.path.with_suffix(".tmp")
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(tensors, temporary, metadata={"step": str(step)})
+        temporary.replace(self.path)
+
+    def restore(self) -> int:
+        """Load what an earlier run left; returns its step, 0 when there is none."""
+        if not self.path.is_file():
+            return 0
+        with safe_open(self.path, framework="pt") as file:
+            step = int(file.metadata()["step"])
+            for key in file.keys():  # noqa: SIM118
+                kind, name = key.split("/")
+                parameter, value = self.parameters[name], file.get_tensor(key)
+                if kind == "model":
+                    parameter.data.copy_(value)
+                else:  # Adam's own step count stays on the CPU unless the kernel is fused there
+                    self.optimizer.state[parameter][kind] = value.to(parameter.device)
+        return step
+
+
+def _evaluate(model: Transformer, evaluate: Callable[[Transformer], dict[str, float]]) -> dict[str, float]:
+    model.eval()
+    with torch.no_grad():
+        measures = evaluate(model)
+    model.train()
+    return measures
