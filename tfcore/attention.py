@@ -41,6 +41,16 @@ def attention_weights(
     return scores.softmax(dim=-1)
 
 
+def attention_weights_(scores: Float[Tensor, "*batch query key"], mask: Tensor | None = None) -> Tensor:
+    """attention_weights, written over the scores: two matrices fewer to make, which takes more time than the maths.
+
+    Only where no gradient is needed and nobody else holds the scores.
+    """
+    if mask is not None:
+        scores.masked_fill_(~mask, -math.inf)
+    return torch.softmax(scores, dim=-1, out=scores)
+
+
 def weighted_values(
     pattern: Float[Tensor, "*batch query key"], v: Float[Tensor, "*batch key d_head"]
 ) -> Float[Tensor, "*batch query d_head"]:
@@ -129,7 +139,9 @@ class Attention(nn.Module):
             k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         scores = attention_scores(q, k)  # (batch, head, query, key)
         if see.bias is not None:
-            scores = scores + see.bias
+            scores = scores + see.bias.to(scores.dtype)
+        ours_alone = not (tape.wants("attn.scores") or scores.requires_grad) and scores.device.type == "cpu"
         scores = tape("attn.scores", scores)
-        pattern = attention_weights(scores, see.explicit_mask(q.shape[2], q.device))
+        weights = attention_weights_ if ours_alone else attention_weights
+        pattern = weights(scores, see.explicit_mask(q.shape[2], q.device))
         return weighted_values(tape("attn.pattern", pattern), v)

@@ -4,6 +4,7 @@ The vocabulary is that of TransformerLens (without "hook_"): `blocks.3.attn.patt
 Names may be given as shell-style patterns: `blocks.*.attn.pattern`, `blocks.[01].mlp.*`.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -35,6 +36,7 @@ SHAPES: dict[str, str] = {
 }
 
 Capture = Iterable[str]
+_LAYER = re.compile(r"^blocks\.\d+\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,12 @@ class Edit:
 
     Args:
         name: an activation name or pattern.
-        function: receives the activation (or the slice of it) and returns its replacement, of the same shape.
+        function: receives a copy of the activation (or of the heads named) and returns its replacement, of the same
+            shape; it may change the copy in place.
         heads: only these heads, for activations with a head axis; None means all.
+
+    Raises:
+        ValueError: when used, if the activation has no such head or the replacement another shape.
     """
 
     name: str
@@ -53,10 +59,19 @@ class Edit:
 
     def __call__(self, value: Tensor) -> Tensor:
         if self.heads is None:
-            return self.function(value)
-        value, heads = value.clone(), list(self.heads)
-        value[:, heads] = self.function(value[:, heads])
+            return self._replace(value.clone())
+        heads = list(self.heads)
+        if not all(0 <= head < value.shape[1] for head in heads):
+            raise ValueError(f"heads={self.heads} of {self.name!r} must be between 0 and {value.shape[1] - 1}")
+        value = value.clone()
+        value[:, heads] = self._replace(value[:, heads])
         return value
+
+    def _replace(self, value: Tensor) -> Tensor:
+        shape, new = value.shape, self.function(value)
+        if new.shape != shape:
+            raise ValueError(f"the edit of {self.name!r} made {tuple(shape)} into {tuple(new.shape)}; keep the shape")
+        return new
 
 
 @lru_cache(maxsize=4096)
@@ -87,6 +102,19 @@ def check_patterns(patterns: tuple[str, ...], n_layers: int) -> None:
             )
 
 
+def check_heads(edits: Iterable[Edit], n_layers: int) -> None:
+    """Refuse edits of single heads where an activation has none: they would hit positions instead.
+
+    Raises:
+        ValueError: naming the activation and its shape.
+    """
+    for edit in edits:
+        for name in known_names(n_layers) if edit.heads is not None else ():
+            shape = SHAPES[_LAYER.sub("blocks.*.", name)]
+            if fnmatchcase(name, edit.name) and "head" not in shape.split()[1]:
+                raise ValueError(f"{name} has no heads ({shape}); leave heads={edit.heads} out of its edit")
+
+
 @dataclass(slots=True)
 class Tape:
     """What one forward pass records and edits. Called with a name and a value at each named place of the model."""
@@ -101,6 +129,7 @@ class Tape:
         """A tape for a model of n_layers, its patterns checked."""
         capture, edits = (capture,) if isinstance(capture, str) else tuple(capture), tuple(edits)
         check_patterns(capture + tuple(edit.name for edit in edits), n_layers)
+        check_heads(edits, n_layers)
         return cls(capture, edits)
 
     def layer(self, i: int) -> "Tape":

@@ -14,6 +14,8 @@ from tfcore.tokenizers import Tokenizer, load_tokenizer
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 MAX_JSON_BYTES = 1_000_000
+MAX_TOKENIZER_BYTES = 50_000_000  # five times the largest in use
+NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
 
 
 class CheckpointError(ValueError):
@@ -88,7 +90,9 @@ def _read_config(path: Path) -> ModelConfig:
         values = json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except CheckpointError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object")
@@ -104,10 +108,13 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
         raise CheckpointError(f"{path} is missing")
     try:
         with safe_open(path, framework="pt") as file:
-            found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            found = {name: tuple(part.get_shape()) for name, part in slices.items()}
             _compare(path, found, expected)
+            if odd := next((name for name, part in slices.items() if part.get_dtype() not in NUMBERS), None):
+                raise CheckpointError(f"{path}: {odd} is {slices[odd].get_dtype()}, not one of {', '.join(NUMBERS)}")
             return {name: file.get_tensor(name) for name in found}
-    except SafetensorError as error:
+    except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path} is damaged or no safetensors file: {error}") from error
 
 
@@ -124,6 +131,8 @@ def _compare(path: Path, found: dict[str, tuple[int, ...]], expected: dict[str, 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
     if not path.is_file():
         return None
+    if path.stat().st_size > MAX_TOKENIZER_BYTES:
+        raise CheckpointError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, too large for a tokenizer")
     try:
         tokenizer = load_tokenizer(path)
     except ValueError as error:

@@ -16,6 +16,10 @@ LIMITS = {
     "n_layers": (1, 512),
     "n_heads": (1, 1_024),
     "max_seq_len": (1, 1_048_576),
+    "n_kv_heads": (1, 1_024),
+    "d_head": (1, 65_536),
+    "d_ff": (0, 1_048_576),
+    "window": (1, 1_048_576),
 }
 
 
@@ -134,16 +138,12 @@ def _check_types(c: ModelConfig) -> None:
 
 def _check_sizes(c: ModelConfig) -> None:
     for name, (low, high) in LIMITS.items():
-        if not low <= (value := getattr(c, name)) <= high:
-            raise ValueError(f"{name}={value} must be between {low} and {high:,}")
-    for name in ("n_kv_heads", "d_head", "window"):
-        if (value := getattr(c, name)) is not None and value < 1:
-            raise ValueError(f"{name}={value} must be at least 1, or None")
-    if c.d_ff is not None and c.d_ff < 0:
-        raise ValueError(f"d_ff={c.d_ff} must be at least 0 (0 leaves the feed-forward layers out)")
-    for name, low, high in (("dropout", 0.0, 0.99), ("norm_eps", 0.0, 1.0), ("init_std", 0.0, 10.0)):
-        if not low <= (number := getattr(c, name)) <= high:
-            raise ValueError(f"{name}={number} must be between {low} and {high}")
+        if (value := getattr(c, name)) is not None and not low <= value <= high:
+            or_none = ", or None" if name in _OPTIONAL else ""
+            raise ValueError(f"{name}={value} must be between {low} and {high:,}{or_none}")
+    for name, least, most in (("dropout", 0.0, 0.99), ("norm_eps", 0.0, 1.0), ("init_std", 0.0, 10.0)):
+        if not least <= (number := getattr(c, name)) <= most:
+            raise ValueError(f"{name}={number} must be between {least} and {most}")
     if not 1.0 < c.rope_base <= 1e9:
         raise ValueError(f"rope_base={c.rope_base} must be above 1 and at most 1e9")
 

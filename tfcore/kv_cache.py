@@ -11,12 +11,27 @@ class KVCache:
     """Room for the keys and values of up to max_seq_len tokens, per layer.
 
     Memory: 2 * n_layers * batch * kv_heads * max_seq_len * d_head * bytes per number.
+
+    Args:
+        batch: rows of ids that each forward pass will have.
+        device, dtype: those of the model.
     """
 
-    def __init__(self, config: ModelConfig, batch: int = 1, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        batch: int = 1,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         shape = (config.n_layers, 2, batch, config.kv_heads, config.max_seq_len, config.head_size)
-        self._store = torch.zeros(shape, device=device)
+        self._store = torch.zeros(shape, device=device, dtype=dtype)
         self.length = 0  # tokens held, the same in every layer once a forward pass is over
+
+    @property
+    def batch(self) -> int:
+        """Rows it was made for."""
+        return self._store.shape[2]
 
     @property
     def room(self) -> int:

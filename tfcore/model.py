@@ -1,13 +1,15 @@
 """The whole Transformer, top to bottom: embed, add positions, blocks, final norm, unembed."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from tfcore.attention import Visibility
 from tfcore.block import Block
@@ -42,14 +44,15 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.embed = nn.Embedding(config.vocab_size, config.d_model)
-        if config.positions == "learned":
-            self.pos_embed = nn.Embedding(config.max_seq_len, config.d_model)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
-        if config.norm_placement == "pre":  # after a post-norm block the stream is normalised already
-            self.ln_final = Norm(config)
-        if not config.tie_embeddings:
-            self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        with _Blank():
+            self.embed = nn.Embedding(config.vocab_size, config.d_model)
+            if config.positions == "learned":
+                self.pos_embed = nn.Embedding(config.max_seq_len, config.d_model)
+            self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+            if config.norm_placement == "pre":  # after a post-norm block the stream is normalised already
+                self.ln_final = Norm(config)
+            if not config.tie_embeddings:
+                self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, seed)
 
@@ -110,7 +113,7 @@ class Transformer(nn.Module):
         config, device = self.config, ids.device
         end = start + ids.shape[1]
         query, key = torch.arange(start, end, device=device), torch.arange(end, device=device)
-        is_causal = mask is None
+        is_causal, given = mask is None, mask is not None
         if mask is not None:
             mask = mask.to(device)
         elif config.window is not None and config.window < end:
@@ -120,7 +123,9 @@ class Transformer(nn.Module):
             mask = key[None, :] <= query[:, None]
         if padding_mask is not None:
             mask = key[None, :] <= query[:, None] if mask is None else mask
-            mask = mask & padding_mask[:, None, None, :].to(device) | (query[:, None] == key[None, :])
+            mask = mask & (padding_mask[:, None, None, :].to(device) | (query[:, None] == key[None, :]))
+        if given and mask is not None and not bool(mask.any(dim=-1).all()):
+            raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")
         bias = angles = None
         if config.positions == "alibi":
             bias = alibi_bias(alibi_slopes(config.n_heads).to(device), query, key)
@@ -131,23 +136,39 @@ class Transformer(nn.Module):
     def _check(
         self, ids: Tensor, start: int, cache: KVCache | None, padding_mask: Tensor | None, mask: Tensor | None
     ) -> None:
-        config, seq = self.config, ids.shape[1]
-        if seq == 0:
+        config = self.config
+        if ids.ndim != 2 or ids.is_floating_point():
+            raise ValueError(f"ids {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (batch, seq)")
+        if ids.numel() == 0:
             raise ValueError("there is no token to compute on; give at least one id")
+        batch, seq = ids.shape
         if start + seq > config.max_seq_len:
             raise ValueError(f"{start + seq} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-        low, high = (int(bound) for bound in torch.aminmax(ids))
+        low, high = (0, 0) if torch.compiler.is_compiling() else (int(bound) for bound in torch.aminmax(ids))
         if low < 0 or high >= config.vocab_size:
             raise ValueError(f"ids from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
         if cache is not None and (padding_mask is not None or mask is not None):
             raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
+        if cache is not None and cache.batch != batch:
+            raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={batch}")
+        for name, given in (("padding_mask", padding_mask), ("mask", mask)):
+            if given is not None and given.dtype != torch.bool:
+                raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")
         if padding_mask is not None and padding_mask.shape != ids.shape:
             raise ValueError(f"padding_mask {tuple(padding_mask.shape)} must have the shape of ids {tuple(ids.shape)}")
-        if mask is not None:
-            if mask.shape != (seq, seq):
-                raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({seq}, {seq})")
-            if not bool(mask.any(dim=-1).all()):
-                raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")
+        if mask is not None and mask.shape != (seq, seq):
+            raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({seq}, {seq})")
+
+
+class _Blank(TorchFunctionMode):
+    """While on, torch's layers draw no weights of their own: that would take time, and torch's global generator."""
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(function, "__module__", None) == nn.init.__name__:
+            return args[0] if args else (kwargs or {})["tensor"]
+        return function(*args, **(kwargs or {}))
 
 
 def initialise(model: Transformer, seed: int) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -17,6 +17,7 @@ SEPARATOR = "<|endoftext|>"  # between documents in training text
 _SURROGATES = re.compile("([\ud800-\udfff]+)")
 
 
+@runtime_checkable
 class Tokenizer(Protocol):
     """What every tokenizer offers."""
 
@@ -129,9 +130,17 @@ class BPETokenizer(_Pieces):
     """Byte-level byte-pair encoding (arXiv:1508.07909, on bytes as in GPT-2), by the `tokenizers` library.
 
     Special tokens in a text are ordinary text: nobody can type a separator.
+
+    Raises:
+        ValueError: when the vocabulary lacks a byte or has holes.
     """
 
     def __init__(self, inner: HFTokenizer) -> None:
+        ids = inner.get_vocab(with_added_tokens=True)
+        if lacking := [byte for character, byte in _byte_level_alphabet().items() if character not in ids]:
+            raise ValueError(f"a byte-level vocabulary has all 256 bytes; this one lacks {len(lacking)} of them")
+        if max(ids.values()) != len(ids) - 1:
+            raise ValueError(f"{len(ids)} tokens have ids up to {max(ids.values())}; there must be no holes")
         self._inner = inner
         inner.encode_special_tokens = True
 
@@ -187,7 +196,8 @@ class BPETokenizer(_Pieces):
     @cached_property
     def _byte_ids(self) -> list[int]:
         back = {byte: character for character, byte in _byte_level_alphabet().items()}
-        return [self._inner.token_to_id(back[byte]) for byte in range(256)]
+        vocabulary = self._inner.get_vocab(with_added_tokens=True)
+        return [vocabulary[back[byte]] for byte in range(256)]
 
 
 def _byte_level_alphabet() -> dict[str, int]:
@@ -210,7 +220,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
             case "bytes":
                 return ByteTokenizer()
             case "characters":
-                return CharacterTokenizer(content["alphabet"])
+                return CharacterTokenizer(str(content["alphabet"]))
             case _:
                 return BPETokenizer(HFTokenizer.from_str(text))
     except OSError as error:

@@ -68,9 +68,7 @@ def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarr
     scores["broad"] = (bits / np.log2(visible)).mean(-1) if n > 1 else zero
     distance = (patterns * np.abs(query - key)).sum(-1)[..., 1:]
     kind, score = _name(scores)
-    return HeadScores(
-        scores, kind, score, bits.mean(-1) if n > 1 else zero, distance.mean(-1) if n > 1 else zero
-    )
+    return HeadScores(scores, kind, score, bits.mean(-1) if n > 1 else zero, distance.mean(-1) if n > 1 else zero)
 
 
 def _mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:

@@ -26,7 +26,7 @@ def surprisal(model: Transformer, ids: Sequence[int]) -> Tensor:
         loss = -log_p.gather(1, window[1:, None])[:, 0]
         losses.append(loss[done - start - 1 :])
         done = start + len(window)
-        start += context // 2
+        start += max(1, context // 2)
     return torch.cat(losses) if losses else torch.zeros(0)
 
 
@@ -39,5 +39,5 @@ def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterab
     start = [] if tokenizer.separator_id is None else [tokenizer.separator_id]
     for document in documents:
         nats += float(surprisal(model, start + tokenizer.encode(document)).sum())
-        size += len(document.encode())
+        size += len(document.encode("utf-8", "surrogatepass"))
     return nats / math.log(2) / max(1, size)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tfcore.training.data import CorpusError
-from tfcore.training.loop import Progress
+from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes import STORIES, stories, with_steps
 
 
@@ -37,6 +37,8 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"\nstopped; the same command goes on from {options.out}", file=sys.stderr)
         return 130
+    finally:
+        Processes.leave()
     if os.environ.get("RANK", "0") == "0":
         print("\n".join(f"{name}: {value:.4f}" for name, value in measures.items()))
     return 0

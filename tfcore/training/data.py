@@ -3,6 +3,7 @@
 Batches are a function of (seed, step) alone, so that a resumed run and a run on several processes see the same ones.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,20 +36,24 @@ def read_source(corpus: Path, source: tuple[str, str]) -> list[str]:
     """The documents of one source.
 
     Raises:
-        CorpusError: saying which file is missing and where such a text can be had.
+        CorpusError: saying which file is missing or not usable, and where such a text can be had.
     """
     path, origin = corpus / source[0], source[1]
     try:
         text = path.read_text("utf-8")
     except OSError as error:
         raise CorpusError(f"{path} is missing: it should hold {origin}; separate documents by {SEPARATOR}") from error
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} is not UTF-8 text at byte {error.start:,}; it should hold {origin}") from error
     if SEPARATOR in text:
         documents = text.split(SEPARATOR)
     elif "fairytaleqa" in source[0]:
         documents = [unwrap(text)]
     else:
         documents = re.split(r"\n\s*\n", text)
-    return [d.strip() for d in documents if d.strip()]
+    if not (kept := [d.strip() for d in documents if d.strip()]):
+        raise CorpusError(f"{path} is empty: it should hold {origin}; separate documents by {SEPARATOR}")
+    return kept
 
 
 def unwrap(text: str) -> str:
@@ -84,18 +89,17 @@ def shift(rows: Tensor) -> Batch:
     return Batch(rows[:, :-1], rows[:, 1:].clone())
 
 
-def repeated_tokens(rows: int, seq: int, alphabet: int, generator: torch.Generator) -> Batch:
+def repeated_tokens(rows: int, seq: int, vocab_size: int, generator: torch.Generator, shortest: int = 8) -> Batch:
     """Random tokens, repeated: the food of induction heads (arXiv:2209.11895, "in-context learning").
 
     Each row has a period of its own, so that looking back a fixed distance does not help: only finding the earlier
-    occurrence of the present token and copying what followed does. The first period cannot be predicted and does
-    not count.
-
-    Args:
-        alphabet: tokens are drawn from ids 0 .. alphabet - 1.
+    occurrence of the present token and copying what followed does. Periods are spread evenly on a logarithmic scale
+    from `shortest` to 4/5 of the row: short ones are the easy cases from which the longer ones are learned. The first
+    period cannot be predicted and does not count.
     """
-    period = torch.randint(seq // 10, seq - seq // 5, (rows, 1), generator=generator)
-    tokens = torch.randint(0, alphabet, (rows, seq + 1), generator=generator)
+    low, high = math.log(min(shortest, seq // 2)), math.log(max(1.0, 0.8 * seq))
+    period = torch.exp(low + (high - low) * torch.rand(rows, 1, generator=generator)).long()
+    tokens = torch.randint(0, vocab_size, (rows, seq + 1), generator=generator)
     place = torch.arange(seq + 1)[None, :]
     batch = shift(tokens.gather(1, place % period))
     batch.targets[place[:, 1:] < period] = IGNORE

@@ -1,13 +1,13 @@
 """The training loop: one model, one source of batches, resumable, on one process or several.
 
 Under torchrun every process computes its share of the rows of the same batch and DistributedDataParallel averages
-the gradients, so the losses are those of a single process.
+the gradients, so the losses are those of a single process (up to rounding, and to dropout's draws).
 """
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +82,21 @@ class Processes:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         return cls(dist.get_rank(), dist.get_world_size())
 
+    @contextmanager
+    def first_alone(self) -> Iterator[None]:
+        """The first process goes through the body before the others, which then find what it left."""
+        if self.rank > 0:
+            dist.barrier()
+        yield
+        if self.rank == 0 and self.world > 1:
+            dist.barrier()
+
+    @staticmethod
+    def leave() -> None:
+        """Leave the group, if there is one; called last."""
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
     def share(self, batch: Batch) -> Batch:
         """The rows of a batch that are this process's."""
         rows = slice(self.rank, None, self.world)
@@ -137,12 +152,14 @@ def train(
     loss_of: nn.Module = _Loss(model)
     if processes.world > 1:
         loss_of = nn.parallel.DistributedDataParallel(loss_of)
-    clock = _Clock(step, settings.steps)
+    clock = _Clock(settings.steps)
     while step < settings.steps:
         lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
         batch = batches(step)
-        with torch.random.fork_rng(enabled=model.config.dropout > 0):
-            torch.manual_seed(hash((settings.seed, step, processes.rank)) % 2**63)  # dropout goes on as if never stopped
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(
+                hash((settings.seed, step, processes.rank)) % 2**63
+            )  # dropout goes on as if never stopped
             loss, norm = _step(loss_of, optimizer, batch, processes, lr, settings.clip, device)
         step += 1
         if processes.rank == 0:
@@ -183,7 +200,7 @@ def _step(
 class _Clock:
     """Rate in tokens a second, smoothed, and seconds to go."""
 
-    def __init__(self, step: int, steps: int) -> None:
+    def __init__(self, steps: int) -> None:
         self.steps, self.last, self.seconds = steps, time.perf_counter(), 0.0
 
     def tick(self, step: int, tokens: int) -> tuple[float, float]:

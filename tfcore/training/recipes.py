@@ -13,7 +13,7 @@ from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.tokenizers import BPETokenizer, load_tokenizer
 from tfcore.training import data
-from tfcore.training.loop import Progress, Settings, train
+from tfcore.training.loop import Processes, Progress, Settings, train
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +22,10 @@ class StoriesRecipe:
 
     Args:
         weights: how often each source is drawn.
-        induction_steps: steps at the start on nothing but repeated random tokens. Their alphabet starts at 64 ids,
-            where the copying circuit is found within a few hundred steps, and doubles until it is the vocabulary;
-            with the whole vocabulary from the start it is not found at all in this time.
-        repeated_rows: rows of each later step that are repeated random tokens, so that the circuit is kept.
+        repeated_rows: rows of each step that are repeated random tokens: outside and inside the burst.
+        burst: first and last step of a stretch with many such rows, which grows the copying circuit. It comes when
+            text has taught the embeddings: tried from nothing, the circuit forms within 250 steps on 64 tokens, but
+            does not carry over to tokens whose embeddings are still close to zero.
         seq: tokens a row.
         held_out_stories: how many are measured during training; all of them at the end.
     """
@@ -35,16 +35,16 @@ class StoriesRecipe:
     weights: dict[str, float]
     seq: int = 256
     seed: int = 0
-    induction_steps: int = 600
-    repeated_rows: int = 1
+    repeated_rows: tuple[int, int] = (1, 8)
+    burst: tuple[int, int] = (1_500, 3_400)
     held_out_stories: int = 64
 
 
 STORIES = StoriesRecipe(
-    model=ModelConfig(
-        vocab_size=2048, d_model=192, n_layers=6, n_heads=6, d_ff=512, max_seq_len=256, rope_base=10_000.0, dropout=0.05
+    model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256),
+    settings=Settings(
+        steps=7_200, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), evaluate_every=200, save_every=200
     ),
-    settings=Settings(steps=7_600, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, evaluate_every=250, save_every=250),
     weights={"tinystories": 0.42, "storyweaver": 0.10, "african": 0.06, "fairytales": 0.20, "classics": 0.22},
 )
 
@@ -54,26 +54,28 @@ def stories(
 ) -> dict[str, float]:
     """Train the `stories` model and write its folder to `out`; returns its held-out measures.
 
+    On several processes, the first one writes and measures; the others return no measures.
+
     Raises:
-        CorpusError: when a text is missing below `corpus`.
+        CorpusError: when a text below `corpus` is missing or too short.
     """
+    processes = Processes.join()
     sources = {name: data.read_source(corpus, data.STORY_SOURCES[name]) for name in recipe.weights}
     held_out = data.held_out(corpus)
-    tokenizer = _tokenizer(out, sources, recipe.model.vocab_size)
+    with processes.first_alone():
+        tokenizer = _tokenizer(out, sources, recipe.model.vocab_size)
     streams = {name: data.encode_documents(tokenizer, documents) for name, documents in sources.items()}
+    for name, stream in streams.items():
+        if len(stream) <= recipe.seq:
+            path = corpus / data.STORY_SOURCES[name][0]
+            raise data.CorpusError(f"{path} has {len(stream)} tokens, too few for one row of {recipe.seq + 1}")
 
     def batches(step: int) -> data.Batch:
         generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
-        if step < recipe.induction_steps:
-            return _induction_batch(step, recipe, generator)
-        text = data.text_windows(
-            streams, recipe.weights, recipe.settings.rows - recipe.repeated_rows, recipe.seq, generator
-        )
-        if not recipe.repeated_rows:
-            return text
-        return data.join(
-            text, data.repeated_tokens(recipe.repeated_rows, recipe.seq, recipe.model.vocab_size, generator)
-        )
+        start, end = recipe.burst
+        repeated = recipe.repeated_rows[start <= step < end]
+        text = data.text_windows(streams, recipe.weights, recipe.settings.rows - repeated, recipe.seq, generator)
+        return data.join(text, data.repeated_tokens(repeated, recipe.seq, recipe.model.vocab_size, generator))
 
     def evaluate(model: Transformer, stories: int = recipe.held_out_stories) -> dict[str, float]:
         return {
@@ -82,20 +84,12 @@ def stories(
         }
 
     model = train(Transformer(recipe.model, recipe.seed), batches, recipe.settings, out / "run", evaluate, report)
+    if processes.rank > 0:
+        return {}
     with torch.no_grad():
         measures = evaluate(model, len(held_out))
     save(model, out, tokenizer)
     return measures
-
-
-def _induction_batch(step: int, recipe: StoriesRecipe, generator: torch.Generator) -> data.Batch:
-    """Repeated random tokens: half the steps at an alphabet of 64, then doubling to the whole vocabulary."""
-    vocabulary, half = recipe.model.vocab_size, recipe.induction_steps // 2
-    doublings = max(1, (vocabulary // 64).bit_length() - 1)
-    grown = max(0, step - half) * (doublings + 1) // max(1, half)
-    alphabet = min(vocabulary, 64 << min(grown, doublings))
-    rows, seq = 2 * recipe.settings.rows, min(80, recipe.seq)
-    return data.repeated_tokens(rows, seq, alphabet, generator)
 
 
 def _tokenizer(out: Path, sources: dict[str, list[str]], vocab_size: int) -> BPETokenizer:

@@ -1,0 +1,249 @@
+"""The server: Streamlit's ASGI app with security headers, cached static files, a warm model and a health check.
+
+All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websockets-sansio`, `streamlit run app.py`.
+The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
+
+Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins).
+"""
+
+import base64
+import gzip
+import hashlib
+import logging
+import os
+import re
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import streamlit as st
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+ROOT = Path(__file__).resolve().parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from pages.ui import assets  # noqa: E402  (needs the path above when started from elsewhere)
+
+STREAMLIT_FILES = Path(st.__file__).parent / "static"
+FOR_EVER = "public, max-age=31536000, immutable"
+DEFAULT_MODEL = "stories"
+
+
+# ---- security headers ----
+
+
+def frame_ancestors(setting: str) -> str:
+    """Who may embed the app: 'self' unless TFCORE_EMBED names origins or "*".
+
+    Raises:
+        ValueError: a name that is no origin (it would end up in a header).
+    """
+    origins = setting.replace(",", " ").split()
+    for origin in origins:
+        if origin != "*" and not re.fullmatch(r"https?://[\w.*-]+(:\d+)?", origin):
+            raise ValueError(f"TFCORE_EMBED={origin!r} is no origin; use for example https://example.org, or *")
+    return " ".join(origins) or "'self'"
+
+
+def content_policy(ancestors: str) -> str:
+    """The Content-Security-Policy under which the app runs.
+
+    Scripts come from this server, as a blob (Streamlit loads components' code that way) or are the inline scripts of
+    Streamlit's own page, named by their hashes. Styles are inline in Streamlit and plotly. Nothing leaves this server.
+    'unsafe-eval' is there for WebAssembly in Streamlit's bundle and for browser test tools that poll with compiled
+    expressions; without it a browser still draws every page, but such tools log violations.
+    """
+    page = (STREAMLIT_FILES / "index.html").read_text()
+    inline = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
+    return "; ".join(
+        [
+            "default-src 'self'",
+            f"script-src 'self' blob: 'unsafe-eval' {hashes}",
+            "worker-src 'self' blob:",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "media-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self'",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            f"frame-ancestors {ancestors}",
+        ]
+    )
+
+
+def early_hints() -> str:
+    """Lets the browser fetch the figure scripts while Streamlit is still starting, instead of after it."""
+    path = f"/assets/{assets.digest()}"
+    scripts = f"<{path}/figure.js>; rel=modulepreload, <{path}/theme.js>; rel=modulepreload"
+    return f"{scripts}, <{path}/plotly.min.js>; rel=preload; as=script"
+
+
+class ResponseHeaders:
+    """Adds the security headers to every HTTP response, and the early hints to pages."""
+
+    def __init__(self, app: ASGIApp, embed: str = "") -> None:
+        ancestors = frame_ancestors(embed)
+        headers = {
+            "Content-Security-Policy": content_policy(ancestors),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        }
+        if ancestors == "'self'":
+            headers["X-Frame-Options"] = "SAMEORIGIN"
+        self.app = app
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        self.hints = (b"link", early_hints().encode())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def add(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message.get("headers", []))
+                page = any(n == b"content-type" and v.startswith(b"text/html") for n, v in own)
+                message["headers"] = own + self.headers + [self.hints] * page
+            await send(message)
+
+        await self.app(scope, receive, add if scope["type"] == "http" else send)
+
+
+# ---- static files ----
+
+
+def static_response(request: Request, plain: bytes, packed: bytes, kind: str) -> Response:
+    """A file that never changes, compressed where the browser takes it."""
+    headers = {"Cache-Control": FOR_EVER, "Vary": "Accept-Encoding", "Content-Type": assets.TYPES[kind]}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(plain, headers=headers)
+    return Response(packed, headers={**headers, "Content-Encoding": "gzip"})
+
+
+def asset(request: Request) -> Response:
+    """Plotly and the figure script; an address of an older version answers 404, never with other contents."""
+    name = request.path_params["name"]
+    if request.path_params["digest"] != assets.digest() or name not in assets.contents():
+        return Response("not found", status_code=404)
+    return static_response(request, assets.contents()[name], assets.compressed(name), name.rsplit(".", 1)[-1])
+
+
+@cache
+def packed_streamlit_file(name: str) -> bytes:
+    return gzip.compress((STREAMLIT_FILES / name).read_bytes(), compresslevel=6, mtime=0)
+
+
+class CompressedBundles:
+    """Streamlit sends its scripts (several MB) uncompressed; this sends them gzipped, each packed once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.names = {p.relative_to(STREAMLIT_FILES).as_posix() for p in STREAMLIT_FILES.glob("static/*/*.*s")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = scope.get("path", "").lstrip("/")
+        if scope["type"] != "http" or scope["method"] != "GET" or name not in self.names:
+            return await self.app(scope, receive, send)
+        request = Request(scope)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return await self.app(scope, receive, send)
+        packed = await anyio.to_thread.run_sync(packed_streamlit_file, name)
+        return await static_response(request, b"", packed, name.rsplit(".", 1)[-1])(scope, receive, send)
+
+
+# ---- warm start and health ----
+
+
+class Warm:
+    """Loads the default model and lets it answer once, beside the server, so that no visitor waits for it."""
+
+    def __init__(self) -> None:
+        self.ready = False
+        self.word = "the default model is being loaded"
+
+    def run(self) -> None:
+        for name in assets.contents():
+            assets.compressed(name)
+        try:
+            from pages.ui import cache as shared  # the very instance that the pages will use
+
+            model, tokenizer = shared.model(DEFAULT_MODEL)
+            answer(model, tokenizer)
+        except Exception as problem:  # a server without a model still shows what it can, and says what is missing
+            self.word = f"the model {DEFAULT_MODEL!r} cannot answer: {problem}"
+            sys.stderr.write(self.word + "\n")
+        else:
+            self.ready, self.word = True, "the default model answers"
+
+
+def answer(model: Any, tokenizer: Any) -> None:
+    """One real forward pass; raises if it does not give one finite number for every token of the vocabulary."""
+    import torch
+
+    ids = torch.tensor([tokenizer.encode("Once upon a time")])
+    with torch.inference_mode():
+        logits = model(ids).logits
+    if logits.shape[-1] < tokenizer.vocab_size or not torch.isfinite(logits).all():
+        raise RuntimeError("its forward pass gave no usable numbers")
+
+
+warm = Warm()
+
+
+async def healthz(_: Request) -> Response:
+    """200 once a model has answered, 503 before, and one sentence that says which."""
+    body = {"status": "ok" if warm.ready else "unavailable", "detail": warm.word}
+    return JSONResponse(body, status_code=200 if warm.ready else 503, headers={"Cache-Control": "no-store"})
+
+
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[None]:
+    # Filling a cache outside a page run is the point here; Streamlit warns of it.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
+    yield
+
+
+app = st.App(
+    ROOT / "pages" / "router.py",
+    lifespan=lifespan,
+    routes=[Route("/healthz", healthz), Route("/assets/{digest}/{name}", asset)],
+    middleware=[
+        Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
+        Middleware(CompressedBundles),
+    ],
+)
+
+
+class Server(uvicorn.Server):
+    """Says the address once it really listens (with PORT=0 the system chooses a free port)."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            sys.stdout.write(f"Serving on http://{host}:{port}\n")
+            sys.stdout.flush()
+
+
+def main() -> None:
+    os.chdir(ROOT)  # where .streamlit/config.toml is looked for
+    host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "8501"))
+    settings: dict[str, Any] = {"ws": "websockets-sansio", "ws_per_message_deflate": False}
+    Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, **settings)).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Time several ways of doing the same thing fairly: in turns, so that whatever else the machine does hits all alike."""
+
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+
+Seconds = dict[str, list[float]]
+
+
+def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> Seconds:
+    """Seconds of every call in every round. Each is run once before, and the order turns by one every round."""
+    names = list(calls)
+    for name in names:
+        calls[name]()
+    seconds: Seconds = {name: [] for name in names}
+    for i in range(rounds):
+        for name in names[i % len(names) :] + names[: i % len(names)]:
+            start = time.perf_counter()
+            calls[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(seconds: Seconds, name: str, to: str) -> float:
+    """Median over the rounds of one call's time over another's in the same round."""
+    return median(a / b for a, b in zip(seconds[name], seconds[to], strict=True))
+
+
+def milliseconds(seconds: Seconds, name: str) -> float:
+    """Median time of a call."""
+    return 1000 * median(seconds[name])

@@ -1,0 +1,183 @@
+"""Panels of the page on positions: schemes that add a vector to each embedding (sinusoidal, learned)."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from tfcore import positions
+from tfcore.analysis import learned_positions, position_schemes
+from tfcore.figures import positions as figures
+
+table = cache.data(max_entries=32)(position_schemes.sinusoidal_table)
+shift = cache.data(max_entries=32)(position_schemes.sinusoidal_shift)
+learn = cache.data(max_entries=4)(learned_positions.learn_positions)
+
+TASKS: dict[learned_positions.Task, str] = {"nearby": "one of the 4 before", "previous": "the one before"}
+
+
+def base_slider(key: str) -> float:
+    """The base of the wavelengths on a logarithmic slider."""
+    exponent = controls.slider("Base: 10 to the power of", key, 1.0, 6.0, 4.0, 0.1, format="%.1f")
+    return float(10**exponent)
+
+
+def sinusoidal() -> None:
+    """The panel of the sinusoidal scheme."""
+    st.markdown(
+        "**Every position gets its own mix of waves**, from one that turns every 6 tokens to one that takes tens of "
+        "thousands, and a step of *k* is the same rotation everywhere."
+    )
+    st.latex(r"PE(p, 2i) = \sin\!\big(p / b^{2i/d}\big) \qquad PE(p, 2i{+}1) = \cos\!\big(p / b^{2i/d}\big)")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
+        d_model = controls.slider("Width d_model", "d_model", 8, 512, 128, 8)
+        base = base_slider("base10")
+        first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
+        second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
+    result, pairs = table(length, d_model, base), (first, second)
+    waves = result.wavelengths
+    with right:
+        figure(
+            figures.table_figure(result, pairs),
+            key="table", height=420, cursor=False, table=lambda: pd.DataFrame(result.table),
+            alt=f"Position vectors of {length} positions by {d_model} dimensions: stripes that get wider from left "
+            f"to right, one period every {waves[0]:.1f} positions at the left end and every {waves[-1]:,.0f} at the "
+            "right.",
+            caption=f"Shape ({length}, {d_model}). One row is what is added to the token at that position; the framed "
+            f"columns are the pairs {first} and {second}.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "a tiny model": {"length": 64, "d_model": 16, "pair": 1, "pair2": 4},
+            "the paper's width": {"length": 256, "d_model": 512, "base10": 4.0, "pair": 16, "pair2": 64},
+            "a short base": {"base10": 1.5},
+            "far from the start": {"start": 900, "k": 40},
+        }
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure(
+            figures.curves_figure(result, pairs), key="curves", height=280, table=lambda: _curves(result, pairs),
+            alt=f"Sine and cosine of pair {first}, which repeats after {waves[first]:,.1f} positions, and of pair "
+            f"{second}, which repeats after {waves[second]:,.1f}.",
+            caption=f"Pair {first} repeats after {waves[first]:,.1f} positions, pair {second} after "
+            f"{waves[second]:,.1f}.",
+        )  # fmt: skip
+    with right:
+        wavelengths(waves, base, pairs, d_model)
+    _shifts(length, d_model, base)
+    page.what_to_see(
+        "The left columns of the table are the second hand of a clock, the right ones the hour hand. The product of "
+        "two position vectors depends only on how far apart they are, so the dots lie on the line wherever they "
+        "start; and the matrix that moves *every* position on by *k* is the same: small rotations along the "
+        "diagonal."
+    )
+    page.source(positions.sinusoidal, positions.shift_matrix)
+    st.caption("Attention Is All You Need, section 3.5, arXiv:1706.03762")
+    page.question(
+        "The paper says the wavelengths go from 2π to 10000 · 2π. Does the last pair really get there?",
+        f"Not quite: *i* stops at d/2 − 1, so the last wavelength is 2π · b^(1 − 2/d), here **{waves[-1]:,.0f}** of "
+        f"{2 * np.pi * base:,.0f}. Drag the width to 512 and it gets closer; at 8 it is far off.",
+    )
+
+
+def wavelengths(waves: np.ndarray, base: float, marked: tuple[int, ...], d: int) -> None:
+    """The figure of all wavelengths, which RoPE shares."""
+    figure(
+        figures.wavelengths_figure(waves, base, marked), key="wavelengths", height=280,
+        table=lambda: pd.DataFrame({"pair": range(len(waves)), "wavelength": waves}),
+        alt=f"Wavelengths of {len(waves)} pairs on a logarithmic axis: a straight line from {waves[0]:.2f} to "
+        f"{waves[-1]:,.0f} positions.",
+        caption=f"{len(waves)} wavelengths, 2π · b^(2i/{d}): from {waves[0]:.2f} to {waves[-1]:,.0f} positions.",
+    )  # fmt: skip
+
+
+def _curves(result: position_schemes.SinusoidalTable, pairs: tuple[int, int]) -> pd.DataFrame:
+    return pd.DataFrame({f"dimension {d}": result.table[:, d] for pair in pairs for d in (2 * pair, 2 * pair + 1)})
+
+
+def _shifts(length: int, d_model: int, base: float) -> None:
+    """What a step of k does: the product by offset, and the matrix."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        st.markdown("**A step of k**")
+        k = controls.slider("Offset k", "k", 0, 128, 5)
+        start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
+        result = shift(length, d_model, base, k, start)
+        st.metric("Largest error of $PE(p{+}k) = M_k\\,PE(p)$", f"{result.error:.1e}")
+        st.metric("Largest difference between starting points", f"{result.spread:.1e}")
+    products, matrix = right.columns(2, gap="medium")
+    at_k = f", {result.products[0, k]:.1f} at k = {k}" if k < length else ""
+    with products:
+        figure(
+            figures.products_figure(result, k, start), key="products", height=340,
+            table=lambda: pd.DataFrame(result.products.T, columns=["from 0", "from p"]),
+            alt=f"Dot product of two position vectors by their offset: {result.products[0, 0]:.0f} at offset "
+            f"0{at_k}; the same from p = 0 and from p = {start}, to within {result.spread:.1e}.",
+            caption=f"PE(p) · PE(p + k) is {result.products[0, 0]:.0f} = d/2 at k = 0{at_k}.",
+        )  # fmt: skip
+    with matrix:
+        part = f"; the first {figures.BLOCKS} rows and columns." if d_model > figures.BLOCKS else "."
+        figure(
+            figures.shift_figure(result), key="shift", height=340, table=lambda: pd.DataFrame(result.matrix),
+            alt=f"The matrix that moves position vectors on by {k}: 2 by 2 rotations on the diagonal, zero "
+            f"elsewhere; its largest error over {length} positions is {result.error:.1e}.",
+            caption=f"M_k, shape ({d_model}, {d_model}){part}",
+        )  # fmt: skip
+
+
+def learned() -> None:
+    """The panel of learned position vectors, trained on the spot."""
+    st.markdown(
+        "**The table starts as noise and is trained like any other weight**: nothing tells it that 3 is next to 4, so "
+        "what it looks like depends on what the task needs."
+    )
+    st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        task = controls.segmented("Task: repeat", "task", list(TASKS), "nearby", TASKS)
+        step = controls.slider(
+            "Training steps", "step", 0, learned_positions.STEPS, learned_positions.STEPS, learned_positions.EVERY
+        )
+        with st.spinner(f"Training a one-layer model for {learned_positions.STEPS} steps, a few seconds, once"):
+            run = learn(task)
+        look = step // learned_positions.EVERY
+        st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
+        st.caption(f"chance {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
+    near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
+    back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
+    with right:
+        figure(
+            figures.learned_figure(run, look), key="learned", height=360, min_width=720,
+            table=lambda: pd.DataFrame(run.tables[look]),
+            alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
+            f"{far:.2f}) and attention, {back[0]:.2f} on the token before and {sum(back):.2f} on the four before.",
+            caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
+            f"on the token before {back[0]:.2f}, on the four before {sum(back):.2f}.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "before training": {"step": 0},
+            "half-way": {"step": 60},
+            "trained": {"step": learned_positions.STEPS},
+            "only the token before": {"task": "previous", "step": learned_positions.STEPS},
+        }
+    )
+    page.what_to_see(
+        "To repeat one of the last four tokens, positions that stand close to each other may be confused, and their "
+        "vectors become alike: a band along the diagonal. To repeat exactly the token before, they must not be, and "
+        "the band does not appear although the attention is sharper. Both runs are real: a Transformer of one "
+        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} rows of "
+        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. Large "
+        "models are trained on text instead; none with learned positions is shipped here yet."
+    )
+    page.source(learned_positions.learn_positions, learned_positions.batch)
+    st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
+    page.question(
+        "What does a learned table say about position 32, one beyond the longest text it was trained on?",
+        "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
+        "(whether the model then does something sensible is another matter).",
+    )

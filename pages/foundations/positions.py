@@ -1,0 +1,33 @@
+"""The page on positions: one scheme at a time, its figures computed and sent only when it is looked at."""
+
+import streamlit as st
+
+from pages.foundations import _positions_scores as scores
+from pages.foundations import _positions_vectors as vectors
+from pages.ui import controls, page
+
+PANELS = {
+    "sinusoidal": vectors.sinusoidal,
+    "learned": vectors.learned,
+    "rope": scores.rope,
+    "alibi": scores.alibi,
+    "none": scores.none,
+}
+
+page.begin(
+    "How does it know the order?",
+    "Attention by itself sees a bag of tokens. Each scheme here tells it where they stand, in another place: "
+    "sinusoidal and learned vectors are **added to the embeddings**, RoPE **rotates queries and keys**, ALiBi "
+    "**lowers scores** with distance.",
+)
+scheme = controls.segmented("Scheme", "scheme", list(PANELS), "sinusoidal", scores.NAMES)
+PANELS[scheme]()
+if scheme != "none":
+    name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
+    largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
+    st.markdown(
+        f"**The shuffle test.** Shuffle “{scores.TEXT}”, run it through a Transformer with "
+        f"{name} positions, and a word's output changes by up to **{largest[scheme]:.2f}**. "
+        f"Without positions: **{largest['none']:.0e}**, rounding."
+    )
+    st.button("See the shuffle test", on_click=controls.set_values, kwargs={"scheme": "none", "look": scheme})

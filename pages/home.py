@@ -1,0 +1,42 @@
+"""The front page: a text box that goes straight to attention, and the way to every page."""
+
+import streamlit as st
+
+from pages.ui import controls, links
+
+CHAPTERS = {
+    "Attention heads": (
+        "foundations/heads.py",
+        "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",
+    ),
+    "Positions": (
+        "foundations/positions.py",
+        "How does it know the order of words? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
+    ),
+    "Masks": (
+        "foundations/masks.py",
+        "Who may look at whom? Eight masks before and after the softmax, and what leaks when a mask is missing.",
+    ),
+}
+
+TEXT = "The little dog lost the red ball. The little dog"
+
+st.title("See a Transformer work", anchor=False)
+st.markdown(
+    "Every picture here is computed by a real model at the moment you look at it. Move a slider, paste a text of your "
+    "own, and copy the link: whoever opens it sees exactly the same."
+)
+with st.container(border=True):
+    pasted = controls.text_area(
+        "Your text", "text", "The little dog lost the red ball. The little dog", 2_000, height=80
+    )
+    if st.button("See its attention", type="primary", disabled=not pasted):
+        st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
+for column, (title, (file, answer)) in zip(st.columns(len(CHAPTERS)), CHAPTERS.items(), strict=True):
+    with column, st.container(border=True, height="stretch"):
+        st.page_link(file, label=f"**{title}**")
+        st.markdown(answer)
+st.caption(
+    "The model behind these pages, stories, is a small decoder trained on children's stories by a recipe in this "
+    "repository; its card says what it can do. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
+)

@@ -1,0 +1,31 @@
+"""The one list of pages, by chapter. Streamlit runs this script on every visit and it runs the page asked for."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
+    sys.path.insert(0, str(ROOT))
+
+NAME = "Inside the Transformer"
+# chapter: (file beside this one, title, icon of the Material set, url path)
+PAGES = {
+    "Start": [("home.py", "Home", "home", "")],
+    "Foundations": [
+        ("foundations/heads.py", "Attention heads", "grid_on", "heads"),
+        ("foundations/positions.py", "Positions", "airwave", "positions"),
+        ("foundations/masks.py", "Masks", "filter_b_and_w", "masks"),
+    ],
+}
+
+
+def page(file: str, title: str, icon: str, url: str) -> st.Page:
+    """One entry of the navigation; the page with the empty path is the front page."""
+    return st.Page(file, title=title, icon=f":material/{icon}:", url_path=url or None, default=not url)
+
+
+st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
+st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
+st.navigation({chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()}).run()

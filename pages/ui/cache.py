@@ -1,0 +1,47 @@
+"""Caches that stay correct and stay small.
+
+Cached functions take configs, text, seeds and names - never arrays or tensors: Streamlit hashes a large array by a
+sample of its elements, and one changed cell then hits the old entry. Every cache has a limit.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
+
+
+def data(*, max_entries: int) -> Callable[[Function], Function]:
+    """`st.cache_data` with an obligatory limit, for functions of small hashable values only."""
+
+    def decorate(function: Function) -> Function:
+        _refuse_arrays(function)
+        cached: Any = st.cache_data(max_entries=max_entries, show_spinner=False)(function)
+        return cached
+
+    return decorate
+
+
+def _refuse_arrays(function: Callable[..., Any]) -> None:
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name.startswith("_"):  # Streamlit leaves these out of the key
+            continue
+        kind = parameter.annotation
+        if _ARRAYS.search(kind if isinstance(kind, str) else getattr(kind, "__name__", repr(kind))):
+            raise TypeError(
+                f"{function.__qualname__}: the argument {name!r} is an array, and large arrays are hashed by a sample. "
+                "Take the config, text or seed it comes from instead."
+            )
+
+
+@st.cache_resource(max_entries=2, show_spinner="Loading the model")
+def model(name: str) -> tuple[Any, Any]:
+    """The shipped model `name` and its tokenizer, shared by all visitors and read only."""
+    import tfcore  # here, because it imports torch, which a page without a model need not wait for
+
+    network, tokenizer = tfcore.load(name)
+    return network.eval().requires_grad_(False), tokenizer

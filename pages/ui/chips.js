@@ -1,0 +1,58 @@
+// Token chips. User text only ever goes through textContent, title and aria-label: never through innerHTML.
+const STEPS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const row = parentElement.querySelector(".chips")
+  row.setAttribute("aria-label", data.label)
+
+  // Chips are reused from run to run, so focus and scroll stay where they are.
+  const kind = data.clickable ? "BUTTON" : "SPAN"
+  while (row.children.length > data.tokens.length) row.lastElementChild.remove()
+  data.tokens.forEach((token, index) => {
+    let chip = row.children[index]
+    if (!chip || chip.tagName !== kind) {
+      const fresh = document.createElement(kind)
+      if (chip) chip.replaceWith(fresh)
+      else row.append(fresh)
+      chip = fresh
+      chip.className = "chip"
+    }
+    if (chip.textContent !== token) chip.textContent = token
+    chip.title = data.titles?.[index] ?? ""
+    chip.style.setProperty("--shade", data.shade?.[index] ?? 0)
+    if (data.clickable) {
+      chip.type = "button"
+      chip.setAttribute("aria-pressed", String(index === data.selected))
+    }
+  })
+  if (!data.clickable) return
+
+  // One tab stop for the whole row; the arrow keys move inside it.
+  const chips = [...row.children]
+  const focused = chips.indexOf(row.getRootNode().activeElement)
+  const stop = focused >= 0 ? focused : (data.selected ?? 0)
+  chips.forEach((chip, index) => (chip.tabIndex = index === stop ? 0 : -1))
+
+  const move = (from, to) => {
+    const target = Math.min(Math.max(to, 0), chips.length - 1)
+    chips[from].tabIndex = -1
+    chips[target].tabIndex = 0
+    chips[target].focus()
+  }
+  row.onclick = event => {
+    const index = chips.indexOf(event.target.closest(".chip"))
+    if (index < 0) return
+    chips.forEach((chip, other) => (chip.tabIndex = other === index ? 0 : -1))
+    setTriggerValue("chosen", index)
+  }
+  row.onkeydown = event => {
+    const index = chips.indexOf(event.target.closest(".chip"))
+    if (index < 0 || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key in STEPS) move(index, index + STEPS[event.key])
+    else if (event.key === "Home") move(index, 0)
+    else if (event.key === "End") move(index, chips.length - 1)
+    else return
+    event.preventDefault()
+  }
+}

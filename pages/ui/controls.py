@@ -1,0 +1,202 @@
+"""Controls whose value is part of the address, and never anything but a valid value.
+
+Whatever came from the address or from the session - out of range, off step, unknown, of another type, twice - becomes
+the nearest valid value, and the page says so in one quiet line. A control whose range depends on another one is
+clamped the same way when the other one changes. All of them work in fragments, and can be set from callbacks:
+
+    head = controls.slider("Head", "head", 0, n_heads - 1, 0)
+    st.button("Look at head 3", on_click=controls.set_values, kwargs={"head": 3})
+
+The key of a control is its name in the address. Keys, option labels and defaults are part of every link that was
+ever copied: change them only together with `links.VERSION`.
+"""
+
+# ruff: noqa: A002 - `help` and `format` are called what Streamlit calls them
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import streamlit as st
+
+from pages.ui import links, notices
+
+Number = TypeVar("Number", int, float)
+Option = TypeVar("Option", bound=Hashable)
+
+
+def set_values(**values: Any) -> None:
+    """Set controls by key, from a callback: `set_values(layer=2, head=5, text="a b a")`. The address follows."""
+    for key, value in values.items():
+        links.mark_seen(key)  # what was set now counts more than what the address said
+        st.session_state[key] = value
+
+
+def slider(
+    label: str,
+    key: str,
+    low: Number,
+    high: Number,
+    default: Number,
+    step: Number | None = None,
+    *,
+    help: str | None = None,
+    format: str | None = None,
+) -> Number:
+    """A slider from `low` to `high`; integers in, integer out."""
+    whole = all(isinstance(bound, int) for bound in (low, high, default, step or 1))
+    step = step or cast("Number", 1 if whole else (high - low) / 100 or 1.0)
+    if low >= high:  # nothing to choose: keep the place, so that nothing jumps
+        st.slider(label, low, low + step, low, step, key=f"{key}_fixed", disabled=True, help=help)
+        return low
+    default, _ = _nearest(default, low, high, step, whole, low)
+    draw = partial(st.slider, label, low, high, default, step, format, key, help, bind="query-params")
+    return _bound(key, default, lambda value: _nearest(value, low, high, step, whole, default), draw)
+
+
+def _nearest(value: object, low: Any, high: Any, step: Any, whole: bool, default: Any) -> tuple[Any, bool]:
+    """The point of low, low + step, ... <= high nearest to `value` (`default` if that is no number), and if it hit."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return default, False
+    if math.isnan(number):
+        return default, False
+    steps = round((min(max(number, low), high) - low) / step)
+    steps = min(steps, math.floor((high - low) / step + 1e-9))
+    point = int(low + steps * step) if whole else round(float(low + steps * step), 10)
+    return point, _same(point, number)
+
+
+def select(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> Option:
+    """A dropdown. The address carries the label of the option."""
+    names = _names(options, labels)
+    name = partial(_name, names)
+    draw = partial(
+        st.selectbox, label, list(options), list(options).index(default), name, key, help, bind="query-params"
+    )
+    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
+
+
+def segmented(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> Option:
+    """A few choices side by side, exactly one of them on. The address carries the label of the option."""
+    names = _names(options, labels)
+    name = partial(_name, names)
+    draw = partial(
+        st.segmented_control, label, list(options), default=default, format_func=name, key=key,
+        help=help, bind="query-params", required=True,
+    )  # fmt: skip
+    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
+
+
+def _names(options: Sequence[Option], labels: Mapping[Option, str] | None) -> dict[Option, str]:
+    return {option: (labels or {}).get(option, str(option)) for option in options}
+
+
+def _name(names: Mapping[Option, str], option: Option) -> str:
+    return names.get(option, str(option))
+
+
+def _option(value: object, names: Mapping[Option, str], default: Option) -> tuple[Option, bool]:
+    """The option that `value` is, or names by label or id, in capitals or not (`default` if none), and if it hit."""
+    for option, name in names.items():
+        if type(value) is type(option) and value == option:
+            return option, True
+        if isinstance(value, str) and value.casefold() in (name.casefold(), str(option).casefold()):
+            return option, True
+    return default, False
+
+
+_SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def toggle(label: str, key: str, default: bool = False, *, help: str | None = None) -> bool:
+    """A switch."""
+
+    def clean(value: object) -> tuple[bool, bool]:
+        word = str(value).lower()
+        return _SWITCH.get(word, default), word in _SWITCH
+
+    draw = partial(st.toggle, label, default, key, help, bind="query-params")
+    return _bound(key, default, clean, draw, lambda on: str(on).lower())
+
+
+def text_area(label: str, key: str, default: str, max_chars: int, *, height: int = 100, help: str | None = None) -> str:
+    """A box for text of any length, of which the first `max_chars` characters count.
+
+    Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
+    compressed; see `links`.
+    """
+    asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars))
+    value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
+    notices.keep(key, value)
+    if len(value) > max_chars:
+        length = "more than" if from_link else f"{len(value):,} characters, more than"
+        value = value[:max_chars]
+        notices.add(key, f"The text has {length} the {max_chars:,} used here; the rest was cut off", value=value)
+    if links.address_decides(key) or st.session_state.get(key) != value:
+        st.session_state[key] = value  # on the first draw always: the browser would start with an empty box
+    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    links.write_text(key, value, default)
+    links.mark_seen(key)
+    return value
+
+
+def _bound(
+    key: str,
+    default: Any,
+    clean: Callable[[object], tuple[Any, bool]],
+    draw: Callable[[], Any],
+    name: Callable[[Any], str] = str,
+) -> Any:
+    """Draw a bound widget so that it holds the valid value nearest to what was asked for, and return that value.
+
+    Streamlit seeds a widget that is new to it (also: a slider whose range changed) from the address alone, and
+    replaces what it dislikes by the default. So the value wanted is worked out first, and put into the address and
+    into the session, before Streamlit looks.
+    """
+    asked, from_link = links.wanted(key, default, links.asked)
+    value, exact = clean(asked)
+    notices.keep(key, value)
+    if not exact:
+        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
+        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(name(value))}", value)
+    if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
+        links.rewrite(key, None if _same(value, default) else name(value))
+    if key in st.session_state and not _same(st.session_state[key], value):
+        st.session_state[key] = value
+    draw()
+    links.mark_seen(key)
+    return value
+
+
+def _in_step(value: Any, default: Any, said: list[str], clean: Callable[[object], tuple[Any, bool]], word: str) -> bool:
+    """True if the address says `value` in the one way that Streamlit reads; the default is best not said at all."""
+    if len(said) != 1:
+        return not said and _same(value, default)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return said[0] == word or (number and clean(said[0]) == (value, True))
+
+
+def _same(a: object, b: object) -> bool:
+    """Equal, and for numbers: equal up to what adding up steps does to a float."""
+    if isinstance(a, int | float) and isinstance(b, int | float) and not isinstance(a, bool):
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+    return type(a) is type(b) and a == b

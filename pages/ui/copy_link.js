@@ -1,0 +1,73 @@
+// Copies the address the browser shows: the bound controls keep it up to date without asking the server.
+// Streamlit adds one history entry for each parameter that Python changes: a button that sets five controls would take
+// five presses of Back. Entries for the same page within a second become one.
+const oneEntryEach = history => {
+  if (history.oneEntryEach) return
+  history.oneEntryEach = true
+  const push = history.pushState.bind(history)
+  let last = -Infinity
+  history.pushState = (state, title, address) => {
+    const samePage = new URL(address ?? "", location.href).pathname === location.pathname
+    const now = performance.now()
+    if (samePage && now - last < 1000) history.replaceState(state, title, address)
+    else push(state, title, address)
+    last = now
+  }
+}
+
+export default function (component) {
+  const { data, parentElement } = component
+  oneEntryEach(window.history)
+  const find = name => parentElement.querySelector(name)
+  const button = find(".copy")
+  const words = find(".words")
+  const status = find(".status")
+  const field = find(".address")
+
+  const address = () => {
+    const url = new URL(window.location.href)
+    url.hash = ""
+    url.searchParams.delete("embed")
+    url.searchParams.delete("embed_options")
+    url.searchParams.set("v", data.version)
+    return url.toString()
+  }
+
+  const say = (short, long) => {
+    words.textContent = short
+    button.classList.add("said")
+    status.textContent = long
+    clearTimeout(field.timer)
+    field.timer = setTimeout(() => {
+      words.textContent = "Copy link"
+      button.classList.remove("said")
+      status.textContent = ""
+    }, 2500)
+  }
+
+  // No clipboard without https, or when the browser refuses: show the address, selected, ready for Ctrl+C.
+  const offer = link => {
+    field.hidden = false
+    field.value = link
+    field.focus()
+    field.select()
+    let copied = false
+    try {
+      copied = document.execCommand("copy")
+    } catch {}
+    field.hidden = copied
+    if (copied) say("Link copied", "Link copied")
+    else say("Press Ctrl+C", "The link is selected. Press Control C to copy it.")
+  }
+
+  field.onblur = () => (field.hidden = true)
+  button.onclick = async () => {
+    const link = address()
+    try {
+      await navigator.clipboard.writeText(link)
+      say("Link copied", "Link copied")
+    } catch {
+      offer(link)
+    }
+  }
+}

@@ -1,0 +1,260 @@
+// The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
+import themes from "./theme.js"
+
+const instances = new WeakMap()
+const sheet = document.createElement("link")
+sheet.rel = "stylesheet"
+sheet.href = new URL("figure.css", import.meta.url)
+document.head.append(sheet)
+const PLOTLY = new URL("plotly.min.js", import.meta.url)
+const CONFIG = { displayModeBar: false, scrollZoom: false, showTips: false, doubleClick: "reset" }
+
+const plotly = new Promise((done, failed) => {
+  const script = document.createElement("script")
+  script.src = PLOTLY
+  script.onload = () => done(window.Plotly)
+  script.onerror = () => failed(new Error("plotly.min.js did not load"))
+  document.head.append(script)
+})
+
+// Called by Streamlit after every change of the data or of the theme; the same element is drawn into again.
+export function render({ parentElement, data, setTriggerValue }, head, start) {
+  const view = instances.get(parentElement) || create(parentElement)
+  const text = new TextDecoder()
+  view.head = head
+  view.send = setTriggerValue
+  view.spec = text.decode(data.subarray(start, start + head.size))
+  view.frame.setAttribute("aria-label", head.alt)
+  view.picture.setAttribute("aria-label", head.alt)
+  view.picture.style.height = view.scroll.style.minHeight = head.height + "px"
+  view.picture.style.minWidth = head.minWidth ? head.minWidth + "px" : ""
+  view.caption.textContent = head.caption
+  view.buttons.CSV.hidden = !head.csv
+  if (head.file) save(new Blob([data.subarray(start + head.size)], { type: "text/csv" }), head.name + ".csv")
+  draw(view)
+  return () => destroy(parentElement)
+}
+
+function create(parent) {
+  const frame = element("figure", "tf-figure", parent)
+  const scroll = element("div", "tf-scroll", frame)
+  const picture = element("div", "tf-picture", scroll)
+  picture.setAttribute("role", "img")
+  const foot = element("div", "tf-foot", frame)
+  const caption = element("figcaption", "", foot)
+  const view = { frame, scroll, picture, caption, buttons: {}, drawn: "", busy: false, again: false }
+  menu(view, foot)
+  view.row = cursor()
+  view.column = cursor()
+  view.observer = new ResizeObserver(() => requestAnimationFrame(() => draw(view)))
+  view.observer.observe(scroll)
+  instances.set(parent, view)
+  return view
+}
+
+function destroy(parent) {
+  const view = instances.get(parent)
+  if (!view) return
+  instances.delete(parent)
+  view.gone = true
+  view.observer.disconnect()
+  clearTimeout(view.resting)
+  if (view.plot && window.Plotly) window.Plotly.purge(view.plot)
+  view.frame.remove()
+}
+
+function element(tag, name, parent) {
+  const made = document.createElement(tag)
+  if (name) made.className = name
+  parent?.appendChild(made)
+  return made
+}
+
+function cursor() {
+  const made = element("div", "tf-cursor")
+  made.hidden = true
+  return made
+}
+
+// One drawing at a time; what arrives meanwhile is drawn afterwards, the latest only.
+async function draw(view) {
+  if (view.busy) return void (view.again = true)
+  view.busy = true
+  try {
+    const Plotly = await plotly
+    do {
+      view.again = false
+      await paint(Plotly, view)
+    } while (view.again && !view.gone)
+  } catch (problem) {
+    if (!view.plot) view.picture.textContent = `The picture could not be drawn (${problem.message}). Reload the page.`
+  } finally {
+    view.busy = false
+  }
+}
+
+async function paint(Plotly, view) {
+  const width = Math.max(view.scroll.clientWidth, view.head.minWidth)
+  if (!view.scroll.clientWidth || view.gone) return // hidden in a tab: drawn when it gets a size
+  const colours = palette(view.frame)
+  const stamp = [view.head.hash, view.head.height, width, colours.stamp].join()
+  if (stamp === view.drawn) return
+  const { data, layout } = coloured(JSON.parse(view.spec), colours)
+  Object.assign(layout, { width, height: view.head.height, autosize: false })
+  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
+  mark(view, null)
+  const first = !view.plot
+  view.plot ||= element("div", "tf-plot", view.picture)
+  await Plotly.react(view.plot, data, layout, CONFIG)
+  if (view.gone) return Plotly.purge(view.plot)
+  if (first) listen(view)
+  view.plot.classList.toggle("tf-clickable", view.head.click)
+  view.drawn = stamp
+}
+
+// ---- colours: the same rules as tfcore.figures.theme.resolve ----
+
+function palette(node) {
+  const css = getComputedStyle(node)
+  const own = name => css.getPropertyValue(`--st-${name}`).trim()
+  const paper = own("background-color") || "#ffffff"
+  const table = themes[brightness(paper) < 0.5 ? "dark" : "light"]
+  const live = { paper, ink: own("text-color"), grid: own("border-color"), accent: own("primary-color") }
+  const roles = { ...table.roles }
+  for (const [role, value] of Object.entries(live)) if (value && value !== "unset") roles[role] = value
+  return { roles, table, stamp: Object.values(roles).join() }
+}
+
+// Any CSS colour as red, green, blue in 0..255 (a canvas knows them all).
+const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+function channels(colour) {
+  pen.fillStyle = colour
+  pen.fillRect(0, 0, 1, 1)
+  return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)]
+}
+
+function brightness(colour) {
+  const [red, green, blue] = channels(colour)
+  return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
+}
+
+function coloured(node, colours) {
+  if (!node || typeof node !== "object") return node
+  for (const key of Object.keys(node)) {
+    node[key] = /colou?r(s|scale|way)?$/i.test(key) ? replaced(node[key], colours) : coloured(node[key], colours)
+  }
+  return node
+}
+
+function replaced(value, colours) {
+  if (Array.isArray(value)) return value.map(v => replaced(v, colours))
+  if (typeof value !== "string" || value[0] !== "@") return coloured(value, colours)
+  const { table, roles } = colours
+  const stops = table.scales[value]
+  if (stops) return stops.map(([t, c]) => [t, c === table.roles.paper ? roles.paper : c])
+  const [, role, number, alpha] = /^@([a-z]+)(\d*)(?:\/([\d.]+))?$/.exec(value) || []
+  const solid = number ? table.categories[number % table.categories.length] : roles[role] || roles.ink
+  return alpha ? `rgba(${channels(solid)},${alpha})` : solid
+}
+
+// ---- events ----
+
+function listen(view) {
+  view.plot.querySelector(".hoverlayer").closest("svg").before(view.row, view.column) // under the hover text
+  view.plot.on("plotly_click", event => view.head.click && view.send("click", point(event)))
+  view.plot.on("plotly_hover", event => {
+    mark(view, view.head.cursor && event.points[0])
+    clearTimeout(view.resting)
+    if (view.head.hover) view.resting = setTimeout(() => report(view, point(event)), 120)
+  })
+  view.plot.on("plotly_unhover", () => {
+    clearTimeout(view.resting)
+    mark(view, null)
+  })
+}
+
+function report(view, found) {
+  const text = JSON.stringify(found)
+  if (text !== view.reported) view.send("hover", found)
+  view.reported = text
+}
+
+function point(event) {
+  const { curveNumber, pointNumber, pointIndex, x, y, customdata } = event.points[0]
+  return { curve: curveNumber, point: pointNumber ?? pointIndex, x, y, customdata: customdata ?? null }
+}
+
+// Two bands over the plot, row and column of the cell under the pointer: no redraw, so it keeps up with the pointer.
+function mark(view, at) {
+  view.row.hidden = view.column.hidden = !at
+  if (!at) return
+  const { xaxis, yaxis } = at
+  const band = (axis, value) => {
+    const middle = axis.d2p(value), half = Math.abs(axis.c2p(axis.d2c(value) + 0.5) - middle)
+    return [axis._offset + Math.max(middle - half, 0), Math.min(middle + half, axis._length) - Math.max(middle - half, 0)]
+  }
+  const [left, width] = band(xaxis, at.x), [top, height] = band(yaxis, at.y)
+  place(view.column, left, yaxis._offset, width, yaxis._length)
+  place(view.row, xaxis._offset, top, xaxis._length, height)
+}
+
+function place(box, left, top, width, height) {
+  Object.assign(box.style, { left: left + "px", top: top + "px", width: width + "px", height: height + "px" })
+}
+
+// ---- saving ----
+
+function menu(view, foot) {
+  const details = element("details", "tf-save", foot)
+  element("summary", "", details).textContent = "Save"
+  const list = element("div", "", details)
+  const kinds = { PNG: picture, SVG: picture, HTML: page, CSV: () => view.send("download", "csv") }
+  for (const [kind, action] of Object.entries(kinds)) {
+    const button = (view.buttons[kind] = element("button", "", list))
+    button.type = "button"
+    button.textContent = kind
+    button.onclick = () => (details.open = false, view.plot && action(view, kind.toLowerCase()))
+  }
+  details.addEventListener("focusout", event => details.contains(event.relatedTarget) || (details.open = false))
+  details.addEventListener("keydown", event => {
+    if (event.key !== "Escape" || !details.open) return
+    details.open = false
+    details.firstChild.focus()
+  })
+}
+
+async function picture(view, format) {
+  const { width, height } = view.plot.getBoundingClientRect()
+  const url = await (await plotly).toImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1 })
+  save(await blob(url), `${view.head.name}.${format}`)
+}
+
+// toImage answers with a data address, which our content policy does not let fetch() read.
+async function blob(url) {
+  const [kind, body] = url.split(/,(.*)/s)
+  const text = kind.includes(";base64") ? atob(body) : null
+  const bytes = text === null ? new TextEncoder().encode(decodeURIComponent(body)) : Uint8Array.from(text, c => c.charCodeAt(0))
+  return new Blob([bytes], { type: kind.slice(5).split(/[;,]/)[0] })
+}
+
+// A page of its own that needs no network: plotly, the figure in the colours it has now, the words under it.
+async function page(view) {
+  const code = (await (await fetch(PLOTLY)).text()).replaceAll("</script", "<\\/script")
+  const spec = coloured(JSON.parse(view.spec), palette(view.frame))
+  const { paper, ink } = palette(view.frame).roles
+  const json = JSON.stringify(spec).replaceAll("<", "\\u003c")
+  const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
+  save(new Blob([`<!doctype html><meta charset="utf-8"><title>${safe(view.head.alt)}</title>
+<body style="margin:2em;background:${paper};color:${ink};font-family:system-ui,sans-serif">
+<figure style="margin:0"><div id="figure" role="img" aria-label="${safe(view.head.alt)}"></div><figcaption>${safe(view.head.caption)}</figcaption></figure>
+<script>${code}</script><script>const f=${json};Plotly.newPlot("figure",f.data,f.layout,{responsive:true,displaylogo:false})</script>`],
+    { type: "text/html" }), view.head.name + ".html")
+}
+
+function save(blob, name) {
+  const link = document.createElement("a")
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000)
+}

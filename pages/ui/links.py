@@ -1,0 +1,186 @@
+"""The address of a view: when it decides, how text travels in it, and the button that copies it.
+
+Sliders, choices and switches are bound by Streamlit itself (`bind="query-params"`): it writes their values to the
+address in the browser, without adding to the history. Text is not bound, because a bound text area would put any
+length into the address before Python could say no: it is written here, plainly up to `PLAIN_CHARACTERS`, compressed
+above that, and left out (with a sentence) when even that is too long for a link.
+"""
+
+import base64
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.ui import notices
+
+VERSION = "1"
+PLAIN_CHARACTERS = 2_000
+LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
+_VISIT = "_ui_visit"
+
+
+# --- who decides: the address or the session -------------------------------------------------------------------------
+
+
+def is_return() -> bool:
+    """True in the run that follows Back or Forward in the browser: the address is then the whole truth."""
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
+
+
+def address_decides(key: str) -> bool:
+    """True when control `key` is drawn for the first time during this visit to the page, or after Back or Forward."""
+    return is_return() or key not in visit().seen
+
+
+def wanted(key: str, default: Any, said: Callable[[str], str | None]) -> tuple[Any, bool]:
+    """What control `key` should hold, not yet validated, and whether the address said so (through `said`)."""
+    if address_decides(key):
+        asked_for = said(key)
+        if asked_for is not None:
+            return asked_for, True
+        # Streamlit drops the parameters when Back leads to another page: the session then knows better.
+        if is_return() and key in visit().seen:
+            return default, False
+    return st.session_state.get(key, default), False
+
+
+def mark_seen(key: str) -> None:
+    """From now on the session decides about control `key`, until another page is opened."""
+    visit().seen.add(key)
+
+
+@dataclass
+class Visit:
+    """What is known of one visitor's stay on one page."""
+
+    page: str
+    seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
+
+
+def visit() -> Visit:
+    """The present visit; a new one begins when another page is opened."""
+    context = get_script_run_ctx()
+    page = context.page_script_hash if context is not None else ""
+    present: Visit | None = st.session_state.get(_VISIT)
+    if present is None or present.page != page:
+        present = st.session_state[_VISIT] = Visit(page)
+        notices.clear()
+    return present
+
+
+def asked(key: str) -> str | None:
+    """What the address says about `key`; the last one counts when it says it twice."""
+    values = st.query_params.get_all(key)
+    return values[-1] if values else None
+
+
+def rewrite(key: str, said: str | None) -> None:
+    """Make the address say `said` of the bound control `key` (None: nothing), also for widgets yet to be drawn.
+
+    `st.query_params` refuses to touch bound names, and nothing public changes what new widgets are seeded from, so
+    this goes to the object behind it, through the methods that Streamlit itself corrects addresses with.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as address:
+        if said is None:
+            address.remove_param(key)
+        else:
+            address.set_corrected_value(key, said, "string_value")
+        address.set_initial_query_params_from_current()
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def pack(text: str) -> str:
+    """Text as zlib, then base64 for addresses, without padding."""
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).rstrip(b"=").decode()
+
+
+def unpack(packed: str, characters: int) -> str | None:
+    """The text of `pack`, at most about `characters` of it; None if damaged. Never unpacks more memory than that."""
+    # One character beyond the limit is let through, so that the caller notices and says that it was cut.
+    limit = 4 * (characters + 1)
+    stream = zlib.decompressobj()
+    try:
+        compressed = base64.urlsafe_b64decode(packed.encode("ascii") + b"=" * (-len(packed) % 4))
+        raw = stream.decompress(compressed, limit)
+    except (ValueError, zlib.error):  # ValueError: not ASCII, or not base64
+        return None
+    complete = stream.eof or len(raw) == limit
+    return raw.decode("utf-8", "replace") if complete else None
+
+
+def text_from_address(key: str, characters: int) -> str | None:
+    """The text the address asks for, or None if it asks for none; says so when it is damaged."""
+    packed = asked(_packed_key(key))
+    if packed is None:
+        return asked(key)
+    text = unpack(packed, characters)
+    if text is None:
+        notices.add(f"{key} damaged", "The text in this link is damaged, so it was left out")
+    return text
+
+
+def text_parameters(key: str, text: str) -> dict[str, str]:
+    """How an address says `text`: plainly if short, compressed if long, not at all (empty) beyond what fits."""
+    if len(text) <= PLAIN_CHARACTERS and len(quote_plus(text)) <= LINK_CHARACTERS:
+        return {key: text}
+    packed = pack(text)
+    return {_packed_key(key): packed} if len(packed) <= LINK_CHARACTERS else {}
+
+
+def write_text(key: str, text: str, default: str) -> None:
+    """Make the address say `text`, and nothing for the default."""
+    said = text_parameters(key, text)
+    for name in (key, _packed_key(key)):
+        _write(name, said.get(name) if text != default else None)
+    too_long = f"{key} link"
+    if said or text == default:
+        notices.drop(too_long)
+    else:
+        notices.add(too_long, "This text is too long for a link: the address reproduces everything but the text")
+
+
+def _packed_key(key: str) -> str:
+    return "z" if key == "text" else f"{key}_z"
+
+
+def _write(key: str, value: str | None) -> None:
+    now = st.query_params.get_all(key)
+    if value is None and now:
+        del st.query_params[key]
+    elif value is not None and now != [value]:
+        st.query_params[key] = value
+
+
+# --- the link --------------------------------------------------------------------------------------------------------
+
+
+def check_version() -> None:
+    """Say so when the address was made by a version of the app that this one does not know; it still works."""
+    version = asked("v")
+    if version not in (None, VERSION):
+        notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
+
+
+_HERE = Path(__file__).parent
+_COPY = st.components.v2.component(
+    "copy_link",
+    html=(_HERE / "copy_link.html").read_text(encoding="utf-8"),
+    css=(_HERE / "copy_link.css").read_text(encoding="utf-8"),
+    js=(_HERE / "copy_link.js").read_text(encoding="utf-8"),
+)
+
+
+def copy_link(key: str = "copy_link") -> None:
+    """A button that copies the address of the view, with the version of the link, and says that it did."""
+    _COPY(key=key, data={"version": VERSION}, width="content")

@@ -1,0 +1,77 @@
+"""Quiet notices: what was corrected, said once at the top of the page and gone when the control moves on."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.ui import text
+
+_NOTICES = "_ui_notices"  # control key -> Notice, for this visitor
+_PLACE = "_ui_notice_place"  # the empty element under the title
+
+
+class Notice(NamedTuple):
+    """Something to say about a control, for as long as the control keeps the value it was given.
+
+    Details with the same reason become one sentence: "Corrected from the link: head 99 → 7, layer x → 0."
+    """
+
+    reason: str
+    detail: str
+    value: Any
+
+
+def reserve() -> None:
+    """Keep a place for the notices of this page; called once, under the title."""
+    st.session_state[_PLACE] = st.empty()
+    _show()
+
+
+def clear() -> None:
+    """Forget every notice (another page was opened)."""
+    st.session_state.pop(_NOTICES, None)
+
+
+def add(key: str, reason: str, detail: str = "", value: Any = None) -> None:
+    """Say `reason: detail` (Markdown; user text escaped) until control `key` has another value than `value`."""
+    notices = st.session_state.setdefault(_NOTICES, {})
+    notice = Notice(reason, detail, value)
+    if notices.get(key) != notice:
+        notices[key] = notice
+        _show()
+
+
+def keep(key: str, value: Any) -> None:
+    """Drop the notice of control `key` if its value is no longer the one the notice speaks of."""
+    notice = st.session_state.get(_NOTICES, {}).get(key)
+    if notice is not None and notice.value != value:
+        drop(key)
+
+
+def drop(key: str) -> None:
+    """Take back the notice of control `key`, if there is one."""
+    if st.session_state.get(_NOTICES, {}).pop(key, None) is not None:
+        _show()
+
+
+def sentences() -> list[str]:
+    """What is said now, one sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for notice in st.session_state.get(_NOTICES, {}).values():
+        reasons.setdefault(notice.reason, []).append(notice.detail)
+    return [f"{reason}: {', '.join(details)}." if any(details) else f"{reason}." for reason, details in reasons.items()]
+
+
+def _show() -> None:
+    place = st.session_state.get(_PLACE)
+    if place is None:
+        return
+    if said := sentences():
+        place.caption(" ".join(said))
+    else:
+        place.empty()
+
+
+def shown(value: Any) -> str:
+    """A value from outside, short and harmless inside a sentence."""
+    return text.escape(value, 40) if str(value) else "(empty)"

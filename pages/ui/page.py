@@ -1,0 +1,58 @@
+"""The rhythm of a page: claim, equation, controls beside the figure, things to try, what to see, source, question."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import controls, links, notices
+
+
+def begin(title: str, claim: str, equation: str | None = None) -> None:
+    """Title with the copy-link button, the claim in one sentence, the equation (LaTeX), and the place for notices."""
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+        st.title(title, anchor=False)
+        links.copy_link()
+    st.markdown(claim)
+    if equation is not None:
+        st.latex(equation)
+    links.visit()  # before any notice: a new visit begins without the old ones
+    notices.reserve()
+    links.check_version()
+
+
+def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:
+    """A row of buttons, each of which sets several controls at once: `{"pronoun": {"text": "...", "head": 5}}`."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f"{label}:", width="content")
+        for name, values in examples.items():
+            st.button(name, key=f"try {name}", on_click=controls.set_values, kwargs=dict(values))
+
+
+def what_to_see(markdown: str) -> None:
+    """What the figure shows, for a person who looks at it for the first time."""
+    st.markdown(f"**What to see.** {markdown}")
+
+
+def source(function: Callable[..., Any] | type, *more: Callable[..., Any] | type) -> None:
+    """The very code that computed the figure."""
+    for one in (function, *more):
+        one = inspect.unwrap(one)
+        with st.expander(f"The code that computed it: `{one.__module__}.{one.__qualname__}`"):
+            st.code(_code(one), language="python")
+
+
+def _code(thing: Callable[..., Any] | type) -> str:
+    try:
+        return inspect.getsource(thing)
+    except (OSError, TypeError):  # built in, or made at run time
+        return f"# {thing!r} has no Python source"
+
+
+def question(text: str, answer: str) -> None:
+    """A question that the figure answers; the answer is one click away."""
+    with st.container(border=True):
+        st.markdown(f"**A question.** {text}")
+        with st.expander("Answer"):
+            st.markdown(answer)

@@ -1,0 +1,141 @@
+"""Show text and tokens exactly as they are, wherever they are shown.
+
+Tokens are hostile without meaning to be: Markdown, LaTeX, Streamlit directives and Plotly labels all interpret
+`$x$`, `:red[`, `<b>` or `*a*`. Nothing typed by a person or produced by a tokenizer reaches the screen except
+through one of these functions.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
+NO_BREAK_SPACE = "\u00a0"
+_NAMED = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# Pieces that Streamlit rewrites after parsing, where a backslash no longer helps: emoji codes and icons (":x:"),
+# addresses ("http:", "www.", "a@b"), arrows and signs ("->", "<=", "--").
+_REWRITTEN = re.compile(r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE)
+
+
+def visible(token: str | bytes) -> str:
+    """One token with nothing hidden: "·" for a space, "⏎" for a newline, "␀" or "[U+202E]" for what cannot be seen."""
+    if isinstance(token, bytes):
+        token = token.decode("utf-8", "surrogateescape")
+    if not token:
+        return "∅"
+    shown = "".join(_visible_character(character) for character in token)
+    # A combining mark on its own would sit on whatever stands before the token.
+    return "◌" + shown if unicodedata.combining(token[0]) else shown
+
+
+def _visible_character(character: str) -> str:
+    if character in _NAMED:
+        return _NAMED[character]
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)  # Unicode's own pictures of the control characters
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"<0x{code - 0xDC00:02X}>"  # a byte that is no UTF-8 (Python's surrogateescape)
+    # C*: control, format (bidi, zero width), surrogate, private, unassigned. Z*: separators other than the space.
+    if unicodedata.category(character)[0] in "CZ":
+        return f"[U+{code:04X}]"
+    return character
+
+
+def escape(text: object, limit: int | None = None) -> str:
+    """Markdown that shows `text` literally, on one line, in any Streamlit label, caption or paragraph.
+
+    Newlines, tabs, controls and bidi characters become visible signs; `limit` cuts long text with "…".
+    """
+    signs = "".join(" " if c == " " else _visible_character(c) for c in shorten(str(text), limit))
+    spaced = re.sub(r"^ | $|(?<= ) ", NO_BREAK_SPACE, signs)  # Markdown eats these otherwise, or makes a code block
+    parts = _REWRITTEN.sub(WORD_JOINER, spaced).split(WORD_JOINER)
+    escaped = WORD_JOINER.join(_PUNCTUATION.sub(r"\\\1", part) for part in parts)
+    # Streamlit strips space from both ends, this kind too, unless something stands outside of it.
+    before, after = (WORD_JOINER if end == NO_BREAK_SPACE else "" for end in (escaped[:1], escaped[-1:]))
+    return before + escaped + after
+
+
+def shorten(text: str, limit: int | None) -> str:
+    """`text` cut to `limit` characters, the last of them "…" when something was cut."""
+    return text if limit is None or len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def plotly_escape(text: object) -> str:
+    """`text` for a Plotly label, hover or template: no tags, entities, TeX or %{...} are left to interpret.
+
+    Numeric entities survive Plotly's template step and are turned into the plain character when drawn.
+    """
+    codes = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "$": "&#36;"}
+    return "".join(codes.get(c, c) if c == " " or c in codes else _visible_character(c) for c in str(text))
+
+
+def label(token: str | bytes, limit: int | None = None) -> str:
+    """One token, visible and safe inside a Plotly label or hover."""
+    return plotly_escape(shorten(visible(token), limit))
+
+
+def tick_labels(tokens: Sequence[str | bytes], limit: int = 12) -> list[str]:
+    """Axis labels for tokens. Duplicates are fine: axes use integer positions with these as `ticktext`."""
+    return [label(token, limit) for token in tokens]
+
+
+_HERE = Path(__file__).parent
+_CHIPS = st.components.v2.component(
+    "token_chips",
+    html='<div class="chips" role="group"></div>',
+    css=(_HERE / "chips.css").read_text(encoding="utf-8"),
+    js=(_HERE / "chips.js").read_text(encoding="utf-8"),
+)
+
+
+def chips(
+    tokens: Sequence[str | bytes],
+    *,
+    key: str,
+    selected: int | None = None,
+    shade: Sequence[float] | None = None,
+    titles: Sequence[str] | None = None,
+    on_select: Callable[[int], None] | None = None,
+    label: str,
+) -> None:
+    """Tokens as a row of chips; a click, or Enter on the focused one, calls `on_select(index)` before the rerun.
+
+    Args:
+        tokens: the pieces, in order; shown through `visible`.
+        selected: index of the highlighted chip.
+        shade: one number from 0 to 1 per token, drawn as the strength of the background.
+        titles: one tooltip per token (plain text).
+        on_select: a callback; it may call `controls.set_values`. Without it the chips are plain text.
+        label: the accessible name of the row.
+    """
+    count = len(tokens)
+    data: dict[str, Any] = {
+        "tokens": [visible(token) for token in tokens],
+        "selected": selected if selected is not None and 0 <= selected < count else None,
+        "shade": None if shade is None else [round(min(max(float(s), 0.0), 1.0), 3) for s in shade],
+        "titles": None if titles is None else [str(title) for title in titles],
+        "clickable": on_select is not None,
+        "label": label,
+    }
+
+    def chosen() -> None:
+        index = _chosen_index(st.session_state.get(key), count)
+        if index is not None and on_select is not None:
+            on_select(index)
+
+    _CHIPS(key=key, data=data, on_chosen_change=chosen)
+
+
+def _chosen_index(state: object, count: int) -> int | None:
+    """The index a browser sent, or None when it is no index of a token (anyone can send anything)."""
+    index = state.get("chosen") if isinstance(state, Mapping) else None
+    if isinstance(index, float) and index.is_integer():
+        index = int(index)
+    valid = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < count
+    return index if valid else None

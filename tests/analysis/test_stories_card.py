@@ -1,0 +1,50 @@
+"""The shipped model does what its card says, measured again."""
+
+import json
+import re
+
+import pytest
+
+from tfcore.analysis.heads import repeated_tokens_measure
+from tfcore.analysis.information import bits_per_byte
+from tfcore.checkpoints import PRETRAINED, load
+
+STORIES = [
+    "Once upon a time there was a boy named Sam. Sam had a small green boat. One day he took his boat to the lake. "
+    "The wind was strong and the boat went far away. Sam was sad. A big duck saw the boat and pushed it back to him. "
+    '"Thank you, duck!" said Sam. He gave the duck some bread and they became good friends.',
+    "Lily and her mom went to the park. Lily wanted to play on the swing, but there was another girl on it. "
+    '"Can we take turns?" asked Lily. The girl smiled and said yes. They played together all day and had a lot of fun.',
+    "There was a little bear who did not like to sleep. Every night he looked at the moon. His mother said, "
+    '"You must go to bed now." The bear closed his eyes and soon he was asleep. In the morning he was very happy.',
+]
+
+
+@pytest.fixture(scope="module")
+def card():
+    """The numbers in the fenced JSON block of CARD.md."""
+    text = (PRETRAINED / "stories" / "CARD.md").read_text("utf-8")
+    block = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert block, "CARD.md has no fenced json block"
+    return json.loads(block[1])
+
+
+@pytest.fixture(scope="module")
+def stories():
+    return load("stories", device="cpu")
+
+
+def test_it_predicts_stories_about_as_well_as_the_card_says(card, stories):
+    model, tokenizer = stories
+    assert bits_per_byte(model, tokenizer, STORIES) == pytest.approx(card["bits_per_byte"], abs=0.35)
+
+
+@pytest.mark.parametrize("name", ["previous_token_head", "induction_head", "second_over_first"])
+def test_its_heads_score_what_the_card_says(card, stories, name):
+    assert repeated_tokens_measure(stories[0], seed=1)[name] == pytest.approx(card[name], abs=0.02)
+
+
+def test_it_is_as_small_as_promised(stories):
+    assert sum(parameter.numel() for parameter in stories[0].parameters()) <= 6_000_000
+    assert sum(file.stat().st_size for file in (PRETRAINED / "stories").iterdir()) <= 12_000_000
+    assert stories[0].config.max_seq_len >= 256

@@ -1,0 +1,145 @@
+"""Imports point one way: config <- parts <- block <- model <- checkpoints <- analysis <- training, and
+analysis <- figures <- pages/ui <- pages. Each rule has a case that shows it can fail."""
+
+import ast
+
+import pytest
+
+from tests.architecture.sources import ROOT, files, imports, module_name, targets
+
+# From the bottom up; a module may import those below it and those on its own level that share its package.
+PART_FILES = (
+    *("positions", "masks", "norms", "feedforward", "attention", "experts", "kv_cache"),
+    *("capture", "tokenizers", "sampling"),
+)
+LEVELS = [
+    ("tfcore.config", "tfcore.device"),
+    tuple(f"tfcore.{part}" for part in PART_FILES),
+    ("tfcore.block",),
+    ("tfcore.model",),
+    ("tfcore.checkpoints", "tfcore.generate"),
+    ("tfcore.analysis.*",),
+    ("tfcore.training.*",),
+    ("tfcore.figures.*",),
+    ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
+    ("pages.ui.*",),
+    ("pages.*",),
+]
+PARTS, FIGURES, PACKAGE, UI, PAGES = 1, 7, 8, 9, 10
+LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
+
+
+def level(module: str) -> int:
+    for i, names in enumerate(LEVELS):
+        for name in names:
+            if module == name or (name.endswith(".*") and (module + ".").startswith(name[:-1])):
+                return i
+    raise LookupError(f"{module} has no level yet: say in LEVELS what it may import")
+
+
+def complaints(module: str, source: str) -> list[str]:
+    """What is wrong with the imports of a module."""
+    if module == "tfcore":
+        return []
+    own, found = level(module), []
+    for target in sorted(targets(source)):
+        top = target.partition(".")[0]
+        if target.startswith("."):
+            found.append(f"{module} imports {target}: write the whole name")
+        elif top in ("tfcore", "pages"):
+            found += arrow(module, own, target)
+        elif top == "app":
+            found.append(f"{module} imports the server")
+        else:
+            found += library(module, own, top)
+    return found
+
+
+def arrow(module: str, own: int, target: str) -> list[str]:
+    if target == "pages":
+        return []
+    other = level(target)
+    same = other == own and own not in (2, 3, PAGES)
+    if own == FIGURES and other not in (0, 5, FIGURES):
+        return [f"{module} imports {target}: figures take configs and results only"]
+    if other < own or same:
+        return []
+    return [f"{module} imports {target}, which is above it"]
+
+
+def library(module: str, own: int, top: str) -> list[str]:
+    if top == "streamlit" and own < UI:
+        return [f"{module} imports streamlit: only pages do"]
+    if top == "plotly" and own not in (FIGURES, UI):
+        return [f"{module} imports plotly: only figures do"]
+    if own in (FIGURES, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):
+        return [f"{module} imports {top}: computing is tfcore's"]
+    return []
+
+
+SOURCES = [path for path in files("tfcore", "pages") if path.name != "__main__.py"]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_name)
+def test_imports_point_one_way(path):
+    assert complaints(module_name(path), path.read_text("utf-8")) == []
+
+
+WRONG = {
+    "a part that knows the model": ("tfcore.attention", "from tfcore.model import Transformer"),
+    "a config that knows a part": ("tfcore.config", "import tfcore.masks"),
+    "a block that knows the model": ("tfcore.block", "def f():\n    from tfcore import model"),
+    "a model that knows a checkpoint": ("tfcore.model", "from tfcore.checkpoints import load"),
+    "a model that knows an analysis": ("tfcore.model", "from tfcore.analysis.heads import score_heads"),
+    "an analysis that trains": ("tfcore.analysis.heads", "from tfcore.training.loop import train"),
+    "an analysis that draws": ("tfcore.analysis.heads", "from tfcore.figures import theme"),
+    "training that draws": ("tfcore.training.loop", "import tfcore.figures.theme"),
+    "a module that goes through the package": ("tfcore.analysis.heads", "import tfcore"),
+    "a figure that computes": ("tfcore.figures.heads", "from tfcore.attention import attention_scores"),
+    "a figure with torch": ("tfcore.figures.heads", "import torch.nn as nn"),
+    "a library that knows a page": ("tfcore.figures.heads", "from pages.ui import text"),
+    "a library with streamlit": ("tfcore.analysis.heads", "import streamlit as st"),
+    "a figure with streamlit": ("tfcore.figures.heads", "from streamlit import cache_data"),
+    "a model with plotly": ("tfcore.analysis.heads", "import plotly.graph_objects as go"),
+    "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
+    "a page that knows another": ("pages.foundations.heads", "from pages.foundations.masks import TEXT"),
+    "a page with plotly": ("pages.foundations.heads", "import plotly.graph_objects as go"),
+    "a page with tensors": ("pages.foundations.heads", "import torch"),
+    "a page that knows the server": ("pages.foundations.heads", "import app"),
+    "a relative import": ("tfcore.block", "from .model import Transformer"),
+}
+
+
+@pytest.mark.parametrize(("module", "source"), WRONG.values(), ids=list(WRONG))
+def test_an_arrow_the_other_way_is_found(module, source):
+    assert len(complaints(module, source)) == 1
+
+
+def test_a_new_module_must_be_given_a_level():
+    with pytest.raises(LookupError, match=r"tfcore\.wings has no level yet"):
+        level("tfcore.wings")
+
+
+def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "/") + ".py")).read_text("utf-8")):
+    """What a figure imports from an analysis that is neither a result dataclass, a type nor a constant."""
+    found = []
+    for module, name in imports(source):
+        if module.startswith("tfcore.analysis"):
+            kinds = {node.name: node for node in ast.parse(read(module)).body if hasattr(node, "name")}
+            node = kinds.get(name)
+            marks = [ast.unparse(mark) for mark in node.decorator_list] if isinstance(node, ast.ClassDef) else []
+            is_result = any(mark.startswith("dataclass") for mark in marks)
+            if not name or (node is not None and not is_result):
+                found.append(f"{module}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("path", files("tfcore/figures"), ids=module_name)
+def test_figures_take_result_types_from_analyses(path):
+    assert results_only(path.read_text("utf-8")) == []
+
+
+def test_a_figure_that_measures_is_found():
+    assert results_only("from tfcore.analysis.heads import score_heads") == ["tfcore.analysis.heads.score_heads"]
+    assert results_only("import tfcore.analysis.heads") == ["tfcore.analysis.heads."]
+    assert results_only("from tfcore.analysis.heads import HeadScores, KINDS") == []

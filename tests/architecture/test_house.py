@@ -1,0 +1,67 @@
+"""Rules of the house that a reader can check by machine: no printing, no long files, no streamlit in the library."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT, files, module_name
+
+LONGEST = 400
+
+
+def prints(source: str) -> list[int]:
+    """Lines that call print."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+
+
+@pytest.mark.parametrize("path", [p for p in files("tfcore") if p.name != "__main__.py"], ids=module_name)
+def test_the_library_does_not_print(path):
+    assert prints(path.read_text("utf-8")) == []
+
+
+def test_a_print_is_found_and_a_docstring_is_none():
+    assert prints("def f():\n    '''print(x)'''\n    print(1)") == [3]
+
+
+OWN = [*files("tfcore", "pages", "benchmarks", "tests"), ROOT / "app.py"]
+
+
+@pytest.mark.parametrize("path", OWN, ids=module_name)
+def test_files_are_short(path):
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(",".join(name for name in ("streamlit", "transformers") if name in sys.modules))
+"""
+
+
+def came_along(package: str, folder: Path) -> str:
+    """Which of the libraries that do not belong there are loaded once every module of a package is."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    result = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL, package], env=environment, capture_output=True, text=True, check=True
+    )
+    return result.stdout.strip()
+
+
+def test_streamlit_does_not_come_along_with_the_library():
+    assert came_along("tfcore", ROOT) == ""
+
+
+def test_it_would_be_seen_if_it_came_along(tmp_path):
+    (tmp_path / "streamlit.py").touch()
+    (tmp_path / "guilty" / "inner").mkdir(parents=True)
+    (tmp_path / "guilty" / "__init__.py").touch()
+    (tmp_path / "guilty" / "inner" / "__init__.py").write_text("def f():\n    pass\nimport streamlit\n")
+    assert came_along("guilty", tmp_path) == "streamlit"

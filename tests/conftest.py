@@ -1,0 +1,47 @@
+"""What holds for every test: shapes of tfcore are checked as it runs, seeds are fixed, nothing reaches the network."""
+
+import os
+import socket
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import pytest
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+TFCORE = Path(__file__).resolve().parents[1] / "tfcore"
+SHAPED = [file for file in TFCORE.rglob("*.py") if "from jaxtyping import" in file.read_text("utf-8")]
+NAMES = [".".join(file.relative_to(TFCORE.parent).with_suffix("").parts) for file in SHAPED]
+install_import_hook(NAMES, "beartype.beartype")  # before tfcore is imported
+
+import torch  # noqa: E402
+
+torch.set_num_threads(1)  # the models are tiny, and results do not depend on the number of cores
+
+settings.register_profile("tests", deadline=None, max_examples=40, derandomize=True, print_blob=True)
+settings.load_profile("tests")
+
+LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network():
+    """Connections leave this machine for nothing: a test that tries fails."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOCAL:
+            raise RuntimeError(f"a test wanted to reach {address[0]}; tests do not use the network")
+        return connect(self, address)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", guarded)
+    yield
+    patch.undo()

@@ -1,0 +1,168 @@
+"""The server as a visitor's browser and a supervisor meet it: a real process on a free port."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import app as server
+from pages.ui import assets
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A server started from another folder, as a supervisor might; ready when it says its address."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "app.py")],
+        cwd=ROOT.parent, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1"},
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    line = next((text for text in process.stdout if text.startswith("Serving on ")), "")
+    assert line, "the server ended without serving"
+    yield urlsplit(line.split()[-1]).netloc
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+def get(address: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection(address, timeout=30)
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response, body
+
+
+def test_a_deep_link_can_be_the_first_request(address):
+    response, body = get(address, "/heads?head=3")
+    assert response.status == 200
+    assert b"<title>Streamlit</title>" in body
+
+
+@pytest.mark.parametrize("path", ["/", "/heads", "/healthz", "/_stcore/health", "/assets/none/plotly.min.js"])
+def test_every_response_has_the_security_headers(address, path):
+    response, _ = get(address, path)
+    policy = response.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "object-src 'none'" in policy
+    assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert response.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_plotly_is_compressed_and_kept_for_ever(address):
+    path = f"/assets/{assets.digest()}/plotly.min.js"
+    packed, body = get(address, path, **{"Accept-Encoding": "gzip"})
+    plain, whole = get(address, path)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(body) == whole == assets.PLOTLY.read_bytes()
+    assert len(body) < 0.35 * len(whole)
+    assert plain.headers["Content-Encoding"] is None
+    for response in (packed, plain):
+        assert "immutable" in response.headers["Cache-Control"]
+        assert "Accept-Encoding" in response.headers["Vary"]
+        assert response.headers["Content-Type"].startswith("text/javascript")
+
+
+def test_a_page_announces_the_files_it_will_need(address):
+    page, _ = get(address, "/masks")
+    assert f"/assets/{assets.digest()}/plotly.min.js" in page.headers["Link"]
+    assert get(address, "/healthz")[0].headers["Link"] is None
+
+
+def test_streamlit_bundles_are_compressed(address):
+    _, page = get(address, "/")
+    name = page.decode().split('src="./static/js/')[1].split('"')[0]
+    packed, body = get(address, f"/static/js/{name}", **{"Accept-Encoding": "gzip"})
+    plain, whole = get(address, f"/static/js/{name}")
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(body) == whole
+    assert plain.headers["Content-Encoding"] is None
+
+
+@pytest.mark.parametrize("path", ["/assets/old/figure.js", "/assets/{digest}/../app.py", "/assets/{digest}/app.py"])
+def test_nothing_else_is_served_as_an_asset(address, path):
+    assert get(address, path.format(digest=assets.digest()))[0].status in (400, 404)
+
+
+def test_health_is_one_sentence_of_json_and_never_cached(address):
+    response, body = get(address, "/healthz")
+    report = json.loads(body)
+    assert response.status == (200 if report["status"] == "ok" else 503)
+    assert report["detail"]
+    assert "\n" not in report["detail"]
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+class Model:
+    """Stands for a checkpoint: gives logits of a chosen width and value."""
+
+    def __init__(self, width: int, value: float) -> None:
+        self.width, self.value = width, value
+
+    def __call__(self, ids):
+        import torch
+
+        return type("Output", (), {"logits": torch.full((*ids.shape, self.width), self.value)})
+
+
+class Tokenizer:
+    vocab_size = 5
+
+    def encode(self, _: str) -> list[int]:
+        return [1, 2]
+
+
+def test_a_warm_start_needs_a_real_answer():
+    server.answer(Model(5, 0.0), Tokenizer())
+    for broken in (Model(3, 0.0), Model(5, float("nan"))):
+        with pytest.raises(RuntimeError, match="no usable numbers"):
+            server.answer(broken, Tokenizer())
+
+
+def test_a_missing_model_is_a_sentence_and_not_a_crash(monkeypatch, capsys):
+    from pages.ui import cache
+
+    def missing(name: str):
+        raise FileNotFoundError(f"no checkpoint {name}")
+
+    monkeypatch.setattr(cache, "model", missing)
+    warm = server.Warm()
+    assert not warm.ready
+    warm.run()
+    assert not warm.ready
+    assert warm.word == "the model 'stories' cannot answer: no checkpoint stories"
+    assert "no checkpoint" in capsys.readouterr().err
+
+
+def test_a_warm_start_that_answers_is_ready(monkeypatch):
+    from pages.ui import cache
+
+    monkeypatch.setattr(cache, "model", lambda _: (Model(5, 0.0), Tokenizer()))
+    warm = server.Warm()
+    warm.run()
+    assert warm.ready
+
+
+def test_embedding_is_off_unless_switched_on():
+    assert server.frame_ancestors("") == "'self'"
+    assert server.frame_ancestors("*") == "*"
+    assert server.frame_ancestors("https://a.example, http://b.example:81") == "https://a.example http://b.example:81"
+    for bad in ("a.example", "https://a.example; script-src *", "https://a\r\nX: y", "javascript:alert(1)"):
+        with pytest.raises(ValueError, match="TFCORE_EMBED"):
+            server.frame_ancestors(bad)
+    headers = dict(server.ResponseHeaders(lambda *_: None, embed="*").headers)
+    assert b"x-frame-options" not in headers
+    assert b"frame-ancestors *" in headers[b"content-security-policy"]

@@ -1,0 +1,128 @@
+"""The page about masks: every mask, every damaged address, every hostile text, and true numbers in the leak test."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from tfcore.masks import FUNCTIONS
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+EQUAL = ("0.0", "equal to the last bit")
+
+
+def opened(**address: str) -> AppTest:
+    test = AppTest.from_file(str(ROUTER), default_timeout=60)
+    test.switch_page("foundations/masks.py")
+    test.query_params.update(address)
+    return run(test)
+
+
+def run(test) -> AppTest:
+    test = test.run()
+    assert not test.exception, test.exception
+    assert not test.error, test.error
+    return test
+
+
+def leaks(test: AppTest) -> list[tuple[str, str]]:
+    """Number and verdict, with the mask and without."""
+    return [(metric.value, metric.delta) for metric in test.metric]
+
+
+def said(test: AppTest) -> str:
+    return " ".join(caption.value for caption in test.caption)
+
+
+def test_default_view_shows_that_nothing_leaks_and_that_without_a_mask_it_does():
+    masked, free = leaks(opened())
+    assert masked == EQUAL
+    assert float(free[0]) > 0
+    assert free[1] == "20 of 20 earlier positions changed"
+
+
+@pytest.mark.parametrize("kind", list(FUNCTIONS))
+def test_every_mask_with_its_sliders_at_both_ends(kind):
+    test = opened(kind=kind)
+    own = [slider.key for slider in test.slider if slider.key not in ("layer", "head", "position")]
+    for end in ("min", "max"):
+        for key in [*own, "layer", "head", "position"]:
+            test.slider(key=key).set_value(getattr(test.slider(key=key), end))
+        run(test)
+        masked, _ = leaks(test)
+        if kind not in ("bidirectional", "prefix", "padding"):
+            assert masked == EQUAL
+        if kind == "bidirectional":
+            assert masked != EQUAL
+    if kind == "padding":
+        for key in ("padded_first", "and_causal"):
+            test.toggle(key=key).set_value(True)
+        assert leaks(run(test))[0] == EQUAL
+
+
+def test_prefix_leaks_inside_the_prefix_only():
+    assert leaks(opened(kind="prefix", prefix="20", position="15"))[0][1] == "15 of 15 earlier positions changed"
+    assert leaks(opened(kind="prefix", prefix="20", position="20"))[0] == EQUAL
+
+
+def test_every_example_works():
+    test = opened()
+    for button in [b.label for b in test.button]:
+        next(b for b in test.button if b.label == button).click()
+        run(test)
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"layer": "99", "head": "-1"}, "layer 99"),
+        ({"kind": "<script>"}, "kind"),
+        ({"kind": "window", "window": "1e9"}, "window 1e9"),
+        ({"kind": "blocks", "stride": "0", "block": "nan"}, "stride 0"),
+        ({"position": "0"}, "position 0"),
+        ({"kind": "padding", "and_causal": "maybe"}, "maybe"),
+        ({"z": "not*base64"}, "damaged"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
+    assert notice in said(opened(**address)).replace("\\", "").replace("\u2060", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ", "     \n\n\t ", "a", "😀👩‍👩‍👧‍👦", "שלום עולם مرحبا", "a\0b\x1b[0m", "<script>alert(1)</script>",
+        "$x$ :red[a] *b* %{x} &lt;", "ein Wort\u202e nichts",
+    ],
+)  # fmt: skip
+def test_any_text_is_shown(text):
+    test = opened(kind="window")
+    test.text_area(key="text").set_value(text)
+    run(test)
+    assert not leaks(test) or leaks(test)[0] == EQUAL
+
+
+def test_one_token_has_no_leak_test():
+    tokenizer = cache.model("stories")[1]
+    assert len(tokenizer.encode("a")) == 1
+    test = opened(text="a")
+    assert not leaks(test)
+    assert "at least two" in test.info[0].value
+
+
+def test_no_text_at_all():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert "no text yet" in run(test).info[0].value
+
+
+def test_much_text_is_cut_and_the_page_says_so():
+    test = opened()
+    test.text_area(key="text").set_value("A cat sat. " * 9_091)
+    words = said(run(test))
+    assert "2,000" in words
+    assert "the first 64 are used" in words
+    assert leaks(test)[0] == EQUAL
+    test.text_area(key="text").set_value("A cat sat.")
+    assert "the first 64 are used" not in said(run(test))

@@ -1,0 +1,103 @@
+"""The page on positions: every scheme at its defaults, its slider ends, and from damaged addresses."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None")
+
+
+def opened(**address: str) -> AppTest:
+    test = AppTest.from_file("../../pages/router.py", default_timeout=60)
+    for key, value in address.items():
+        test.query_params[key] = value
+    return test.switch_page("foundations/positions.py").run()
+
+
+def words(test: AppTest) -> str:
+    return " ".join(element.value for kind in (test.markdown, test.caption) for element in kind)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_has_the_rhythm_of_a_page(scheme):
+    test = opened(scheme=scheme)
+    assert not test.exception
+    assert len(test.latex) == 1
+    assert "arXiv:" in words(test)
+    assert "**What to see.**" in words(test)
+    assert "**A question.**" in words(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert sum(button.key is not None and button.key.startswith("try ") for button in test.button) >= 3
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_sliders_at_their_ends_and_every_try_button(scheme):
+    test = opened(scheme=scheme)
+    for end in ("min", "max"):
+        for key in [slider.key for slider in test.slider if not slider.disabled]:
+            found = [slider for slider in test.slider if slider.key == key and not slider.disabled]
+            if found:  # a slider whose range shrank to one point is replaced
+                found[0].set_value(getattr(found[0], end))
+        test.run()
+        assert not test.exception
+    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
+        test.button(key=key).click().run()
+        assert not test.exception, key
+
+
+def test_only_the_chosen_scheme_has_controls():
+    assert {slider.key for slider in opened(scheme="ALiBi").slider} == {"heads", "head", "seq"}
+
+
+def test_the_shift_error_is_shown_live():
+    test = opened()
+    assert 0 < float(test.metric[0].value) < 1e-6
+    test.slider(key="k").set_value(100).run()
+    assert 0 < float(test.metric[0].value) < 1e-6
+
+
+def test_moving_both_changes_nothing_but_rounding():
+    test = opened(scheme="RoPE", moved="4096")
+    assert test.slider(key="moved").value == 4096
+    assert float(test.metric[1].value) < 1e-4
+
+
+def test_the_shuffle_test_is_told_on_every_scheme():
+    for scheme in SCHEMES[:-1]:
+        assert "**The shuffle test.**" in words(opened(scheme=scheme))
+    test = opened(scheme="RoPE")
+    next(button for button in test.button if button.label == "See the shuffle test").click().run()
+    assert not test.exception
+    assert test.text_area(key="text").value
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"scheme": "<script>"},
+        {"d_model": "513", "length": "-1", "k": "1e400", "pair": "nan", "base10": "inf"},
+        {"d_model": "8", "pair": "63", "pair2": "256"},
+        {"scheme": "rope", "d_head": "7", "alike": "0.8000001", "moved": "true", "rope10": ""},
+        {"scheme": "ALIBI", "heads": "3", "head": "7", "seq": "5"},
+        {"scheme": "learned", "task": "$x$", "step": "13"},
+        {
+            "scheme": "none",
+            "shuffle": "0",
+            "look": ":red[",
+            "causal": "maybe",
+            "text": "$x$ :red[y] <b>b</b> \x00 \u202e",
+        },
+    ],
+)
+def test_damaged_addresses(address):
+    test = opened(**address)
+    assert not test.exception
+    assert test.title[0].value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "one", "a " * 100, "<script> $x$ :red[ %{y} \x00 \u202eabc \U0001f600", "x" * 1000]
+)
+def test_any_text_can_be_shuffled(text):
+    test = opened(scheme="None")
+    test.text_area(key="text").set_value(text).run()
+    assert not test.exception

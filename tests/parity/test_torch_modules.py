@@ -1,0 +1,81 @@
+"""Our attention and blocks against torch's own modules with the same weights."""
+
+import pytest
+import torch
+from torch import nn
+
+from tests.small import config, difference
+from tfcore.attention import Attention, Visibility
+from tfcore.block import Block
+from tfcore.capture import Tape
+
+CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
+REAL = torch.tensor([[True] * 9, [True] * 6 + [False] * 3])
+PLAIN = {"positions": "none", "norm": "layernorm", "bias": True, "d_ff": 40}
+
+
+def see(mask=None):
+    return Visibility(mask=mask, is_causal=mask is None, bias=None, angles=None)
+
+
+def scrambled(module):
+    """The module with every weight random, so that no zero bias or unit scale hides a mistake."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return module.eval().requires_grad_(False)
+
+
+def copy_attention(ours, theirs):
+    ours.qkv.load_state_dict({"weight": theirs.in_proj_weight, "bias": theirs.in_proj_bias})
+    ours.out.load_state_dict(theirs.out_proj.state_dict())
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_attention_is_multihead_attention(padded):
+    theirs = scrambled(nn.MultiheadAttention(24, 6, batch_first=True))
+    ours = Attention(config(**PLAIN)).eval().requires_grad_(False)
+    copy_attention(ours, theirs)
+    x = torch.randn(2, 9, 24)
+    expected, weights = theirs(
+        x, x, x, attn_mask=~CAUSAL, key_padding_mask=~REAL if padded else None, average_attn_weights=False
+    )
+    tape = Tape(capture=("attn.pattern",))
+    mask = CAUSAL & REAL[:, None, None, :] if padded else None
+    assert difference(ours(x, see(mask), tape), expected) < 1e-5
+    assert difference(ours(x, see(mask), Tape()), expected) < 1e-5
+    assert difference(tape.record["attn.pattern"], weights) < 1e-5
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_block_is_an_encoder_layer_under_a_causal_mask(placement, activation):
+    first = placement == "pre"
+    layer = nn.TransformerEncoderLayer(24, 6, 40, 0.0, activation, batch_first=True, norm_first=first)
+    theirs = scrambled(layer)
+    ours = Block(config(**PLAIN, norm_placement=placement, activation=activation)).eval().requires_grad_(False)
+    copy_attention(ours.attn, theirs.self_attn)
+    copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
+    x = torch.randn(2, 9, 24)
+    for capture in ((), ("attn.pattern",)):
+        assert difference(ours(x, see(), Tape(capture)), theirs(x, src_mask=~CAUSAL)) < 1e-4
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_block_is_a_decoder_layer_whose_cross_attention_adds_nothing(placement):
+    first = placement == "pre"
+    theirs = scrambled(nn.TransformerDecoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=first))
+    theirs.multihead_attn.out_proj.load_state_dict({"weight": torch.zeros(24, 24), "bias": torch.zeros(24)})
+    if not first:  # there the norm after the cross-attention follows one another; a plain one first leaves just it
+        theirs.norm1.reset_parameters()
+    ours = Block(config(**PLAIN, norm_placement=placement, activation="gelu")).eval().requires_grad_(False)
+    copy_attention(ours.attn, theirs.self_attn)
+    copy_rest(ours, theirs, theirs.norm1 if first else theirs.norm2, theirs.norm3)
+    x, memory = torch.randn(2, 9, 24), torch.randn(2, 4, 24)
+    assert difference(ours(x, see(), Tape()), theirs(x, memory, tgt_mask=~CAUSAL)) < 1e-4
+
+
+def copy_rest(ours, theirs, before_attention, before_feedforward):
+    ours.ln1.load_state_dict(before_attention.state_dict())
+    ours.ln2.load_state_dict(before_feedforward.state_dict())
+    ours.mlp.up.load_state_dict(theirs.linear1.state_dict())
+    ours.mlp.down.load_state_dict(theirs.linear2.state_dict())

@@ -1,0 +1,43 @@
+"""Small models and inputs that many tests share."""
+
+import itertools
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tfcore.config import ModelConfig
+from tfcore.model import Transformer
+
+BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
+POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "none")
+HEADS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
+ALL_PATTERNS = ("blocks.*.attn.pattern",)
+
+
+def config(**values: object) -> ModelConfig:
+    """A small config; any field may be changed."""
+    return ModelConfig(**(BASE | values))
+
+
+def model(seed: int = 0, **values: object) -> Transformer:
+    """A small model in eval mode, its weights large enough that attention is far from uniform."""
+    return Transformer(config(**({"init_std": 0.3} | values)), seed).eval().requires_grad_(False)
+
+
+def ids(batch: int = 2, seq: int = 13, vocab: int = 61, seed: int = 0) -> Tensor:
+    """Random token ids."""
+    return torch.randint(0, vocab, (batch, seq), generator=torch.Generator().manual_seed(seed))
+
+
+def kinds(**more: tuple[object, ...]) -> Iterator[dict[str, object]]:
+    """Every positions x heads x window, and whatever else is given."""
+    axes = {"positions": POSITIONS, "n_kv_heads": tuple(HEADS.values()), "window": (None, 4), **more}
+    for values in itertools.product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))
+
+
+def difference(a: Tensor, b: Tensor) -> float:
+    """Largest absolute difference."""
+    assert a.shape == b.shape
+    return float((a - b).detach().abs().max())

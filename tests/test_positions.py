@@ -1,0 +1,133 @@
+"""The maths of positions, against the papers' formulas by hand, naive loops and transformers' LLaMA."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcore.positions import (
+    alibi_bias,
+    alibi_slopes,
+    inverse_frequencies,
+    rope_angles,
+    rotate,
+    shift_matrix,
+    sinusoidal,
+)
+
+even = st.integers(1, 32).map(lambda half: 2 * half)
+bases = st.floats(2.0, 1e6)
+
+
+def test_sinusoidal_by_hand():
+    table = sinusoidal(torch.arange(6), 8)
+    for p in range(6):
+        for i in range(4):
+            angle = p / 10_000 ** (2 * i / 8)
+            assert table[p, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-7)
+            assert table[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
+
+
+def test_sinusoidal_is_exact_far_out():
+    p, i, d = 1_000_003, 1, 64
+    angle = p / 10_000 ** (2 * i / d)
+    assert sinusoidal(torch.tensor([p]), d)[0, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+
+
+@given(even, bases)
+def test_wavelengths_run_from_two_pi_to_just_below_base_times_two_pi(d, base):
+    waves = 2 * math.pi / inverse_frequencies(d, base)
+    assert waves[0].item() == pytest.approx(2 * math.pi)
+    assert waves[-1].item() == pytest.approx(2 * math.pi * base ** (1 - 2 / d))
+    assert waves[-1] < 2 * math.pi * base
+
+
+@given(even, bases, st.integers(-200, 200), st.integers(0, 2000))
+def test_one_matrix_moves_every_position(d, base, k, p):
+    here, there = sinusoidal(torch.tensor([p, p + k]), d, base)
+    assert torch.allclose(shift_matrix(k, d, base) @ here, there, atol=1e-6)
+
+
+@given(even, bases, st.integers(-50, 50), st.integers(-50, 50))
+def test_shift_matrices_are_rotations_that_add_up(d, base, j, k):
+    both = shift_matrix(j, d, base) @ shift_matrix(k, d, base)
+    assert torch.allclose(both, shift_matrix(j + k, d, base), atol=1e-5)
+    assert torch.allclose(shift_matrix(k, d, base).T, shift_matrix(-k, d, base), atol=1e-6)
+
+
+@given(even, st.integers(0, 500), st.integers(0, 500))
+def test_products_depend_on_the_offset_alone(d, p, k):
+    table = sinusoidal(torch.tensor([0, k, p, p + k]), d)
+    assert torch.dot(table[0], table[1]).item() == pytest.approx(torch.dot(table[2], table[3]).item(), abs=1e-4)
+    assert torch.dot(table[2], table[2]).item() == pytest.approx(d / 2, rel=1e-5)
+
+
+def test_rotate_by_naive_loop():
+    x = torch.randn(2, 5, 8)
+    angles = rope_angles(torch.arange(5), 8)
+    turned = torch.empty_like(x)
+    for m in range(5):
+        for i in range(4):
+            theta = m * 10_000 ** (-2 * i / 8)
+            a, b = x[:, m, i], x[:, m, i + 4]
+            turned[:, m, i] = a * math.cos(theta) - b * math.sin(theta)
+            turned[:, m, i + 4] = a * math.sin(theta) + b * math.cos(theta)
+    assert torch.allclose(rotate(x, angles), turned, atol=1e-6)
+
+
+def test_rotate_equals_transformers_llama():
+    llama = pytest.importorskip("transformers.models.llama.modeling_llama")
+    config = llama.LlamaConfig(
+        hidden_size=64, num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=512
+    )
+    positions = torch.arange(500)
+    q, k = torch.randn(2, 1, 4, 500, 16)
+    cos, sin = llama.LlamaRotaryEmbedding(config)(q, positions[None])
+    theirs = llama.apply_rotary_pos_emb(q, k, cos, sin)
+    angles = rope_angles(positions, 16)
+    # Their angles are rounded to float32 before whole turns are taken off: at 500 radians that is 3e-5 off.
+    for ours, other in zip((rotate(q, angles), rotate(k, angles)), theirs, strict=True):
+        assert torch.allclose(ours, other, atol=2e-4)
+
+
+@given(even, bases, st.integers(0, 100_000), st.integers(0, 300))
+def test_rotated_products_depend_on_the_distance_alone_and_lengths_stay(d, base, start, distance):
+    q, k = torch.nn.functional.normalize(torch.randn(2, d, generator=torch.Generator().manual_seed(d)), dim=-1)
+
+    def score(m: int, n: int) -> float:
+        at = rope_angles(torch.tensor([m, n]), d, base)
+        return float(torch.dot(rotate(q[None], at[:1])[0], rotate(k[None], at[1:])[0]))
+
+    assert score(start + distance, start) == pytest.approx(score(distance, 0), abs=2e-6)
+    assert rotate(q[None], rope_angles(torch.tensor([start]), d, base)).norm().item() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 16, 32, 128])
+def test_slopes_of_powers_of_two_are_a_geometric_sequence(n):
+    expected = torch.tensor([2 ** (-8 * h / n) for h in range(1, n + 1)])
+    assert torch.allclose(alibi_slopes(n), expected)
+
+
+def _published_slopes(n: int) -> list[float]:
+    """The recursion of the paper's code, github.com/ofirpress/attention_with_linear_biases, written anew."""
+    if math.log2(n).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start * start**i for i in range(n)]
+    lower = 2 ** math.floor(math.log2(n))
+    return _published_slopes(lower) + _published_slopes(2 * lower)[0::2][: n - lower]
+
+
+@given(st.integers(1, 200))
+def test_slopes_are_those_of_the_authors_for_any_number_of_heads(n):
+    assert torch.allclose(alibi_slopes(n), torch.tensor(_published_slopes(n)))
+
+
+def test_bias_by_naive_loop():
+    slopes, query, key = alibi_slopes(6), torch.arange(3, 7), torch.arange(7)
+    bias = alibi_bias(slopes, query, key)
+    for h in range(6):
+        for i in range(4):
+            for j in range(7):
+                assert bias[h, i, j].item() == pytest.approx(-slopes[h].item() * (query[i] - key[j]).item())

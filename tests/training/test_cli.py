@@ -1,0 +1,51 @@
+"""`python -m tfcore.training`: what it says."""
+
+import re
+
+import pytest
+
+from tests.training.tiny_run import write_corpus
+from tfcore.training import __main__ as cli
+from tfcore.training.data import STORY_SOURCES
+from tfcore.training.loop import Progress
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["tfcore.training", *map(str, arguments)])
+    return cli.main()
+
+
+def test_a_missing_corpus_is_one_sentence_and_status_two(monkeypatch, capsys, tmp_path):
+    assert run(monkeypatch, "stories", "--corpus", tmp_path / "none", "--out", tmp_path / "out") == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert re.fullmatch(r"\S+/none/tinystories/train\.txt is missing: it should hold TinyStories .*\n", output.err)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", STORY_SOURCES)
+def test_the_one_that_is_missing_is_named(monkeypatch, capsys, tmp_path, name):
+    (write_corpus(tmp_path) / STORY_SOURCES[name][0]).unlink()
+    assert run(monkeypatch, "stories", "--corpus", tmp_path, "--out", tmp_path / "out") == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path / STORY_SOURCES[name][0]} is missing")
+
+
+def test_a_corpus_too_short_for_a_row_is_named(monkeypatch, capsys, tmp_path):
+    path = write_corpus(tmp_path) / STORY_SOURCES["african"][0]
+    path.write_text("A dog.")
+    assert run(monkeypatch, "stories", "--corpus", tmp_path, "--out", tmp_path / "out", "--steps", "1") == 2
+    assert re.search(r"has \d+ tokens, too few for one row of 257\n$", capsys.readouterr().err)
+
+
+def test_an_unknown_recipe_is_refused(monkeypatch, capsys, tmp_path):
+    with pytest.raises(SystemExit, match="2"):
+        run(monkeypatch, "poems", "--corpus", tmp_path, "--out", tmp_path)
+    assert "choose from" in capsys.readouterr().err
+
+
+def test_progress_is_a_line_with_rate_and_time_to_go(capsys):
+    cli.show(Progress(15, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0))
+    assert capsys.readouterr().out == ""
+    cli.show(Progress(20, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0, {"bits_per_byte": 1.23456}))
+    line = "step 20/100  loss 2.500  lr 1.0e-03  |g| 0.50  9,000 tokens/s  1:02 to go  bits_per_byte 1.2346\n"
+    assert capsys.readouterr().out == line

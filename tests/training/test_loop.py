@@ -1,0 +1,135 @@
+"""A run that was killed goes on as if it had not been; two processes train the model that one trains."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.small import difference, ids, model
+from tests.training import tiny_run
+from tfcore.checkpoints import load
+from tfcore.training.data import IGNORE, Batch
+from tfcore.training.loop import Settings, train
+
+ROOT = Path(__file__).resolve().parents[2]
+DROPOUT = 0.1
+
+
+def command(*arguments: object, hash_seed: int = 1, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    """Start tiny_run in a process of its own."""
+    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", *launcher, *(() if launcher else ("tests.training.tiny_run",)), *map(str, arguments)],
+        cwd=ROOT,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lines(output: str) -> list[dict[str, float]]:
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+def whole(corpus, out, dropout):
+    """An uninterrupted run in this process: its steps, its folder."""
+    steps = []
+    tiny_run.run(corpus, out, dropout, lambda p: steps.append({"step": p.step, "loss": p.loss, **p.measures}))
+    return steps, out
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return tiny_run.write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(corpus, tmp_path_factory):
+    return whole(corpus, tmp_path_factory.mktemp("whole"), DROPOUT)
+
+
+def test_a_killed_run_goes_on_with_exactly_the_same_losses(corpus, uninterrupted, tmp_path):
+    expected, folder = uninterrupted
+    with command(corpus, tmp_path, DROPOUT, 5, hash_seed=2) as process:
+        first = [json.loads(process.stdout.readline()) for _ in range(5)]
+        process.kill()
+    assert process.returncode == -9
+    assert first == expected[:5]
+    with command(corpus, tmp_path, DROPOUT, hash_seed=3) as process:
+        output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert lines(output) == expected[3:]  # the state was kept after step 3
+    a, b = (load_file(place / "model.safetensors") for place in (folder, tmp_path))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_finished_run_does_nothing_more_and_leaves_a_model_that_loads(corpus, uninterrupted):
+    again, folder = whole(corpus, uninterrupted[1], DROPOUT)
+    assert again == []
+    trained, tokenizer = load(folder, device="cpu")
+    assert trained.config.vocab_size >= tokenizer.vocab_size
+    assert tokenizer.decode(tokenizer.encode("The dog")) == "The dog"
+
+
+def test_losses_are_finite_and_held_out_measures_come_when_due(uninterrupted):
+    steps, _ = uninterrupted
+    assert [step["step"] for step in steps] == list(range(1, 9))
+    assert all(0 < step["loss"] < 10 for step in steps)
+    assert [step["step"] for step in steps if "bits_per_byte" in step] == [4, 8]
+    measured = {"step", "loss", "bits_per_byte", "previous_token_head", "induction_head", "second_over_first"}
+    assert set(steps[3]) == measured
+
+
+def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, tmp_path):
+    expected, folder = whole(corpus, tmp_path / "one", 0.0)
+    launcher = ("torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "tests.training.tiny_run")
+    with command(corpus, tmp_path / "two", 0.0, launcher=launcher) as process:
+        output, errors = process.communicate(timeout=500)
+    assert process.returncode == 0, errors
+    found = lines(output)
+    assert [step["step"] for step in found] == list(range(1, 9))
+    for a, b in zip(found, expected, strict=True):
+        assert a == pytest.approx(b, abs=1e-4)
+    one, two = (load(place, device="cpu")[0] for place in (folder, tmp_path / "two"))
+    assert difference(one(ids()).logits, two(ids()).logits) < 1e-2  # weights are kept in half precision
+
+
+def constant(step: int) -> Batch:
+    rows = ids(4, 9, seed=step % 2)
+    return Batch(rows[:, :-1], rows[:, 1:].clone())
+
+
+def test_training_learns_and_keeps_its_hands_off_global_randomness(tmp_path):
+    subject = model(init_std=0.02, dropout=0.1).requires_grad_(True)
+    losses, before = [], torch.get_rng_state()
+    settings = Settings(steps=30, rows=4, lr=1e-2, warmup=3)
+    trained = train(subject, constant, settings, tmp_path, report=lambda p: losses.append(p.loss))
+    assert losses[-1] < 0.5 * losses[0]
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not trained.training
+
+
+def test_ignored_targets_do_not_count(tmp_path):
+    def half(step: int) -> Batch:
+        batch = constant(step)
+        batch.targets[:, ::2] = IGNORE
+        return batch
+
+    losses = []
+    subject = model().requires_grad_(True)
+    logits = subject(constant(0).ids).logits[:, 1::2].detach()
+    expected = torch.nn.functional.cross_entropy(logits.mT, constant(0).targets[:, 1::2])
+    train(subject, half, Settings(steps=1, rows=4, lr=1e-3), tmp_path, report=lambda p: losses.append(p.loss))
+    assert losses == [pytest.approx(float(expected), rel=1e-5)]
+
+
+def test_a_state_is_replaced_whole(tmp_path):
+    train(model().requires_grad_(True), constant, Settings(steps=2, rows=4, lr=1e-3, save_every=1), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.safetensors"]

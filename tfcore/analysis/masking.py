@@ -1,0 +1,136 @@
+"""What a mask does to a model's attention, and whether anything of a later token reaches the earlier ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.attention import attention_weights
+from tfcore.masks import MaskConfig, build
+from tfcore.model import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class MaskCost:
+    """How many (query, key) pairs a mask leaves to compute.
+
+    Args:
+        n: tokens.
+        pairs: allowed pairs.
+        ahead: allowed pairs whose key comes after the query: where a later token can be seen.
+    """
+
+    n: int
+    pairs: int
+    ahead: int
+
+    @property
+    def share(self) -> float:
+        """Of all n * n pairs."""
+        return self.pairs / self.n**2
+
+
+def mask_cost(config: MaskConfig, n: int) -> MaskCost:
+    """Count the pairs of a mask for n tokens."""
+    mask = build(config, n)
+    return MaskCost(n, int(mask.sum()), int(mask.triu(1).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedAttention:
+    """All heads of a model that ran under a mask.
+
+    Args:
+        allowed: the mask.
+        scores: what the softmax of each layer gets before the mask is applied.
+        unmasked: softmax of these scores as they are, had this layer alone no mask.
+        masked: softmax after the mask, which the model used.
+        blocked_share: the mean share of a query's `unmasked` weight that lies on keys it may not see.
+    """
+
+    allowed: Bool[ndarray, "query key"]
+    scores: Float[ndarray, "layer head query key"]
+    unmasked: Float[ndarray, "layer head query key"]
+    masked: Float[ndarray, "layer head query key"]
+    blocked_share: Float[ndarray, "layer head"]
+
+
+@torch.no_grad()
+def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig) -> MaskedAttention:
+    """Scores and weights of every head on a text, before and after the mask, in one forward pass.
+
+    The mask acts in every layer, so the scores of a later layer depend on it too.
+    """
+    mask = build(config, len(ids))
+    found = model(_row(model, ids), mask=mask, capture=("blocks.*.attn.scores", "blocks.*.attn.pattern")).activations
+    layers = range(model.config.n_layers)
+    scores, masked = (
+        torch.cat([found[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers]) for name in ("scores", "pattern")
+    )  # (layer, head, query, key)
+    unmasked = attention_weights(scores)
+    blocked = (unmasked * ~mask).sum(-1).mean(-1)
+    return MaskedAttention(mask.numpy(), scores.numpy(), unmasked.numpy(), masked.numpy(), blocked.numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """The outputs of one text and of the same text with one token changed.
+
+    Args:
+        position: of the changed token.
+        difference: per position, the largest absolute difference of a logit.
+        before: the largest of those at positions before the changed token; 0.0 when there is none.
+        equal: all logits before the changed token agree to the last bit.
+        reached: how many positions before it are not equal.
+    """
+
+    position: int
+    difference: Float[ndarray, " seq"]
+    before: float
+    equal: bool
+    reached: int
+
+
+@torch.no_grad()
+def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, position: int, replacement: int) -> Leak:
+    """Run the whole model twice, the second time with another token at `position`, and compare all logits.
+
+    Two passes of the same shape, not one batch: a token's arithmetic then has the same order in both, so that where
+    nothing leaks the outputs are the same numbers, not just close ones.
+
+    Args:
+        ids: the text, at least two tokens.
+        position: of the token to change, from 1 on.
+        replacement: the id to put there.
+
+    Raises:
+        ValueError: a position outside the text or without a token before it, or a replacement that changes nothing.
+    """
+    if not 1 <= position < len(ids):
+        raise ValueError(f"position={position} must be between 1 and {len(ids) - 1}, with a token before it")
+    if ids[position] == replacement:
+        raise ValueError(f"replacement={replacement} is the token that stands at {position} already")
+    mask = build(config, len(ids))
+    changed = [*ids[:position], replacement, *ids[position + 1 :]]
+    first, second = (model(_row(model, row), mask=mask).logits[0].float().cpu() for row in (ids, changed))
+    difference = (first - second).abs().amax(-1)  # (seq,)
+    same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
+    before = float(difference[:position].max())
+    return Leak(position, difference.numpy(), before, bool(same.all()), int((~same).sum()))
+
+
+_WORDS = (" dragon", " red", " she", ".", "a", "b")
+
+
+def replacement_for(encode: Callable[[str], list[int]], token_id: int) -> int:
+    """A token to put in the place of another: the same one each time, readable, and never the same as it."""
+    candidates = (ids[0] for ids in map(encode, _WORDS) if len(ids) == 1)
+    return next(candidate for candidate in candidates if candidate != token_id)
+
+
+def _row(model: Transformer, ids: Sequence[int]) -> Tensor:
+    """A batch of one text, on the model's device."""
+    return torch.tensor([list(ids)], device=next(model.parameters()).device)
