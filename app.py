@@ -3,7 +3,8 @@
 All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websockets-sansio`, `streamlit run app.py`.
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
-Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins).
+Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
+TFCORE_THREADS (1; how many torch may use for each visitor).
 """
 
 import base64
@@ -177,8 +178,12 @@ class Warm:
         for name in assets.contents():
             assets.compressed(name)
         try:
+            import torch
+
             from pages.ui import cache as shared  # the very instance that the pages will use
 
+            # Small models gain little from a second thread, and lose much when visitors' threads wait for each other.
+            torch.set_num_threads(int(os.environ.get("TFCORE_THREADS", "1")))
             model, tokenizer = shared.model(DEFAULT_MODEL)
             answer(model, tokenizer)
         except Exception as problem:  # a server without a model still shows what it can, and says what is missing

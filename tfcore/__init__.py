@@ -8,6 +8,7 @@ from tfcore.checkpoints import save as save
 from tfcore.checkpoints import shipped as shipped
 from tfcore.config import ModelConfig as ModelConfig
 from tfcore.device import device as device
+from tfcore.generate import generate as generate
 from tfcore.kv_cache import KVCache as KVCache
 from tfcore.model import Output as Output
 from tfcore.model import Transformer as Transformer

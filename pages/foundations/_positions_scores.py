@@ -1,6 +1,5 @@
 """Panels of the page on positions: schemes that act on the scores (RoPE, ALiBi), and none at all."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -181,7 +180,7 @@ def none() -> None:
             st.info("One word cannot be shuffled: type at least two, with a space between them.")
         if len(said.split()) > WORDS:
             st.caption(f"The first {WORDS} words are used.")
-        _differences(result, look, is_causal)
+        _differences(result, words, look, is_causal)
     labels = text.tick_labels(words)
     change = result.largest[look]
     figure(
@@ -218,7 +217,7 @@ def none() -> None:
     )
 
 
-def _differences(result: ordering.Ordering, look: Positions, is_causal: bool) -> None:
+def _differences(result: ordering.Ordering, words: tuple[str, ...], look: Positions, is_causal: bool) -> None:
     largest = result.largest
     sentence = ", ".join(f"{NAMES[scheme]} {largest[scheme]:.1e}" for scheme in ordering.SCHEMES)
     figure(
@@ -226,5 +225,5 @@ def _differences(result: ordering.Ordering, look: Positions, is_causal: bool) ->
         table=lambda: pd.DataFrame({"scheme": list(NAMES.values()), "largest difference": list(largest.values())}),
         alt=f"Largest change of a word's output when the words are shuffled: {sentence}.",
         caption=("Causal mask. " if is_causal else "All tokens see each other. ")
-        + f"Place i now holds word {' '.join(str(i) for i in np.asarray(result.permutation))}.",
+        + f"Shuffled: {' '.join(text.visible(words[i]) for i in result.permutation)}",
     )  # fmt: skip

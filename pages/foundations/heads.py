@@ -59,8 +59,10 @@ page.begin(
     "what followed the last time. Paste a text and see all of them at once.",
 )
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
+box, choice = st.columns([4, 1], vertical_alignment="bottom")
+with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+with choice:
     name = controls.select("Model", "model", shipped(), "stories")
 page.try_this(TRY)
 
@@ -153,8 +155,8 @@ st.dataframe(
 )
 page.what_to_see(
     "A stripe just below the diagonal is a *previous token* head. A dark first column is a *sink*: the head has "
-    "nothing to do here and rests on the first token. Short slanted stripes far from the diagonal are *induction*: at a "
-    "word seen before, the head looks at what came after it the last time."
+    "nothing to do here and rests on the first token. Short slanted stripes far from the diagonal are *induction*: at "
+    "a word seen before, the head looks at what came after it the last time."
 )
 st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
 st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1.")

@@ -15,7 +15,9 @@ def test_table_and_wavelengths():
     assert result.wavelengths == pytest.approx([2 * math.pi * 10_000 ** (i / 4) for i in range(4)])
 
 
-@pytest.mark.parametrize(("length", "d_model", "base", "k", "start"), [(128, 128, 1e4, 5, 40), (16, 8, 10.0, 128, 1000)])
+@pytest.mark.parametrize(
+    ("length", "d_model", "base", "k", "start"), [(128, 128, 1e4, 5, 40), (16, 8, 10.0, 128, 1000)]
+)
 def test_shift_is_exact_up_to_rounding(length, d_model, base, k, start):
     result = schemes.sinusoidal_shift(length, d_model, base, k, start)
     assert 0 < result.error < 1e-6

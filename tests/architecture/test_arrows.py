@@ -58,6 +58,9 @@ def complaints(module: str, source: str) -> list[str]:
 def arrow(module: str, own: int, target: str) -> list[str]:
     if target == "pages":
         return []
+    folder, _, file = target.rpartition(".")
+    if own == PAGES and file.startswith("_") and folder == module.rpartition(".")[0]:
+        return []  # part of a page, in a file of its own
     other = level(target)
     same = other == own and own not in (2, 3, PAGES)
     if own == FIGURES and other not in (0, 5, FIGURES):
@@ -103,6 +106,7 @@ WRONG = {
     "a model with plotly": ("tfcore.analysis.heads", "import plotly.graph_objects as go"),
     "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
     "a page that knows another": ("pages.foundations.heads", "from pages.foundations.masks import TEXT"),
+    "a page that knows a part of one elsewhere": ("pages.foundations.heads", "import pages.block._norms"),
     "a page with plotly": ("pages.foundations.heads", "import plotly.graph_objects as go"),
     "a page with tensors": ("pages.foundations.heads", "import torch"),
     "a page that knows the server": ("pages.foundations.heads", "import app"),

@@ -3,11 +3,18 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tfcore.analysis import learned_positions
+
 SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None")
 
 
+@pytest.fixture(autouse=True)
+def _short_training(monkeypatch):
+    monkeypatch.setattr(learned_positions, "STEPS", 20)
+
+
 def opened(**address: str) -> AppTest:
-    test = AppTest.from_file("../../pages/router.py", default_timeout=60)
+    test = AppTest.from_file("../../pages/router.py", default_timeout=300)
     for key, value in address.items():
         test.query_params[key] = value
     return test.switch_page("foundations/positions.py").run()

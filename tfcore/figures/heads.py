@@ -116,7 +116,7 @@ def lines(pattern: Float[ndarray, "query key"], labels: Sequence[str], chosen: i
         yaxis={"visible": False, "range": [n - 0.4, -0.6], "fixedrange": True},
         margin={"l": 8, "r": 8, "t": 34, "b": 8},
         showlegend=False,
-        annotations=[_column(0, "query: the token that looks", "right"), _column(1, "key: looked at", "left")],
+        annotations=[_column(0.0, "query: the token that looks", "right"), _column(1.0, "key: looked at", "left")],
     )
     return build(traces, layout)
 

@@ -203,4 +203,4 @@ def side_by_side(panels: Sequence[Panel], rows: int, height: int) -> go.Figure:
         axes[f"yaxis{number}"] = {"anchor": f"x{number}", "showgrid": False, "range": [rows - 0.5, -0.5], **y}
         headings.append({"xref": "paper", "yref": "paper", "x": left, "xanchor": "left", "y": 1, "yanchor": "bottom",
                          "text": heading, "showarrow": False, "font": {"size": 13, "color": "@ink"}})  # fmt: skip
-    return theme.build(traces, theme.base_layout(height, margin={"b": 96, "t": 26}, annotations=headings, **axes))
+    return theme.build(traces, theme.base_layout(height, margin={"b": 44, "t": 26}, annotations=headings, **axes))

@@ -110,7 +110,7 @@ def ticks(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]:
 def label_room(labels: Sequence[str], slant: int = 0) -> float:
     """Pixels that the longest label takes beside an axis, or under one, where it is written at a slant (degrees)."""
     widths = (sum(WIDE_LETTER if ord(c) > 0x2E80 else LETTER for c in unescape(label)) for label in labels)
-    longest = max(widths, default=0) + 8
+    longest = max(widths, default=0.0) + 8
     return longest if not slant else longest * math.sin(math.radians(slant)) + 6
 
 

@@ -1,0 +1,57 @@
+"""A server and a Chromium for all tests here, and a fresh context for each window."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.e2e.serving import PYTHON_APP, SECONDS, serve
+from tests.e2e.visitor import Visitor
+from tests.e2e.windows import FLAGS, Visit, find_chromium, visits
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """These tests are called e2e, and run last: while playwright lives, its event loop runs in this thread."""
+    ours = [item for item in items if "e2e" in item.path.parts]
+    for item in ours:
+        item.add_marker(pytest.mark.e2e)
+    items[:] = [item for item in items if item not in set(ours)] + ours
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    try:
+        path = find_chromium(os.environ)
+    except FileNotFoundError as problem:
+        pytest.fail(str(problem), pytrace=False)
+    expect.set_options(timeout=1000 * SECONDS)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * SECONDS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The address of a server that all tests share."""
+    with serve(*PYTHON_APP) as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """`visit(address, **context_options)` opens a window of its own."""
+    yield from visits(browser)
+
+
+@pytest.fixture
+def visitor(visit: Visit, server: str) -> Visitor:
+    """One window on a desktop, on the shared server."""
+    return visit(server)
+
+
+@pytest.fixture(scope="module")
+def visit_for_long(browser: Browser) -> Iterator[Visit]:
+    """The same for windows that several tests of a file share."""
+    yield from visits(browser)

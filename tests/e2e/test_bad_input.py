@@ -1,0 +1,48 @@
+"""Whatever is pasted is shown literally, and nothing breaks: no traceback, no script, no frozen page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e import truth
+from tests.e2e.visitor import LAST, NO_TEXT
+
+TEXTS = {
+    "nothing": "",
+    "one token": "a",
+    "only spaces": "     ",
+    "emoji": "😀 👩‍👩‍👧‍👦 🏳️‍🌈",
+    "right to left": "שלום עולם \u202eمرحبا",
+    "controls": "a\0b\x07\x1b[31m\x7fc",
+    "script": "<script>alert(1)</script><img src=x onerror=alert(2)>",
+    "latex": "$x$ and $$y$$",
+    "directives": ":red[x] :smile: **b** %{x} &lt;",
+    "100,000 characters": "A cat sat. " * 9_091,
+}
+MARKUP = 'document.querySelectorAll(\'[data-testid="stMain"] :is(script, img[src="x"])\').length'
+
+
+@pytest.fixture(scope="module", params=["/heads", "/masks"])
+def window(request, visit_for_long, server):
+    """One window a page, into which one text after the other is pasted."""
+    return request.param, visit_for_long(server).open(request.param)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_any_text_can_be_pasted(window, text):
+    path, visitor = window
+    visitor.paste(text, LAST[path] if text else NO_TEXT)
+    expect(visitor.box()).to_have_value(text[:2_000])
+    main = visitor.page.get_by_test_id("stMain")
+    if text and path == "/heads":
+        expect(visitor.chips()).to_have_text(truth.chips(text))
+        n = len(truth.chips(text))
+        expect(visitor.figure("closer")).to_contain_text(f"({n}, {n})")
+    if text and path == "/masks":
+        n = min(len(truth.chips(text)), 64)
+        expect(main).to_contain_text(f"(query, key) = ({n}, {n})")
+    if len(text) > 2_000:
+        expect(main).to_contain_text(f"{len(text):,} characters, more than the 2,000 used here")
+        expect(main).to_contain_text("reads 256 tokens" if path == "/heads" else "the first 64 are used")
+    assert visitor.page.evaluate(MARKUP) == 0
+    assert not visitor.page.locator('[data-testid="stMain"] .katex', has_text="x and").count()
+    visitor.check()

@@ -1,0 +1,26 @@
+"""What the pages must show of a text, computed here without them."""
+
+from functools import cache
+
+import numpy as np
+
+import tfcore
+from pages.ui import text
+from tfcore.analysis.attention_maps import attention_maps
+
+
+@cache
+def model():
+    return tfcore.load("stories")
+
+
+def chips(pasted: str) -> list[str]:
+    """The tokens of a text as they must stand on the chips, as many as the model reads."""
+    network, tokenizer = model()
+    return [text.visible(piece) for piece in tokenizer.tokens(tokenizer.encode(pasted)[: network.config.max_seq_len])]
+
+
+def patterns(pasted: str) -> np.ndarray:
+    """Attention of every head, (layer, head, query, key)."""
+    network, tokenizer = model()
+    return attention_maps(network, tokenizer.encode(pasted)[: network.config.max_seq_len]).patterns

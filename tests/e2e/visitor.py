@@ -1,0 +1,196 @@
+"""One person at one window: opens pages, waits for them, reads what is drawn, and notes all that went wrong."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+
+from pages.ui import links
+
+# What each page draws last; a page is there when this is.
+LAST = {
+    "/": "arXiv:2209.11895",
+    "/heads": "A question.",
+    "/positions": "See the shuffle test",
+    "/masks": "A question.",
+}
+CHARACTERS = 2_000  # of a text that count
+NO_TEXT = "There is no text yet"
+
+IDLE = """last => {
+  const app = document.querySelector('[data-testid="stApp"]')
+  const main = document.querySelector('[data-testid="stMain"]')
+  const seen = [...document.querySelectorAll(".tf-picture")].filter(picture => picture.clientWidth)
+  return app?.dataset.testScriptState === "notRunning" && main?.innerText.includes(last)
+    && !main.querySelector('[data-testid="stSkeleton"]')
+    && seen.every(picture => picture.querySelector(".js-plotly-plot .main-svg"))
+}"""
+# What plotly holds, after its own decoding: types, numbers, words.
+DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
+  type: t.type, z: t.z && Array.from(t.z, row => Array.from(row)), x: t.x && Array.from(t.x), y: t.y && Array.from(t.y),
+  text: t.text, opacity: t.opacity, width: t.line?.width
+})))"""
+# Where on the screen the mark with this customdata is.
+MARK = """(plot, wanted) => {
+  for (const trace of plot._fullData) {
+    const at = (trace.customdata || []).findIndex(c => JSON.stringify(Array.from(c)) === JSON.stringify(wanted))
+    if (at < 0) continue
+    const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect()
+    return [box.left + xaxis._offset + xaxis.d2p(trace.x[at]), box.top + yaxis._offset + yaxis.d2p(trace.y[at])]
+  }
+  throw new Error(`no mark ${wanted}`)
+}"""
+CELL = """(plot, [x, y]) => {
+  const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect()
+  return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)]
+}"""
+FOCUS = """() => {
+  let at = document.activeElement
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
+  return `${at.closest('[class*="st-key-"]')?.className ?? ""} ${at.className} ${at.tagName} ${at.innerText ?? ""}`
+}"""
+
+
+class Visitor:
+    """A page in a browser context of its own."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.complaints: list[str] = []
+        page.add_init_script("window.alert = words => console.error('a script of the visitor ran: ' + words)")
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        page.on("requestfailed", self._failed)
+        page.on("response", self._answered)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # A failed load is reported by _answered as well, with its address.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.complaints.append(f"console: {message.text}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # a page that is left stops loading
+            self.complaints.append(f"failed: {request.url} {request.failure}")
+
+    def _answered(self, response: Response) -> None:
+        # Streamlit's client probes /PAGE/_stcore/... before it finds the root: not the app's doing.
+        if response.status >= 400 and not re.match(r"/\w+/_stcore/", urlsplit(response.url).path):
+            self.complaints.append(f"{response.status}: {response.url}")
+
+    def check(self) -> None:
+        """Nothing went wrong until now: no complaint of the browser, no traceback on the page."""
+        shown = self.page.get_by_test_id("stException").all_inner_texts()
+        assert not self.complaints + shown, "\n".join(self.complaints + shown)
+
+    def leave(self) -> None:
+        """Check, and close the window."""
+        self.check()
+        self.page.context.close()
+
+    # ---- moving about ----
+
+    def open(self, path: str, last: str = "") -> "Visitor":
+        """Go to an address and wait until the page is complete."""
+        self.page.goto(self.address + path, wait_until="commit")
+        self.settle(last or LAST[urlsplit(path).path])
+        return self
+
+    def settle(self, last: str = "") -> None:
+        """Wait until the script is idle, what the page draws last is there, and every figure is drawn."""
+        self.page.wait_for_function(IDLE, arg=last)
+
+    def box(self) -> Locator:
+        """The box for the text."""
+        return self.page.locator(".st-key-text textarea")
+
+    def paste(self, text: str, last: str = "") -> None:
+        """Put a text into the box, and wait until the page was computed with it: the address then says so."""
+        self.box().fill(text)
+        self.box().press("Control+Enter")
+        self.wait_for_address(**links.text_parameters("text", text[:CHARACTERS]))
+        self.settle(last)
+
+    def wait_for_address(self, **said: str) -> None:
+        """Wait until the address says these values."""
+        self.page.wait_for_function(
+            "said => { const now = new URLSearchParams(location.search);"
+            " return Object.entries(said).every(([key, value]) => now.get(key) === value) }",
+            arg=said,
+        )
+
+    def said(self) -> dict[str, str]:
+        """What the address says now."""
+        query = urlsplit(self.page.url).query
+        return {key: values[-1] for key, values in parse_qs(query, keep_blank_values=True).items()}
+
+    # ---- what is on the page ----
+
+    def control(self, key: str) -> Locator:
+        """A slider: what has focus and takes the arrow keys."""
+        return self.page.locator(f".st-key-{key}").get_by_role("slider")
+
+    def figure(self, name: str) -> Locator:
+        return self.page.locator(f".st-key-{name}-figure .tf-figure")
+
+    def plot(self, name: str) -> Locator:
+        return self.figure(name).locator(".js-plotly-plot")
+
+    def drawn(self, name: str) -> str:
+        """What plotly holds of a figure, as JSON: equal if and only if the same numbers and words are drawn."""
+        return str(self.plot(name).evaluate(DRAWN))
+
+    def traces(self, name: str) -> list[dict[str, Any]]:
+        """The same, taken apart."""
+        return list(json.loads(self.drawn(name)))
+
+    def expect_drawing(self, name: str, same: str | None = None, unlike: str | None = None) -> str:
+        """Wait until a figure shows these data, or others than these."""
+        test = (
+            f"([plot, same, unlike]) => {{ const now = ({DRAWN})(plot); return same ? now === same : now !== unlike }}"
+        )
+        self.page.wait_for_function(test, arg=[self.plot(name).element_handle(), same, unlike])
+        return self.drawn(name)
+
+    def expect_change(self, before: dict[str, str]) -> None:
+        """Wait until one of these figures at least shows other data."""
+        test = f"([plots, before]) => plots.some((plot, i) => ({DRAWN})(plot) !== before[i])"
+        plots = [self.plot(name).element_handle() for name in before]
+        self.page.wait_for_function(test, arg=[plots, list(before.values())])
+
+    def names(self) -> list[str]:
+        """The figures on this page."""
+        found = self.page.locator('[class*="st-key-"]:has(.tf-figure)').evaluate_all("all => all.map(e => e.className)")
+        return [name[1] for name in (re.search(r"st-key-(\S+)-figure", words) for words in found) if name]
+
+    def click_mark(self, name: str, customdata: list[int]) -> None:
+        """Click a figure where it draws the mark with this customdata."""
+        plot = self.plot(name)
+        plot.scroll_into_view_if_needed()
+        self.page.mouse.click(*plot.evaluate(MARK, customdata))
+
+    def click_cell(self, name: str, x: int, y: int) -> None:
+        """Click a cell of a heatmap."""
+        plot = self.plot(name)
+        plot.scroll_into_view_if_needed()
+        self.page.mouse.click(*plot.evaluate(CELL, [x, y]))
+
+    def hover_cell(self, name: str, x: int, y: int) -> None:
+        """Rest the pointer on a cell of a heatmap."""
+        plot = self.plot(name)
+        plot.scroll_into_view_if_needed()
+        left, top = plot.evaluate(CELL, [x, y])
+        self.page.mouse.move(left - 1, top - 1)
+        self.page.mouse.move(left, top)
+
+    def chips(self) -> Locator:
+        return self.page.locator(".st-key-chips .chip")
+
+    def expect_title(self, words: str) -> None:
+        """The closer head's own title; it begins with layer and head."""
+        expect(self.page.get_by_role("heading", name=re.compile(f"^{re.escape(words)}"))).to_be_visible()
+
+    def focused(self) -> str:
+        """Where the keyboard is: the key of the control, class, tag and words of the element."""
+        return str(self.page.evaluate(FOCUS))

@@ -1,0 +1,25 @@
+"""The figures of a page under AppTest, as the browser would receive them."""
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+
+def figures(test: AppTest) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Name of the figure -> (what figure.py says about it, plotly's data and layout)."""
+    found = {}
+    for element in test.main:
+        if getattr(element, "type", "") == "bidi_component" and element.proto.component_name.endswith("tf_figure"):
+            first, _, rest = element.proto.bytes.partition(b"\n")
+            head = json.loads(first)
+            found[head["name"]] = head, json.loads(rest[: head["size"]])
+    return found
+
+
+def array(packed: dict[str, Any]) -> np.ndarray:
+    """An array as plotly packs it: base64 of its bytes."""
+    flat = np.frombuffer(base64.b64decode(packed["bdata"]), dtype=np.dtype(packed["dtype"]))
+    return flat.reshape([int(side) for side in packed["shape"].split(",")])

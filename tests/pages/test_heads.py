@@ -1,0 +1,164 @@
+"""The page on heads: defaults, every slider end, damaged addresses, hostile texts - and true numbers in the figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from tests.pages.figures import array, figures
+from tfcore.analysis.attention_maps import attention_maps
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+HOSTILE = {
+    "spaces": "   \n\n\t ",
+    "one token": "a",
+    "emoji": "😀👩‍👩‍👧‍👦🏳️‍🌈",
+    "right to left": "שלום עולם \u202eمرحبا",
+    "controls": "a\0b\x07\x1b[0m\x7f",
+    "script": "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "markdown": "$x$ :red[x] *b* `c` [l](http://x) :smile: %{x} &lt;",
+    "lone combining mark": "\u0301\u0301",
+}
+
+
+def opened(**address: str) -> AppTest:
+    test = AppTest.from_file(str(ROUTER), default_timeout=60)
+    test.switch_page("foundations/heads.py")
+    test.query_params.update(address)
+    return run(test)
+
+
+def run(test: AppTest) -> AppTest:
+    test = test.run()
+    assert not test.exception, test.exception
+    assert not test.error, test.error
+    return test
+
+
+def said(test: AppTest) -> str:
+    words = " ".join(element.value for kind in (test.caption, test.info) for element in kind)
+    return words.replace("\\", "").replace("\u2060", "")
+
+
+def closer(test: AppTest) -> np.ndarray:
+    """The map that is shown: the trace with the weights."""
+    _, spec = figures(test)["closer"]
+    return array(next(t["z"] for t in spec["data"] if t.get("colorscale") == "@weights"))
+
+
+def truth(text: str, layer: int, head: int) -> np.ndarray:
+    model, tokenizer = cache.model("stories")
+    return attention_maps(model, tokenizer.encode(text)[: model.config.max_seq_len]).patterns[layer, head]
+
+
+def test_default_view_is_a_whole_page():
+    test = opened()
+    assert set(figures(test)) == {"mosaic", "closer", "one-token"}
+    assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
+    assert test.text_area(key="text").value
+    assert "arXiv:1706.03762" in said(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert test.dataframe[0].value.shape[0] == cache.model("stories")[0].config.n_layers * 6
+    assert "Corrected" not in said(test)
+    assert "Adjusted" not in said(test)
+
+
+def test_the_map_is_the_models_own_pattern():
+    test = opened(text="A cat and a cat and a cat.", layer="2", head="4")
+    np.testing.assert_array_equal(closer(test), truth("A cat and a cat and a cat.", 2, 4))
+    test.slider(key="head").set_value(1)
+    np.testing.assert_array_equal(closer(run(test)), truth("A cat and a cat and a cat.", 2, 1))
+
+
+def test_every_slider_at_both_ends():
+    test = opened()
+    for end in ("min", "max"):
+        for key in ("layer", "head", "token"):
+            test.slider(key=key).set_value(getattr(test.slider(key=key), end))
+        run(test)
+        layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+        assert test.subheader[0].value.startswith(f"Layer {layer}, head {head}: ")
+        np.testing.assert_array_equal(closer(test), truth(test.text_area(key="text").value, layer, head))
+
+
+def test_every_order_and_view():
+    test = opened()
+    before = figures(test)["mosaic"][1]["data"][1]["customdata"]
+    for sort in ("by kind", "by score", "by layer"):
+        test = opened(sort=sort)
+        shown = figures(test)["mosaic"][1]["data"][1]["customdata"]
+        assert sorted(shown) == sorted(before)
+    assert shown == before
+    lines = figures(opened(view="lines"))["closer"][1]["data"]
+    assert {trace["type"] for trace in lines} == {"scatter"}
+
+
+def test_every_example_works_and_is_different():
+    test = opened()
+    names = [button.key for button in test.button if (button.key or "").startswith("try ")]
+    assert len(names) >= 3
+    shown = set()
+    for name in names:
+        test.button(key=name).click()
+        run(test)
+        assert "Adjusted" not in said(test), name
+        shown.add((test.text_area(key="text").value, test.slider(key="layer").value, test.slider(key="head").value))
+    assert len(shown) == len(names)
+
+
+def test_a_shorter_text_moves_the_token_into_it():
+    test = opened(token="20")
+    assert test.slider(key="token").value == 20
+    test.text_area(key="text").set_value("One two three.")
+    run(test)
+    assert test.slider(key="token").value == test.slider(key="token").max < 20
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"layer": "99", "head": "-5"}, "layer 99 → 3, head -5 → 0"),
+        ({"head": "99", "token": "10000"}, "head 99 → 5"),
+        ({"layer": "one", "head": "", "token": "1e999"}, "layer one → "),
+        ({"layer": "NaN", "head": "0x3", "token": "2.5"}, "Corrected from the link"),
+        ({"sort": "by size", "view": "<b>", "model": "../../etc"}, "Corrected from the link"),
+        ({"z": "not zlib"}, "damaged"),
+        ({"v": "77"}, "version 77"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
+    assert notice in said(opened(**address))
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("way", ["typed", "from the address"])
+def test_any_text_is_shown(text, way):
+    test = opened(text=text) if way == "from the address" else opened()
+    if way == "typed":
+        test.text_area(key="text").set_value(text)
+        run(test)
+    assert test.text_area(key="text").value == text
+    layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+    np.testing.assert_array_equal(closer(test), truth(text, layer, head))
+
+
+def test_no_text_at_all_is_a_sentence():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert "no text yet" in said(run(test))
+    assert not figures(test)
+
+
+def test_much_text_is_cut_and_the_page_says_so():
+    test = opened()
+    test.text_area(key="text").set_value("A cat sat. " * 9_091)  # 100,001 characters
+    words = said(run(test))
+    assert "2,000" in words
+    assert "reads 256 tokens at once" in words
+    assert closer(test).shape == (256, 256)
+    test.text_area(key="text").set_value("A cat sat.")
+    words = said(run(test))
+    assert "2,000" not in words
+    assert "at once" not in words

@@ -1,0 +1,68 @@
+"""The front page: an invitation to type, and the way to every page."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import links
+from tests.pages.test_router import listed
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+
+
+def opened(**address: str) -> AppTest:
+    test = AppTest.from_file(str(ROUTER), default_timeout=60)
+    test.query_params.update(address)
+    test = test.run()
+    assert not test.exception, test.exception
+    return test
+
+
+def button(test: AppTest):
+    return next(b for b in test.button if b.label == "See its attention")
+
+
+def test_it_opens_with_a_text_and_a_button():
+    test = opened()
+    assert test.title[0].value
+    assert test.text_area(key="text").value
+    assert not button(test).disabled
+
+
+def test_it_leads_to_every_page():
+    links_shown = [e.proto.page for e in opened().main if getattr(e, "type", "") == "page_link"]
+    assert sorted(links_shown) == sorted(url for *_, url in listed() if url)
+
+
+def test_the_button_takes_the_text_along():
+    test = opened()
+    test.text_area(key="text").set_value("One $x$ :red[two]")
+    button(test.run()).click()
+    test = test.run()
+    assert not test.exception, test.exception
+    assert test.title[0].value == "What does each head look at?"
+    assert test.text_area(key="text").value == "One $x$ :red[two]"
+
+
+def test_nothing_to_see_without_a_text():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert button(test.run()).disabled
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x$ :red[x]", "\0\x1b", "😀", "x" * 100_000])
+def test_any_text(text):
+    test = opened()
+    test.text_area(key="text").set_value(text)
+    assert not test.run().exception
+
+
+@pytest.mark.parametrize("address", [{"z": "%%%"}, {"text": "x" * 5_000}, {"nonsense": "1", "head": "99"}])
+def test_damaged_addresses(address):
+    assert opened(**address).title[0].value
+
+
+def test_a_long_text_travels_compressed():
+    assert set(links.text_parameters("text", "a cat " * 300)) == {"text"}
+    assert set(links.text_parameters("text", "é" * 2_000)) == {"z"}
