@@ -1,6 +1,7 @@
 """How long a forward pass takes: with all patterns captured, against `transformers`, and against bare products."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import torch
 
@@ -45,11 +46,11 @@ def measure(rounds: dict[int, int] | None = None) -> list[Forward]:
     for tokens, n in (rounds or ROUNDS).items():
         ids = torch.randint(0, model.config.vocab_size, (1, tokens), generator=torch.Generator().manual_seed(tokens))
         calls = {
-            "patterns": lambda ids=ids: model(ids, capture=PATTERNS),
-            "peer": lambda ids=ids: other(ids, output_attentions=True),
+            "patterns": partial(model, ids, capture=PATTERNS),
+            "peer": partial(other, ids, output_attentions=True),
             "products": products(model, tokens),
-            "nothing": lambda ids=ids: model(ids),
-            "everything": lambda ids=ids: model(ids, capture="*"),
+            "nothing": partial(model, ids),
+            "everything": partial(model, ids, capture="*"),
         }
         seconds = interleaved(calls, n)
         results.append(

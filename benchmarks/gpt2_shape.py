@@ -1,6 +1,7 @@
 """A model of GPT-2's shape with random weights, the same in `transformers`, and its matrix products alone."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -33,7 +34,7 @@ def peer(model: Transformer) -> torch.nn.Module:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = model.config
-    shape = GPT2Config(
+    shape: dict[str, Any] = dict(  # noqa: C408
         vocab_size=config.vocab_size,
         n_positions=config.max_seq_len,
         n_embd=config.d_model,
@@ -46,7 +47,7 @@ def peer(model: Transformer) -> torch.nn.Module:
         use_cache=False,
         attn_implementation="eager",
     )
-    other = GPT2LMHeadModel(shape)
+    other = GPT2LMHeadModel(GPT2Config(**shape))
     missing, unexpected = other.load_state_dict(_renamed(model), strict=False)
     if unexpected or set(missing) - {"lm_head.weight"}:
         raise RuntimeError(f"the peer does not take our weights: {unexpected or missing}")

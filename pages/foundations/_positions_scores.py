@@ -39,7 +39,7 @@ def rope() -> None:
         result = rotary(d_head, base, alike, moved, distance)
         score = float(result.scores[1, distance])
         st.metric(f"q · k at distance {distance}", f"{score:.3f}")
-        st.metric("Largest change from moving both", f"{result.difference:.1e}")
+        st.metric("Change by moving both", f"{result.difference:.1e}")
     with right:
         figure(
             figures.rotary_pairs_figure(result), key="pairs", height=230, min_width=620,

@@ -107,8 +107,8 @@ def _shifts(length: int, d_model: int, base: float) -> None:
         k = controls.slider("Offset k", "k", 0, 128, 5)
         start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
         result = shift(length, d_model, base, k, start)
-        st.metric("Largest error of $PE(p{+}k) = M_k\\,PE(p)$", f"{result.error:.1e}")
-        st.metric("Largest difference between starting points", f"{result.spread:.1e}")
+        st.metric("Largest error of $M_k$", f"{result.error:.1e}", help="of PE(p + k) = M_k PE(p), over all p")
+        st.metric("Line against dots", f"{result.spread:.1e}", help="largest difference between the starting points")
     products, matrix = right.columns(2, gap="medium")
     at_k = f", {result.products[0, k]:.1f} at k = {k}" if k < length else ""
     with products:

@@ -89,34 +89,20 @@ def shift(rows: Tensor) -> Batch:
     return Batch(rows[:, :-1], rows[:, 1:].clone())
 
 
-def repeated_tokens(
-    rows: int, seq: int, ids: tuple[int, int], alphabets: tuple[int, int], generator: torch.Generator
-) -> Batch:
+def repeated_tokens(rows: int, seq: int, vocab_size: int, generator: torch.Generator) -> Batch:
     """Random tokens, repeated: the food of induction heads (arXiv:2209.11895, "in-context learning").
 
     Each row has a period of its own, so that looking back a fixed distance does not help: only finding the earlier
     occurrence of the present token and copying what followed does. Periods are spread evenly on a logarithmic scale
-    from 8 to 4/5 of the row: short ones are the easy cases from which the longer ones are learned. The first period
-    cannot be predicted and does not count.
-
-    Args:
-        ids: tokens are drawn from ids[0] <= id < ids[1].
-        alphabets: smallest and largest number of different tokens to draw from; each row has its own number between
-            them, spread like the periods, and uses the first so many ids.
+    from 8 to 4/5 of the row: short ones are the easy cases. The first period cannot be predicted and does not count.
     """
-    period = _log_uniform(min(8, seq // 2), max(1.0, 0.8 * seq), rows, generator).long()
-    size = _log_uniform(alphabets[0], min(alphabets[1], ids[1] - ids[0]), rows, generator).round()
-    tokens = ids[0] + (torch.rand(rows, seq + 1, generator=generator) * size).long()
+    low, high = math.log(min(8, seq // 2)), math.log(max(1.0, 0.8 * seq))
+    period = torch.exp(low + (high - low) * torch.rand(rows, 1, generator=generator)).long()
+    tokens = torch.randint(0, vocab_size, (rows, seq + 1), generator=generator)
     place = torch.arange(seq + 1)[None, :]
     batch = shift(tokens.gather(1, place % period))
     batch.targets[place[:, 1:] < period] = IGNORE
     return batch
-
-
-def _log_uniform(low: float, high: float, rows: int, generator: torch.Generator) -> Tensor:
-    """A column of numbers between low and high, evenly spread on a logarithmic scale."""
-    share = torch.rand(rows, 1, generator=generator)
-    return torch.exp(math.log(low) + (math.log(high) - math.log(low)) * share)
 
 
 def text_windows(
