@@ -1,5 +1,6 @@
 """How long a forward pass takes: with all patterns captured, against `transformers`, and against bare products."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -45,7 +46,7 @@ def measure(rounds: dict[int, int] | None = None) -> list[Forward]:
     results = []
     for tokens, n in (rounds or ROUNDS).items():
         ids = torch.randint(0, model.config.vocab_size, (1, tokens), generator=torch.Generator().manual_seed(tokens))
-        calls = {
+        calls: dict[str, Callable[[], object]] = {
             "patterns": partial(model, ids, capture=PATTERNS),
             "peer": partial(other, ids, output_attentions=True),
             "products": products(model, tokens),
