@@ -130,4 +130,4 @@ def test_bias_by_naive_loop():
     for h in range(6):
         for i in range(4):
             for j in range(7):
-                assert bias[h, i, j].item() == pytest.approx(-slopes[h].item() * (query[i] - key[j]).item())
+                assert bias[h, i, j].item() == pytest.approx(-slopes[h].item() * abs(query[i] - key[j]).item())

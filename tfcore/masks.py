@@ -3,6 +3,7 @@
 No row is ever empty: each token sees at least itself, so that every softmax has something to share out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -96,7 +97,7 @@ def block_sparse(n: int, block: int, stride: int) -> Mask:
 
 
 Kind = Literal["causal", "bidirectional", "prefix", "padding", "window", "window_global", "dilated", "blocks"]
-FUNCTIONS = {
+FUNCTIONS: dict[Kind, Callable[..., Tensor]] = {
     "causal": causal,
     "bidirectional": bidirectional,
     "prefix": prefix_lm,

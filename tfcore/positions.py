@@ -85,13 +85,15 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
 
 
 def alibi_bias(slopes: Float[Tensor, " head"], query: Tensor, key: Tensor) -> Float[Tensor, "head query key"]:
-    """Bias -m_h * (i - j) added to the score of the query at position i and the key at position j.
+    """Bias -m_h * |i - j| added to the score of the query at position i and the key at position j.
 
     Args:
         slopes: one slope per head.
         query, key: positions of the queries and of the keys.
 
+    Under a causal mask i >= j, as in the paper; where later keys are visible, they are as far away as earlier ones.
+
     Source: arXiv:2108.12409, section 3.
     """
-    distance = (query[:, None] - key[None, :]).to(slopes.dtype)  # (query, key)
+    distance = (query[:, None] - key[None, :]).abs().to(slopes.dtype)  # (query, key)
     return -slopes[:, None, None] * distance

@@ -19,13 +19,13 @@ TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. "
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
-TRY = {
-    "repeated words": {"text": TEXT, "layer": 3, "head": 0},
+TRY: dict[str, dict[str, Any]] = {
+    "repeated words": {"text": TEXT, "layer": 2, "head": 0},
     "pronoun": {"text": "The animal didn't cross the street because it was too tired.", "token": 8},
     "list": {"text": "Lily had a cat, a dog, a bird, a fish, a cat, a dog, a bird, a fish and a frog."},
     "nonsense, twice": {"text": "zab mip tol wex run fod zab mip tol wex run fod"},
 }
-LAYER, HEAD, TOKEN = 3, 0, 24  # what the first visitor sees
+LAYER, HEAD, TOKEN = 3, 5, 24  # what the first visitor sees
 CHARACTERS = 2_000
 THUMBNAIL = 64  # cells along a side of a mosaic tile
 SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}

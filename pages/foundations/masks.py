@@ -11,7 +11,7 @@ from tfcore.analysis.masking import Leak, MaskCost, MaskedAttention, leak_test, 
 from tfcore.analysis.masking import replacement_for as other_token
 from tfcore.attention import attention_weights
 from tfcore.figures import masks as figures
-from tfcore.masks import FUNCTIONS, MaskConfig
+from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
 MODEL, CHARACTERS, TOKENS, LONG = "stories", 2_000, 64, 1_024
 TEXT = (
@@ -19,7 +19,7 @@ TEXT = (
     "One day the ball rolled away and Lily ran after it."
 )
 # kind: (name, what it is and who uses it, its own sliders)
-MASKS = {
+MASKS: dict[Kind, tuple[str, str, list[str]]] = {
     "causal": (
         "causal", "Each token sees itself and what came before: GPT, LLaMA (arXiv:1706.03762, section 3.2.3).", [],
     ),
@@ -49,7 +49,7 @@ MASKS = {
         ["block", "stride"],
     ),
 }  # fmt: skip
-NAMES = {kind: name for kind, (name, _, _) in MASKS.items()}
+NAMES: dict[Kind, str] = {kind: name for kind, (name, _, _) in MASKS.items()}
 # parameter: (label, lowest, highest, default)
 SLIDERS = {
     "prefix": ("Prefix: tokens read both ways", 0, TOKENS, 12),
@@ -60,7 +60,7 @@ SLIDERS = {
     "block": ("Block: tokens in one", 1, 16, 6),
     "stride": ("Stride: of how many earlier blocks one is seen", 1, 8, 2),
 }
-TRY = {
+TRY: dict[str, dict[str, Any]] = {
     "a decoder": {"kind": "causal"},
     "an encoder": {"kind": "bidirectional"},
     "a question, then the answer": {"kind": "prefix", "prefix": 20, "position": 15},

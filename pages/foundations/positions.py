@@ -1,12 +1,15 @@
 """The page on positions: one scheme at a time, its figures computed and sent only when it is looked at."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.foundations import _positions_scores as scores
 from pages.foundations import _positions_vectors as vectors
 from pages.ui import controls, page
+from tfcore.config import Positions
 
-PANELS = {
+PANELS: dict[Positions, Callable[[], None]] = {
     "sinusoidal": vectors.sinusoidal,
     "learned": vectors.learned,
     "rope": scores.rope,
