@@ -161,8 +161,8 @@ with beside:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
     config = choose_mask()
     layers, heads = cache.model(MODEL)[0].config.n_layers, cache.model(MODEL)[0].config.n_heads
-    layer = controls.slider("Layer", "layer", 0, layers - 1, 0)
-    head = controls.slider("Head", "head", 0, heads - 1, 0)
+    layer = controls.slider("Layer", "layer", 0, layers - 1, 3)
+    head = controls.slider("Head", "head", 0, heads - 1, 5)
 ids, tokens, total = encode(pasted)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
 if total > TOKENS:

@@ -22,10 +22,11 @@ NO_TEXT = "There is no text yet"
 IDLE = """last => {
   const app = document.querySelector('[data-testid="stApp"]')
   const main = document.querySelector('[data-testid="stMain"]')
-  const seen = [...document.querySelectorAll(".tf-picture")].filter(picture => picture.clientWidth)
+  const places = [...document.querySelectorAll('[class*="st-key-"]')].filter(
+    place => place.clientWidth && [...place.classList].some(name => /^st-key-.*-figure$/.test(name)))
   return app?.dataset.testScriptState === "notRunning" && main?.innerText.includes(last)
     && !main.querySelector('[data-testid="stSkeleton"]')
-    && seen.every(picture => picture.querySelector(".js-plotly-plot .main-svg"))
+    && places.every(place => place.querySelector(".tf-picture .js-plotly-plot .main-svg"))
 }"""
 # What plotly holds, after its own decoding: types, numbers, words.
 DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
