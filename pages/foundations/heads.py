@@ -27,7 +27,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 LAYER, HEAD, TOKEN = 3, 5, 24  # what the first visitor sees
 CHARACTERS = 2_000
-THUMBNAIL = 64  # cells along a side of a mosaic tile
+THUMBNAIL = 48  # cells along a side of a mosaic tile
 SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
 
 
