@@ -1,8 +1,11 @@
-"""`python -m benchmarks`: measures, prints the table, keeps the numbers in benchmarks/results/."""
+"""`python -m benchmarks`: measures, prints the table, keeps the numbers in benchmarks/results/ and the README."""
 
 import argparse
+from pathlib import Path
 
 from benchmarks import forward, results
+
+README = Path(__file__).parent.parent / "README.md"
 
 
 def main() -> None:
@@ -16,7 +19,9 @@ def main() -> None:
         print(results.forward_table({"date": "today", "machine": results.machine(), "rows": rows}))
         return
     results.save("forward", rows)
-    print(results.forward_table(results.load("forward")))
+    table = results.forward_table(results.load("forward"))
+    results.write_into(README, "forward", table)
+    print(table)
 
 
 if __name__ == "__main__":

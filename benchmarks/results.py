@@ -48,6 +48,16 @@ def load(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return json.loads((folder / f"{name}.json").read_text("utf-8"))
 
 
+def write_into(readme: Path, name: str, table: str) -> None:
+    """Put a table between the markers `<!-- bench NAME -->` and `<!-- /bench -->` of a Markdown file."""
+    text = readme.read_text("utf-8")
+    before, start, rest = text.partition(f"<!-- bench {name} -->\n")
+    _, end, after = rest.partition("<!-- /bench -->")
+    if not (start and end):
+        raise ValueError(f"{readme} has no <!-- bench {name} --> ... <!-- /bench -->")
+    readme.write_text(f"{before}{start}\n{table}\n\n{end}{after}", "utf-8")
+
+
 def forward_table(result: Mapping[str, Any]) -> str:
     """The results of benchmarks.forward as a Markdown table, with a line that says where it was measured."""
     lines = [

@@ -1,5 +1,6 @@
 """Time several ways of doing the same thing fairly: in turns, so that whatever else the machine does hits all alike."""
 
+import random
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
@@ -8,13 +9,14 @@ Seconds = dict[str, list[float]]
 
 
 def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> Seconds:
-    """Seconds of every call in every round. Each is run once before, and the order turns by one every round."""
-    names = list(calls)
+    """Seconds of every call in every round. Each is run once before, and the order is drawn anew every round: what a
+    call leaves behind in caches and in the allocator should not always meet the same next one."""
+    names, order = list(calls), random.Random(0)
     for name in names:
         calls[name]()
     seconds: Seconds = {name: [] for name in names}
-    for i in range(rounds):
-        for name in names[i % len(names) :] + names[: i % len(names)]:
+    for _ in range(rounds):
+        for name in order.sample(names, len(names)):
             start = time.perf_counter()
             calls[name]()
             seconds[name].append(time.perf_counter() - start)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from tfcore.capture import Tape
 from tfcore.config import GATED, Activation, ModelConfig
+from tfcore.linear import Linear
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -28,8 +29,8 @@ class FeedForward(nn.Module):
         self.gated = config.activation in GATED
         self.activation = ACTIVATIONS[config.activation]
         d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
-        self.up = nn.Linear(config.d_model, d_up, bias=config.bias)
-        self.down = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
+        self.up = Linear(config.d_model, d_up, bias=config.bias)
+        self.down = Linear(config.ff_size, config.d_model, bias=config.bias)
 
     def forward(self, x: Float[Tensor, "batch seq d_model"], tape: Tape) -> Float[Tensor, "batch seq d_model"]:
         h = self.up(x)

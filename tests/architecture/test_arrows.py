@@ -9,7 +9,7 @@ from tests.architecture.sources import ROOT, files, imports, module_name, target
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 PART_FILES = (
-    *("positions", "masks", "norms", "feedforward", "attention", "experts", "kv_cache"),
+    *("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "kv_cache"),
     *("capture", "tokenizers", "sampling"),
 )
 LEVELS = [
