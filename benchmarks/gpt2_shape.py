@@ -70,6 +70,7 @@ def _renamed(model: Transformer) -> dict[str, Tensor]:
     }
     state = {}
     for name, tensor in model.state_dict().items():
+        name = name.removeprefix("decoder.")
         turned = name.endswith(("qkv.weight", "out.weight", "up.weight", "down.weight"))
         first, _, rest = name.partition(".")
         layer, _, inside = rest.partition(".") if first == "blocks" else ("", "", rest)
@@ -86,20 +87,19 @@ def products(model: Transformer, n: int) -> Callable[[], Tensor]:
     """
     config = model.config
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(1, n, config.d_model, generator=generator)
-    h = torch.randn(1, n, config.ff_size, generator=generator)
-    q = torch.randn(1, config.n_heads, n, config.head_size, generator=generator)
-    pattern = torch.randn(1, config.n_heads, n, n, generator=generator)
-    weights = model.state_dict()
+    shapes: list[tuple[int, ...]] = [(n, config.d_model), (n, config.ff_size)]
+    shapes += [(config.n_heads, n, config.head_size), (config.n_heads, n, n)]
+    weights, device = model.state_dict(), model.embed.weight.device
+    x, h, q, pattern = (torch.randn(1, *shape, generator=generator).to(device) for shape in shapes)
 
     def run() -> Tensor:
         for i in range(config.n_layers):
-            F.linear(x, weights[f"blocks.{i}.attn.qkv.weight"])
+            F.linear(x, weights[f"decoder.blocks.{i}.attn.qkv.weight"])
             q @ q.mT
             pattern @ q
-            F.linear(x, weights[f"blocks.{i}.attn.out.weight"])
-            F.linear(x, weights[f"blocks.{i}.mlp.up.weight"])
-            F.linear(h, weights[f"blocks.{i}.mlp.down.weight"])
+            F.linear(x, weights[f"decoder.blocks.{i}.attn.out.weight"])
+            F.linear(x, weights[f"decoder.blocks.{i}.mlp.up.weight"])
+            F.linear(h, weights[f"decoder.blocks.{i}.mlp.down.weight"])
         return F.linear(x, weights["embed.weight"])
 
     return run

@@ -10,7 +10,7 @@ from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
-POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "none")
+POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")
 HEADS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
 ALL_PATTERNS = ("blocks.*.attn.pattern",)
 

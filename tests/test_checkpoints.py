@@ -63,7 +63,7 @@ def test_a_shipped_model_is_found_by_its_name(tmp_path, monkeypatch):
     save(model(), tmp_path / "tiny")
     assert tfcore.shipped() == ["tiny"]
     assert load("tiny", device="cpu")[0].config == model().config
-    with pytest.raises(CheckpointError, match=r"^large is neither a shipped model \(tiny\) nor a folder$"):
+    with pytest.raises(CheckpointError, match=r"^large is neither a shipped model \(tiny\) nor a folder, nor has it"):
         load("large")
 
 
@@ -108,7 +108,7 @@ DAMAGES = {
     "heads that do not fit": (lambda f: edit_config(f, n_heads=7), "d_model=24 is not divisible by n_heads=7"),
     "absurd size": (lambda f: edit_config(f, d_head=10**18), "d_head=1000000000000000000 must be between"),
     "wrong shapes": (lambda f: edit_config(f, d_model=48), "config.json asks for (300, 48)"),
-    "a layer too few": (lambda f: edit_config(f, n_layers=3), "model.safetensors lacks blocks.2."),
+    "a layer too few": (lambda f: edit_config(f, n_layers=3), "model.safetensors lacks decoder.blocks.2."),
     "a layer too many": (lambda f: edit_config(f, n_layers=1), "which the model of config.json does not have"),
     "extra tensor": (
         lambda f: edit_weights(f, lambda w: w.update(spare=torch.ones(3))),

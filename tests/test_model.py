@@ -116,12 +116,12 @@ def test_input_that_does_not_fit_is_refused_in_a_sentence(message, given):
 def test_padding_of_another_shape_is_refused():
     padding = torch.ones(2, 12, dtype=torch.bool)  # _check itself: the shapes checked in tests would speak first
     with pytest.raises(ValueError, match=r"^padding_mask \(2, 12\) must have the shape of ids \(2, 13\)$"):
-        model()._check(ids(), 0, None, padding, None)
+        model()._check(ids(), None, padding, None, None, None)
 
 
 def test_a_mask_and_padding_that_leave_a_token_nothing_are_refused():
     mask = torch.ones(3, 3, dtype=torch.bool)
     mask[1] = torch.tensor([False, False, True])
     real = torch.tensor([[True, True, False]])
-    with pytest.raises(ValueError, match="a row of the mask is empty"):
+    with pytest.raises(ValueError, match="mask and padding_mask leave a token nothing to see"):
         model()(ids(1, 3), mask=mask, padding_mask=real)

@@ -7,12 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfcore.part_configs import RopeScaling
 from tfcore.positions import (
     alibi_bias,
     alibi_slopes,
     inverse_frequencies,
+    relative_bucket,
     rope_angles,
     rotate,
+    scaled_frequencies,
     shift_matrix,
     sinusoidal,
 )
@@ -131,3 +134,45 @@ def test_bias_by_naive_loop():
         for i in range(4):
             for j in range(7):
                 assert bias[h, i, j].item() == pytest.approx(-slopes[h].item() * abs(query[i] - key[j]).item())
+
+
+def buckets(n, n_buckets, distance, both_ways):
+    place = torch.arange(n)
+    return relative_bucket(place, place, n_buckets, distance, both_ways)
+
+
+def test_near_tokens_have_a_bias_of_their_own_and_far_ones_share():
+    back = buckets(300, 32, 128, both_ways=False)[-1].flip(0)  # by distance
+    assert back[:17].tolist() == list(range(17))
+    assert (back.diff() >= 0).all()
+    assert torch.equal(back[128:], torch.full((172,), 31))
+    assert back[127] == 31 or back[127] == 30
+    widths = back[16:128].bincount()[16:31]
+    assert widths[-1] > 3 * widths[0]  # logarithmic: the further, the coarser
+    assert buckets(9, 32, 128, both_ways=False).triu().count_nonzero() == 0
+
+
+def test_both_ways_later_keys_have_the_other_half_of_the_buckets():
+    table = buckets(300, 32, 128, both_ways=True)
+    assert torch.equal(table[0, 1:], table[1:, 0] + 16)
+    assert table[1:, 0].max() == 15
+    assert table.diagonal().count_nonzero() == 0
+
+
+def test_scaled_frequencies():
+    frequencies = inverse_frequencies(64, 500_000.0)
+    assert torch.equal(scaled_frequencies(frequencies, None), frequencies)
+    linear = scaled_frequencies(frequencies, RopeScaling(kind="linear", factor=4.0))
+    assert torch.allclose(linear, frequencies / 4)
+    scaling = RopeScaling(kind="llama3", factor=8.0, original_len=8192, low_freq=1.0, high_freq=4.0)
+    llama = scaled_frequencies(frequencies, scaling)
+    wavelength = 2 * math.pi / frequencies
+    short, long = wavelength < 8192 / 4, wavelength > 8192
+    assert short.any()
+    assert long.any()
+    assert torch.equal(llama[short], frequencies[short])
+    assert torch.allclose(llama[long], frequencies[long] / 8)
+    between = ~short & ~long
+    assert between.any()
+    assert ((llama < frequencies) & (llama > frequencies / 8))[between].all()
+    assert (llama.diff() < 0).all()

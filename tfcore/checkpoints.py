@@ -1,25 +1,26 @@
-"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md. Weights by safetensors only."""
+"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.device import device as pick_device
+from tfcore.families import config_of, family_of
+from tfcore.families.mapping import Family, Piece, Shape, plan
+from tfcore.families.settings import NoTensors, Tensors
+from tfcore.hub import fetch, is_hub_name
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer, load_tokenizer
+from tfcore.weights import CheckpointError as CheckpointError
+from tfcore.weights import Weights, check_memory, read_json
 
 PRETRAINED = Path(__file__).parent / "pretrained"
-MAX_JSON_BYTES = 1_000_000
 MAX_TOKENIZER_BYTES = 50_000_000  # five times the largest in use
-NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the message says what is wrong and where, in one sentence."""
 
 
 def save(
@@ -51,81 +52,106 @@ def shipped() -> list[str]:
 
 
 def load(
-    name_or_path: str | Path, device: str | None = None, dtype: torch.dtype = torch.float32
+    name_or_path: str | Path,
+    device: str | None = None,
+    dtype: torch.dtype | None = None,
+    *,
+    revision: str | None = None,
 ) -> tuple[Transformer, Tokenizer | None]:
     """A model ready to answer (eval mode, no gradients) and its tokenizer (None if the folder has none).
 
     Args:
-        name_or_path: a shipped model such as "stories", or a folder written by save.
+        name_or_path: a shipped model such as "stories"; a folder written by save, or with a checkpoint of
+            `transformers` (families: tfcore.families.FAMILIES); or such a checkpoint's name on the hub, "org/name",
+            which is downloaded once. Weights are read from safetensors alone.
         device: where to; None picks the best there is.
-        dtype: to compute in.
+        dtype: to compute in; None means float32.
+        revision: of a model on the hub: a branch, a tag or a commit.
 
     Raises:
-        CheckpointError: what is missing, damaged or does not match, and in which file.
+        CheckpointError: what is missing, damaged, unknown or too large, and in which file.
     """
+    dtype, place = dtype or torch.float32, pick_device(device)
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype={dtype} is no floating-point type; take torch.float32, float16 or bfloat16")
+
+    def check(folder: Path) -> None:
+        values = read_json(folder / "config.json")
+        config = _config(folder, _family(folder, values), values, NoTensors())
+        check_memory(_shapes(_blank(config)), dtype, place)
+
     folder = _folder(name_or_path)
-    config = _read_config(folder / "config.json")
-    with torch.device("meta"):
-        model = Transformer(config)
-    weights = _read_weights(folder / "model.safetensors", {k: tuple(v.shape) for k, v in model.state_dict().items()})
-    weights = {name: tensor.to(dtype) for name, tensor in weights.items()}
-    model.load_state_dict(weights, assign=True)
-    model.to(pick_device(device)).eval().requires_grad_(False)
-    return model, _read_tokenizer(folder / "tokenizer.json", config)
+    if folder is None:
+        folder = fetch(str(name_or_path), revision, check)
+    model = _filled(folder, dtype, place)
+    return model, _read_tokenizer(folder / "tokenizer.json", model.config)
 
 
-def _folder(name_or_path: str | Path) -> Path:
+def _folder(name_or_path: str | Path) -> Path | None:
+    """The folder of a model on this machine; None for a name on the hub."""
     if str(name_or_path) in shipped():
         return PRETRAINED / str(name_or_path)
-    folder = Path(name_or_path)
-    if not folder.is_dir():
-        raise CheckpointError(f"{name_or_path} is neither a shipped model ({', '.join(shipped())}) nor a folder")
-    return folder
+    if (folder := Path(name_or_path)).is_dir():
+        return folder
+    if isinstance(name_or_path, str) and is_hub_name(name_or_path):
+        return None
+    raise CheckpointError(
+        f"{name_or_path} is neither a shipped model ({', '.join(shipped())}) nor a folder, nor has it the form "
+        "org/name of models on the Hugging Face hub"
+    )
 
 
-def _read_config(path: Path) -> ModelConfig:
+def _filled(folder: Path, dtype: torch.dtype, device: torch.device) -> Transformer:
+    """The model of a folder. Tensors are brought over one at a time, so there is no second copy of the weights."""
+    values = read_json(folder / "config.json")
+    family = _family(folder, values)
+    with Weights(folder, family.canonical if family else str) as weights:
+        config = _config(folder, family, values, weights)
+        model = _blank(config)
+        shapes = _shapes(model)
+        pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
+        weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+        check_memory(shapes, dtype, device)
+        state = {name: _joined(shapes[name], parts, weights, dtype, device) for name, parts in pieces.items()}
+    model.load_state_dict(state, assign=True)
+    return model.to(device).eval().requires_grad_(False)
+
+
+def _family(folder: Path, values: dict[str, Any]) -> Family | None:
+    """The family of a checkpoint of `transformers`; None for a folder of our own."""
     try:
-        if path.stat().st_size > MAX_JSON_BYTES:
-            raise CheckpointError(f"{path} is larger than {MAX_JSON_BYTES:,} bytes, too large for a config")
-        values = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing") from error
+        return family_of(values) if "model_type" in values else None
+    except ValueError as error:
+        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
+
+
+def _config(folder: Path, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
+    try:
+        return ModelConfig.from_dict(values) if family is None else config_of(family, values, tensors)
     except CheckpointError:
         raise
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path} must hold a JSON object")
-    try:
-        return ModelConfig.from_dict(values)
     except ValueError as error:
-        raise CheckpointError(f"{path}: {error}") from error
+        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
 
 
-def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
-    """The tensors of a safetensors file, names and shapes compared before any data is read."""
-    if not path.is_file():
-        raise CheckpointError(f"{path} is missing")
-    try:
-        with safe_open(path, framework="pt") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            found = {name: tuple(part.get_shape()) for name, part in slices.items()}
-            _compare(path, found, expected)
-            if odd := next((name for name, part in slices.items() if part.get_dtype() not in NUMBERS), None):
-                raise CheckpointError(f"{path}: {odd} is {slices[odd].get_dtype()}, not one of {', '.join(NUMBERS)}")
-            return {name: file.get_tensor(name) for name in found}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}") from error
+def _blank(config: ModelConfig) -> Transformer:
+    """The model without memory for its weights."""
+    with torch.device("meta"):
+        return Transformer(config)
 
 
-def _compare(path: Path, found: dict[str, tuple[int, ...]], expected: dict[str, tuple[int, ...]]) -> None:
-    if missing := sorted(expected.keys() - found.keys()):
-        raise CheckpointError(f"{path} lacks {missing[0]}" + (f" and {len(missing) - 1} more" if missing[1:] else ""))
-    if extra := sorted(found.keys() - expected.keys()):
-        raise CheckpointError(f"{path} holds {extra[0]}, which the model of config.json does not have")
-    for name, shape in expected.items():
-        if found[name] != shape:
-            raise CheckpointError(f"{path}: {name} has shape {found[name]}, config.json asks for {shape}")
+def _shapes(model: Transformer) -> dict[str, Shape]:
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """One tensor of ours, made of theirs."""
+    tensor = torch.empty(shape, dtype=dtype, device=device)
+    for piece in pieces:
+        part = weights.read(piece.source)
+        part = part.T if piece.turned else part
+        tensor[piece.place] = part if piece.plus == 0 else part.float() + piece.plus
+    return tensor
 
 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:

@@ -1,50 +1,82 @@
 """The one description of a model: a frozen, validated set of scalars from which everything else follows."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-Positions = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
+from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
+from tfcore.part_configs import ExpertsConfig, RopeScaling
+
+Architecture = Literal["decoder", "encoder", "encoder-decoder"]
+Head = Literal["lm", "mlm", "none"]
+Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"]
 Norm = Literal["layernorm", "rmsnorm"]
-NormPlacement = Literal["pre", "post"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"]
+NormPlacement = Literal["pre", "post", "sandwich"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Init = Literal["gpt2", "normal", "xavier"]
 
-GATED: tuple[Activation, ...] = ("swiglu", "geglu")
+GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 LIMITS = {
     "vocab_size": (1, 1_000_000),
     "d_model": (1, 65_536),
     "n_layers": (1, 512),
+    "n_encoder_layers": (1, 512),
     "n_heads": (1, 1_024),
     "max_seq_len": (1, 1_048_576),
     "n_kv_heads": (1, 1_024),
     "d_head": (1, 65_536),
     "d_ff": (0, 1_048_576),
     "window": (1, 1_048_576),
+    "window_from": (0, 512),
+    "n_segments": (0, 1_024),
+    "relative_buckets": (4, 4_096),
+    "relative_distance": (2, 1_048_576),
+    "start_id": (0, 1_000_000),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """A decoder-only Transformer.
+    """A Transformer: decoder-only, encoder-only or both.
 
     Args:
         vocab_size: number of token ids.
+        architecture: "decoder" (causal), "encoder" (each token sees all), or both with cross-attention between.
         d_model: width of the residual stream.
-        n_layers: number of blocks.
+        n_layers: number of blocks; of the decoder where there are two stacks.
+        n_encoder_layers: blocks of the encoder in an encoder-decoder; None means n_layers.
         n_heads: query heads per attention layer.
         n_kv_heads: key/value heads; None means n_heads (multi-head), 1 is multi-query, between is grouped-query.
         d_head: width of one head; None means d_model / n_heads.
         d_ff: hidden width of the feed-forward layer; None means 4 d_model (8/3 d_model when gated,
             rounded up to a multiple of 8); 0 leaves the feed-forward layers out (attention-only model).
+        experts: a mixture of experts in place of the feed-forward layers; None means none.
         max_seq_len: longest sequence in tokens.
         positions: how the order of tokens gets in.
         rope_base: base of the RoPE and sinusoidal wavelengths.
-        norm, norm_placement, norm_eps: which normalisation, before (pre) or after (post) each sublayer.
-        activation: of the feed-forward layer; swiglu and geglu are gated and have a third matrix.
-        window: each token sees at most this many tokens, itself included; None means all before it.
+        rope_scaling: slower RoPE for longer texts; None leaves it as it is.
+        relative_buckets, relative_distance: of positions="relative" (arXiv:1910.10683, section 2.1): how many learned
+            biases a head has, and the distance from which on all share the last.
+        norm, norm_placement, norm_eps: which normalisation; before each sublayer (pre), after the sum (post), or
+            before it and on what it adds (sandwich, arXiv:2105.13290).
+        embed_norm: normalise the embeddings too.
+        qk_norm: normalise each head's queries and keys (arXiv:2010.04245, with RMSNorm as in Qwen3).
+        parallel: attention and feed-forward read the same normalised input and are added at once (PaLM,
+            arXiv:2204.02311, section 2).
+        activation: of the feed-forward layer; those that end in "glu" are gated and have a third matrix.
+        window: each token sees at most this many tokens, itself included; None means all before it. In an encoder it
+            sees less than that many to either side.
+        window_from: the first layer with that window; those before see everything.
+        attn_scale: factor of the scores; None means 1 / sqrt(d_head).
         bias: biases in the linear layers and LayerNorm.
+        qkv_bias, out_bias: of the attention's own matrices; None means as bias.
+        head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
+            LayerNorm; "none", the hidden states.
         tie_embeddings: the unembedding is the embedding table.
         scale_embeddings: multiply token embeddings by sqrt(d_model), as in arXiv:1706.03762, section 3.4.
+        logit_scale: factor of the scores of the token ids.
+        n_segments: how many kinds of segment there are embeddings for, as in BERT.
+        pooler: tanh of a linear layer of the first token, as in BERT.
+        start_id: what an encoder-decoder's decoder starts with.
         dropout: on embeddings and on what each sublayer adds (arXiv:1706.03762, section 5.4).
         init, init_std: how weights start; see tfcore.model.initialise.
 
@@ -53,32 +85,58 @@ class ModelConfig:
     """
 
     vocab_size: int
+    architecture: Architecture = "decoder"
     d_model: int = 128
     n_layers: int = 2
+    n_encoder_layers: int | None = None
     n_heads: int = 4
     n_kv_heads: int | None = None
     d_head: int | None = None
     d_ff: int | None = None
+    experts: ExpertsConfig | None = None
     max_seq_len: int = 256
     positions: Positions = "rope"
     rope_base: float = 10_000.0
+    rope_scaling: RopeScaling | None = None
+    relative_buckets: int = 32
+    relative_distance: int = 128
     norm: Norm = "rmsnorm"
     norm_placement: NormPlacement = "pre"
     norm_eps: float = 1e-5
+    embed_norm: bool = False
+    qk_norm: bool = False
+    parallel: bool = False
     activation: Activation = "swiglu"
     window: int | None = None
+    window_from: int = 0
+    attn_scale: float | None = None
     bias: bool = False
+    qkv_bias: bool | None = None
+    out_bias: bool | None = None
+    head: Head = "lm"
     tie_embeddings: bool = True
     scale_embeddings: bool = False
+    logit_scale: float = 1.0
+    n_segments: int = 0
+    pooler: bool = False
+    start_id: int = 0
     dropout: float = 0.0
     init: Init = "gpt2"
     init_std: float = 0.02
 
     def __post_init__(self) -> None:
-        _check_types(self)
-        _check_sizes(self)
+        for name, limits in LIMITS.items():
+            check_whole(self, optional=name in _OPTIONAL, **{name: limits})
+        check_number(self, dropout=(0.0, 0.99), norm_eps=(0.0, 1.0), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4))
+        check_number(self, optional=True, attn_scale=(1e-6, 1e6))
+        check_number(self, rope_base=(1.001, 1e9))
+        check_flag(self, *_FLAGS)
+        check_flag(self, "qkv_bias", "out_bias", optional=True)
+        check_choice(self, architecture=Architecture, positions=Positions, norm=Norm, norm_placement=NormPlacement)
+        check_choice(self, activation=Activation, head=Head, init=Init)
+        check_part(self, experts=ExpertsConfig, rope_scaling=RopeScaling)
         _check_heads(self)
-        _check_choices(self)
+        _check_together(self)
 
     @property
     def kv_heads(self) -> int:
@@ -97,6 +155,17 @@ class ModelConfig:
             return self.d_ff
         return -(-8 * self.d_model // 3 // 8) * 8 if self.activation in GATED else 4 * self.d_model
 
+    @property
+    def encoder_layers(self) -> int:
+        """Blocks of the encoder: all of them, some, or none."""
+        counts = {"decoder": 0, "encoder": self.n_layers, "encoder-decoder": self.n_encoder_layers or self.n_layers}
+        return counts[self.architecture]
+
+    @property
+    def decoder_layers(self) -> int:
+        """Blocks of the decoder."""
+        return 0 if self.architecture == "encoder" else self.n_layers
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         return asdict(self)
@@ -108,44 +177,25 @@ class ModelConfig:
         Raises:
             ValueError: on unknown or missing fields, or values that do not fit.
         """
-        known = {f.name for f in fields(cls)}
-        if unknown := sorted(set(values) - known):
-            raise ValueError(f"unknown model setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        values = dict(values)
+        _check_known(cls, values, "model")
         if "vocab_size" not in values:
             raise ValueError("the model settings lack vocab_size")
+        for name, part in (("experts", ExpertsConfig), ("rope_scaling", RopeScaling)):
+            if isinstance(inner := values.get(name), dict):
+                _check_known(part, inner, name)
+                values[name] = part(**inner)
         return cls(**values)
 
 
-_INTEGERS = ("vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff", "max_seq_len", "window")
-_OPTIONAL = ("n_kv_heads", "d_head", "d_ff", "window")
-_FLOATS = ("rope_base", "norm_eps", "dropout", "init_std")
-_BOOLEANS = ("bias", "tie_embeddings", "scale_embeddings")
+_OPTIONAL = ("n_encoder_layers", "n_kv_heads", "d_head", "d_ff", "window")
+_FLAGS = ("bias", "tie_embeddings", "scale_embeddings", "embed_norm", "qk_norm", "parallel", "pooler")
 
 
-def _check_types(c: ModelConfig) -> None:
-    for names, kinds, word in (
-        (_INTEGERS, (int,), "a whole number"),
-        (_FLOATS, (int, float), "a number"),
-        (_BOOLEANS, (bool,), "true or false"),
-    ):
-        for name in names:
-            value = getattr(c, name)
-            if value is None and name in _OPTIONAL:
-                continue
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise ValueError(f"{name}={value!r} must be {word}")
-
-
-def _check_sizes(c: ModelConfig) -> None:
-    for name, (low, high) in LIMITS.items():
-        if (value := getattr(c, name)) is not None and not low <= value <= high:
-            or_none = ", or None" if name in _OPTIONAL else ""
-            raise ValueError(f"{name}={value} must be between {low} and {high:,}{or_none}")
-    for name, least, most in (("dropout", 0.0, 0.99), ("norm_eps", 0.0, 1.0), ("init_std", 0.0, 10.0)):
-        if not least <= (number := getattr(c, name)) <= most:
-            raise ValueError(f"{name}={number} must be between {least} and {most}")
-    if not 1.0 < c.rope_base <= 1e9:
-        raise ValueError(f"rope_base={c.rope_base} must be above 1 and at most 1e9")
+def _check_known(cls: type, values: dict[str, Any], what: str) -> None:
+    known = {f.name for f in fields(cls)}
+    if unknown := sorted(str(name) for name in set(values) - known):
+        raise ValueError(f"unknown {what} setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
 def _check_heads(c: ModelConfig) -> None:
@@ -162,13 +212,35 @@ def _check_heads(c: ModelConfig) -> None:
         raise ValueError(f"d_model={c.d_model} must be even for sinusoidal positions; nearest: {c.d_model + 1}")
 
 
-def _check_choices(c: ModelConfig) -> None:
-    for name, choices in (
-        ("positions", Positions),
-        ("norm", Norm),
-        ("norm_placement", NormPlacement),
-        ("activation", Activation),
-        ("init", Init),
-    ):
-        if (value := getattr(c, name)) not in get_args(choices):
-            raise ValueError(f"{name}={value!r} is not one of {', '.join(get_args(choices))}")
+def _check_together(c: ModelConfig) -> None:
+    """Refuse parts that do not go together."""
+    if c.architecture != "encoder-decoder" and c.n_encoder_layers is not None:
+        raise ValueError(
+            f"n_encoder_layers={c.n_encoder_layers} goes with architecture='encoder-decoder', not {c.architecture!r}; "
+            "leave it None, n_layers says it all"
+        )
+    if c.architecture != "encoder":
+        for name, nothing in (("n_segments", 0), ("pooler", False)):
+            if (value := getattr(c, name)) != nothing:
+                raise ValueError(f"{name}={value} goes with architecture='encoder', not {c.architecture!r}")
+    if c.head == "mlm" and c.architecture != "encoder":
+        raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
+    if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:
+        raise ValueError(f"start_id={c.start_id} must be below vocab_size={c.vocab_size}")
+    if c.parallel and (c.norm_placement != "pre" or c.architecture == "encoder-decoder"):
+        raise ValueError(
+            f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm_placement!r} and "
+            f"{c.architecture!r}"
+        )
+    if c.parallel and c.ff_size == 0:
+        raise ValueError("parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none")
+    if c.experts is not None and c.ff_size == 0 and c.experts.d_expert is None:
+        raise ValueError(f"experts of width d_ff={c.d_ff} would be empty; give d_expert or a larger d_ff")
+    if c.rope_scaling is not None and c.positions != "rope":
+        raise ValueError(f"rope_scaling goes with positions='rope', not {c.positions!r}; leave it None")
+    if c.positions == "relative" and c.relative_buckets % 4:
+        raise ValueError(f"relative_buckets={c.relative_buckets} must be a multiple of 4, such as 32")
+    if c.positions == "relative" and c.relative_distance <= c.relative_buckets // 2:
+        raise ValueError(
+            f"relative_distance={c.relative_distance} must be above half of relative_buckets={c.relative_buckets}"
+        )

@@ -1,19 +1,27 @@
 """Keys and values of earlier tokens, kept so that each new token costs one row of attention, not all of them."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
 
+Held = Float[Tensor, "batch kv_head key d_head"]
+New = Float[Tensor, "batch kv_head new d_head"]
+
 
 class KVCache:
-    """Room for the keys and values of up to max_seq_len tokens, per layer.
+    """The keys and values of one text (or of several of the same length), layer by layer.
 
-    Memory: 2 * n_layers * batch * kv_heads * max_seq_len * d_head * bytes per number.
+    A layer with a sliding window keeps the last window - 1 tokens, in a ring: a new token takes the place of the one
+    that no later token can see. The other layers have room for all.
+
+    Memory: 2 * batch * kv_heads * d_head * bytes per number * tokens kept, summed over the layers.
 
     Args:
         batch: rows of ids that each forward pass will have.
+        room: tokens it must be able to hold; None means max_seq_len.
+        slack: tokens that truncate may take back where there is a window.
         device, dtype: those of the model.
     """
 
@@ -21,32 +29,92 @@ class KVCache:
         self,
         config: ModelConfig,
         batch: int = 1,
+        *,
+        room: int | None = None,
+        slack: int = 0,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        shape = (config.n_layers, 2, batch, config.kv_heads, config.max_seq_len, config.head_size)
-        self._store = torch.zeros(shape, device=device, dtype=dtype)
+        if room is not None and not 1 <= room <= config.max_seq_len:
+            raise ValueError(f"room={room} must be between 1 and max_seq_len={config.max_seq_len}, or None")
         self.length = 0  # tokens held, the same in every layer once a forward pass is over
+        self._written = 0  # the most that were ever held: what a ring has overwritten does not come back
+        self._room, self._slack = room or config.max_seq_len, slack
+        self._kept = []  # how many tokens each layer keeps
+        for i in range(config.decoder_layers):
+            in_window = self._room if config.window is None or i < config.window_from else config.window - 1 + slack
+            self._kept.append(min(self._room, in_window))
+        shape = (2, batch, config.kv_heads, -1, config.head_size)
+        self._store = [
+            torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept
+        ]
+        self.memory: list[tuple[Tensor, Tensor] | None] = [None] * config.decoder_layers  # of cross-attention
+        self.memory_mask: Bool[Tensor, "batch key"] | None = None
 
     @property
     def batch(self) -> int:
-        """Rows it was made for."""
-        return self._store.shape[2]
+        """Rows it has."""
+        return self._store[0].shape[1]
 
     @property
     def room(self) -> int:
         """How many more tokens fit."""
-        return self._store.shape[4] - self.length
+        return self._room - self.length
 
-    def extend(
-        self, layer: int, k: Float[Tensor, "batch kv_head new d_head"], v: Float[Tensor, "batch kv_head new d_head"]
-    ) -> tuple[Float[Tensor, "batch kv_head key d_head"], Float[Tensor, "batch kv_head key d_head"]]:
-        """Put in the keys and values of the new tokens; returns all held so far, the new ones last."""
-        end = self.length + k.shape[2]
-        self._store[layer, 0, :, :, self.length : end] = k
-        self._store[layer, 1, :, :, self.length : end] = v
-        return self._store[layer, 0, :, :, :end], self._store[layer, 1, :, :, :end]
+    @property
+    def bytes(self) -> int:
+        """Memory of the self-attention's keys and values."""
+        return sum(store.nbytes for store in self._store)
+
+    def held(self, layer: int) -> int:
+        """How many of the earlier tokens this layer still has."""
+        oldest = max(0, self._written - self._kept[layer])
+        return max(0, self.length - oldest)
+
+    def extend(self, layer: int, k: New, v: New) -> tuple[Held, Held]:
+        """Put in the keys and values of the new tokens; returns those still held and the new ones, oldest first."""
+        new, kept, store = k.shape[2], self._kept[layer], self._store[layer]
+        end = self.length + new
+        if kept == self._room:  # no window: the tokens lie in order, nothing is moved
+            store[0, :, :, self.length : end] = k
+            store[1, :, :, self.length : end] = v
+            return store[0, :, :, :end], store[1, :, :, :end]
+        places = torch.arange(self.length - self.held(layer), self.length, device=store.device) % max(1, kept)
+        before = store[:, :, :, places]  # a copy: the new tokens may take these places
+        last = min(new, kept)
+        places = torch.arange(end - last, end, device=store.device) % max(1, kept)
+        store[0, :, :, places] = k[:, :, new - last :]
+        store[1, :, :, places] = v[:, :, new - last :]
+        return torch.cat((before[0], k), dim=2), torch.cat((before[1], v), dim=2)
 
     def advance(self, new: int) -> None:
         """Count the new tokens as held; called once, after the last layer."""
         self.length += new
+        self._written = max(self._written, self.length)
+
+    def truncate(self, length: int) -> None:
+        """Forget all tokens from position `length` on.
+
+        Raises:
+            ValueError: more tokens than are held, or further back than the slack allows where there is a window.
+        """
+        if not 0 <= length <= self.length:
+            raise ValueError(f"length={length} must be between 0 and the {self.length} tokens held")
+        ring = any(kept < self._written for kept in self._kept)
+        if ring and self._written - length > self._slack:
+            raise ValueError(
+                f"going back from {self._written} to {length} tokens needs slack={self._written - length}, "
+                f"this cache was made with slack={self._slack}"
+            )
+        self.length = length
+
+    def select(self, rows: Int[Tensor, " new_batch"]) -> None:
+        """Keep these rows, in this order; a row may come several times."""
+        self._store = [store.index_select(1, rows.to(store.device)) for store in self._store]
+        self.memory = [
+            pair
+            and (pair[0].index_select(0, rows.to(pair[0].device)), pair[1].index_select(0, rows.to(pair[1].device)))
+            for pair in self.memory
+        ]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask.index_select(0, rows.to(self.memory_mask.device))

@@ -1,23 +1,23 @@
-"""The whole Transformer, top to bottom: embed, add positions, blocks, final norm, unembed."""
+"""The whole Transformer, top to bottom: embed, a stack of blocks (or two), the language head."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
-from tfcore.attention import Visibility
-from tfcore.block import Block
-from tfcore.capture import Capture, Edit, Tape
+from tfcore.capture import Capture, Tape
 from tfcore.config import ModelConfig
+from tfcore.edits import Edit
+from tfcore.feedforward import ACTIVATIONS
+from tfcore.initialise import Blank, initialise
 from tfcore.kv_cache import KVCache
+from tfcore.linear import Linear
 from tfcore.norms import Norm
-from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, sinusoidal
+from tfcore.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,34 @@ class Output:
     """What a forward pass returns.
 
     Args:
-        logits: (batch, seq, vocab), the score of every token id as the next token at every position.
+        hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
+        scores: (batch, seq, vocab), the score of every token id as the next token at every position (as the token
+            at that place, in an encoder); None where the model has no language head.
         activations: name -> tensor for the names asked for; shapes in tfcore.capture.SHAPES.
+        pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
+        losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
     """
 
-    logits: Float[Tensor, "batch seq vocab"]
+    hidden: Float[Tensor, "batch seq d_model"]
+    scores: Float[Tensor, "batch seq vocab"] | None
     activations: dict[str, Tensor]
+    pooled: Float[Tensor, "batch d_model"] | None = None
+    losses: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def logits(self) -> Float[Tensor, "batch seq vocab"]:
+        """The scores, of a model with a language head.
+
+        Raises:
+            AttributeError: when the model has none.
+        """
+        if self.scores is None:
+            raise AttributeError("this model has no language head, so no logits; its result is in output.hidden")
+        return self.scores
 
 
 class Transformer(nn.Module):
-    """A decoder-only Transformer (arXiv:1706.03762 without the encoder; arXiv:2302.13971 for the modern parts).
+    """Decoder-only, encoder-only or both (arXiv:1706.03762; arXiv:2302.13971 for the modern parts).
 
     Args:
         config: everything about its shape.
@@ -44,150 +62,192 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        with _Blank():
+        both = config.architecture == "encoder-decoder"
+        with Blank():
             self.embed = nn.Embedding(config.vocab_size, config.d_model)
-            if config.positions == "learned":
-                self.pos_embed = nn.Embedding(config.max_seq_len, config.d_model)
-            self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
-            if config.norm_placement == "pre":  # after a post-norm block the stream is normalised already
-                self.ln_final = Norm(config)
-            if not config.tie_embeddings:
+            if config.n_segments:
+                self.segment_embed = nn.Embedding(config.n_segments, config.d_model)
+            if config.encoder_layers:
+                self.encoder = Stack(config, config.encoder_layers, causal=False)
+            if config.decoder_layers:
+                self.decoder = Stack(config, config.decoder_layers, causal=True, cross=both)
+            if config.pooler:
+                self.pooler = nn.Linear(config.d_model, config.d_model)
+            if config.head == "mlm":
+                self.mlm = MaskedHead(config)
+            if config.head != "none" and not config.tie_embeddings:
                 self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
-        initialise(self, seed)
+        initialise(self, config, seed)
 
     def forward(
         self,
         ids: Int[Tensor, "batch seq"],
         *,
+        decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
+        segment_ids: Int[Tensor, "batch seq"] | None = None,
         mask: Bool[Tensor, "query key"] | None = None,
         capture: Capture = (),
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
     ) -> Output:
-        """Scores for the next token at every position.
+        """Scores for the next token at every position; in an encoder, for the token at every position.
 
         Args:
-            ids: token ids.
-            padding_mask: True at real tokens; padding is seen by no other token.
-            mask: replaces the causal (or window) mask: True where a query may see a key.
+            ids: token ids; the encoder's, in an encoder-decoder.
+            decoder_ids: the decoder's.
+            padding_mask: True at real tokens of `ids`; padding is seen by no other token.
+            segment_ids: which segment each token is of; None means 0.
+            mask: replaces the causal (or window) mask of a model of one stack: True where a query may see a key.
             capture: names or patterns of activations to return, such as "blocks.*.attn.pattern".
             edits: changes to activations, for this pass only.
-            cache: keys and values of the tokens before `ids`; the new ones are added to it.
+            cache: keys and values of the tokens before `ids` (`decoder_ids`); the new ones are added to it. In an
+                encoder-decoder it also keeps what the encoder gave, so that later passes do not run it again.
 
         Raises:
             ValueError: ids outside the vocabulary, too long, or options that do not go together.
         """
-        start = cache.length if cache is not None else 0
-        self._check(ids, start, cache, padding_mask, mask)
-        tape = Tape.of(capture, edits, self.config.n_layers)
-        see = self._visibility(ids, start, padding_mask, mask)
-        x = self.dropout(self._embed(ids, start, tape))  # (batch, seq, d_model)
-        for i, block in enumerate(self.blocks):
-            x = block(x, see, tape.layer(i), cache, i)
+        self._check(ids, decoder_ids, padding_mask, segment_ids, mask, cache)
+        tape = Tape.of(capture, edits, self.config, cache.length if cache is not None else None)
+        if decoder_ids is not None:
+            x = self._both(ids, decoder_ids, padding_mask, tape, cache)
+        else:
+            stack = self.encoder if self.config.architecture == "encoder" else self.decoder
+            x = self._embed(ids, tape, segment_ids)
+            x = stack(x, tape, padding_mask=padding_mask, mask=mask, cache=cache)
         if cache is not None:
-            cache.advance(ids.shape[1])
-        if self.config.norm_placement == "pre":
-            x = self.ln_final(x)
-        x = tape("ln_final.normalized", x)
-        table = self.embed.weight if self.config.tie_embeddings else self.unembed.weight
-        return Output(F.linear(x, table), tape.record)
+            cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
+        pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
+        return Output(x, self._scores(x), tape.record, pooled, tape.losses)
 
-    def _embed(self, ids: Tensor, start: int, tape: Tape) -> Float[Tensor, "batch seq d_model"]:
-        config = self.config
+    def _both(
+        self, ids: Tensor, decoder_ids: Tensor, padding_mask: Tensor | None, tape: Tape, cache: KVCache | None
+    ) -> Float[Tensor, "batch dec_seq d_model"]:
+        """The encoder, unless the cache remembers what it gave, and the decoder."""
+        memory = None
+        if cache is not None and cache.memory[0] is not None:
+            padding_mask = cache.memory_mask
+        else:
+            under = tape.under("encoder.")
+            memory = self.encoder(self._embed(ids, under), under, padding_mask=padding_mask)
+            if cache is not None:
+                cache.memory_mask = padding_mask
+        under = tape.under("decoder.")
+        x = self._embed(decoder_ids, under)
+        return self.decoder(x, under, cache=cache, memory=memory, memory_mask=padding_mask)
+
+    def _embed(self, ids: Tensor, tape: Tape, segment_ids: Tensor | None = None) -> Float[Tensor, "batch seq d_model"]:
         x = self.embed(ids)
-        if config.scale_embeddings:
-            x = x * math.sqrt(config.d_model)
+        if self.config.scale_embeddings:
+            x = x * math.sqrt(self.config.d_model)
         x = tape("embed", x)
-        positions = torch.arange(start, start + ids.shape[1], device=ids.device)
-        if config.positions == "learned":
-            x = x + tape("pos_embed", self.pos_embed(positions))
-        elif config.positions == "sinusoidal":
-            table = sinusoidal(positions.cpu(), config.d_model, config.rope_base)
-            x = x + tape("pos_embed", table.to(x))
+        if self.config.n_segments:
+            segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
+            x = x + tape("segment_embed", self.segment_embed(segment_ids))
         return x
 
-    def _visibility(self, ids: Tensor, start: int, padding_mask: Tensor | None, mask: Tensor | None) -> Visibility:
-        """Who sees whom in this pass; nothing is written out where the fused kernel's causal flag is enough."""
-        config, device = self.config, ids.device
-        end = start + ids.shape[1]
-        query, key = torch.arange(start, end, device=device), torch.arange(end, device=device)
-        is_causal, given = mask is None, mask is not None
-        if mask is not None:
-            mask = mask.to(device)
-        elif config.window is not None and config.window < end:
-            back = query[:, None] - key[None, :]
-            mask = (back >= 0) & (back < config.window)
-        elif start > 0:
-            mask = key[None, :] <= query[:, None]
-        if padding_mask is not None:
-            mask = key[None, :] <= query[:, None] if mask is None else mask
-            mask = mask & (padding_mask[:, None, None, :].to(device) | (query[:, None] == key[None, :]))
-        if given and mask is not None and not bool(mask.any(dim=-1).all()):
-            raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")
-        bias = angles = None
-        if config.positions == "alibi":
-            bias = alibi_bias(alibi_slopes(config.n_heads).to(device), query, key)
-        elif config.positions == "rope":
-            angles = rope_angles(query.cpu(), config.head_size, config.rope_base).to(device)
-        return Visibility(mask=mask, is_causal=is_causal, bias=bias, angles=angles)
+    def _scores(self, x: Tensor) -> Tensor | None:
+        config = self.config
+        if config.head == "none":
+            return None
+        table = self.embed.weight if config.tie_embeddings else self.unembed.weight
+        if config.head == "mlm":
+            return F.linear(self.mlm(x), table, self.mlm.bias)
+        return F.linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
 
     def _check(
-        self, ids: Tensor, start: int, cache: KVCache | None, padding_mask: Tensor | None, mask: Tensor | None
+        self,
+        ids: Tensor,
+        decoder_ids: Tensor | None,
+        padding_mask: Tensor | None,
+        segment_ids: Tensor | None,
+        mask: Tensor | None,
+        cache: KVCache | None,
     ) -> None:
-        config = self.config
-        if ids.ndim != 2 or ids.is_floating_point():
-            raise ValueError(f"ids {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (batch, seq)")
-        if ids.numel() == 0:
-            raise ValueError("there is no token to compute on; give at least one id")
-        batch, seq = ids.shape
-        if start + seq > config.max_seq_len:
-            raise ValueError(f"{start + seq} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-        low, high = (0, 0) if torch.compiler.is_compiling() else (int(bound) for bound in torch.aminmax(ids))
-        if low < 0 or high >= config.vocab_size:
-            raise ValueError(f"ids from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
-        if cache is not None and (padding_mask is not None or mask is not None):
-            raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
-        if cache is not None and cache.batch != batch:
-            raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={batch}")
-        for name, given in (("padding_mask", padding_mask), ("mask", mask)):
-            if given is not None and given.dtype != torch.bool:
-                raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")
-        if padding_mask is not None and padding_mask.shape != ids.shape:
-            raise ValueError(f"padding_mask {tuple(padding_mask.shape)} must have the shape of ids {tuple(ids.shape)}")
-        if mask is not None and mask.shape != (seq, seq):
-            raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({seq}, {seq})")
+        config, start = self.config, cache.length if cache is not None else 0
+        both = config.architecture == "encoder-decoder"
+        if both and decoder_ids is None:
+            raise ValueError("an encoder-decoder reads ids and writes decoder_ids; give decoder_ids, too")
+        if not both and decoder_ids is not None:
+            raise ValueError(
+                f"decoder_ids go with an encoder-decoder; this model's architecture is {config.architecture!r}"
+            )
+        _check_ids("ids", ids, config, 0 if both else start)
+        if decoder_ids is not None:
+            _check_ids("decoder_ids", decoder_ids, config, start)
+            if len(decoder_ids) != len(ids):
+                raise ValueError(f"ids have {len(ids)} rows and decoder_ids {len(decoder_ids)}; give equally many")
+        if segment_ids is not None:
+            _check_segments(segment_ids, ids, config)
+        if cache is not None:
+            _check_cache(cache, ids if decoder_ids is None else decoder_ids, config, padding_mask, mask)
+        _check_masks(ids, padding_mask, mask, both)
 
 
-class _Blank(TorchFunctionMode):
-    """While on, torch's layers draw no weights of their own: that would take time, and torch's global generator."""
+class MaskedHead(nn.Module):
+    """What BERT puts before the scores: a dense layer, its activation, a norm; and a bias for each token id.
 
-    def __torch_function__(
-        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if getattr(function, "__module__", None) == nn.init.__name__:
-            return args[0] if args else (kwargs or {})["tensor"]
-        return function(*args, **(kwargs or {}))
-
-
-def initialise(model: Transformer, seed: int) -> None:
-    """Draw the initial weights from one seeded generator.
-
-    normal: every matrix from N(0, init_std^2). gpt2: the same, and the matrices that write to the residual stream
-    divided by sqrt(2 n_layers) (GPT-2 report, section 2.3). xavier: uniform in +-sqrt(6 / (fan_in + fan_out))
-    (Glorot and Bengio 2010, eq. 16), embeddings normal. Biases 0, norm scales 1.
+    Source: arXiv:1810.04805, section 3.1, and its published code ("transform").
     """
-    config = model.config
-    if model.embed.weight.is_meta:
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense, self.ln = Linear(config.d_model, config.d_model), Norm(config)
+        self.activation = ACTIVATIONS[config.activation]
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, x: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+        return self.ln(self.activation(self.dense(x)))
+
+
+def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int) -> None:
+    if ids.ndim != 2 or ids.is_floating_point():
+        raise ValueError(f"{name} {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (batch, seq)")
+    if ids.numel() == 0:
+        raise ValueError("there is no token to compute on; give at least one id")
+    if (total := start + ids.shape[1]) > config.max_seq_len:
+        raise ValueError(f"{total} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
+    low, high = (0, 0) if torch.compiler.is_compiling() else (int(bound) for bound in torch.aminmax(ids))
+    if low < 0 or high >= config.vocab_size:
+        raise ValueError(f"{name} from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
+
+
+def _check_segments(segment_ids: Tensor, ids: Tensor, config: ModelConfig) -> None:
+    if not config.n_segments:
+        raise ValueError("this model knows no segments (n_segments=0); leave segment_ids out")
+    if segment_ids.shape != ids.shape:
+        raise ValueError(f"segment_ids {tuple(segment_ids.shape)} must have the shape of ids {tuple(ids.shape)}")
+    low, high = (int(bound) for bound in torch.aminmax(segment_ids))
+    if low < 0 or high >= config.n_segments:
+        raise ValueError(f"segment_ids from {low} to {high} do not fit n_segments={config.n_segments}")
+
+
+def _check_cache(
+    cache: KVCache, ids: Tensor, config: ModelConfig, padding_mask: Tensor | None, mask: Tensor | None
+) -> None:
+    if config.architecture == "encoder":
+        raise ValueError("an encoder sees all tokens at once, a cache is of no use to it; leave it out")
+    if mask is not None or (padding_mask is not None and config.architecture == "decoder"):
+        raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
+    if cache.batch != len(ids):
+        raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={len(ids)}")
+    if ids.shape[1] > cache.room:
+        raise ValueError(f"{ids.shape[1]} tokens are more than the cache's room for {cache.room}; make it larger")
+
+
+def _check_masks(ids: Tensor, padding_mask: Tensor | None, mask: Tensor | None, both: bool) -> None:
+    for name, given in (("padding_mask", padding_mask), ("mask", mask)):
+        if given is not None and given.dtype != torch.bool:
+            raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")
+    if padding_mask is not None and padding_mask.shape != ids.shape:
+        raise ValueError(f"padding_mask {tuple(padding_mask.shape)} must have the shape of ids {tuple(ids.shape)}")
+    if both and padding_mask is not None and not bool(padding_mask.any(-1).all()):
+        raise ValueError("a row of padding_mask has no real token, so the decoder would have nothing to look at")
+    if mask is None:
         return
-    generator = torch.Generator().manual_seed(seed)
-    for name, parameter in model.named_parameters():
-        if name.endswith("bias"):
-            nn.init.zeros_(parameter)
-        elif parameter.ndim == 2 and config.init == "xavier" and "embed" not in name:
-            nn.init.xavier_uniform_(parameter, generator=generator)
-        elif parameter.ndim == 2:
-            writes = config.init == "gpt2" and name.endswith(("attn.out.weight", "mlp.down.weight"))
-            std = config.init_std / math.sqrt(2 * config.n_layers) if writes else config.init_std
-            nn.init.normal_(parameter, std=std, generator=generator)
+    if both:
+        raise ValueError("mask goes with a model of one stack; leave it out for an encoder-decoder")
+    if mask.shape != (ids.shape[1], ids.shape[1]):
+        raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({ids.shape[1]}, {ids.shape[1]})")
+    if not bool(mask.any(dim=-1).all()):
+        raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")

@@ -5,7 +5,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tfcore.capture import Tape
 from tfcore.config import ModelConfig
+from tfcore.config import Norm as Kind
 
 
 def layer_norm(
@@ -28,17 +30,42 @@ def rms_norm(
     return F.rms_norm(x, weight.shape, weight, eps)
 
 
+def norm_scale(x: Float[Tensor, "*batch d_model"], kind: str, eps: float) -> Float[Tensor, "*batch 1"]:
+    """What a normalisation divides by: sqrt(variance + eps) for "layernorm", sqrt(mean(x^2) + eps) for "rmsnorm"."""
+    if kind == "layernorm":
+        x = x - x.mean(-1, keepdim=True)
+    return (x.pow(2).mean(-1, keepdim=True) + eps).sqrt()
+
+
 class Norm(nn.Module):
-    """The normalisation a config asks for, with its learned scale (and shift)."""
+    """The normalisation a config asks for, with its learned scale (and shift).
 
-    def __init__(self, config: ModelConfig) -> None:
+    Args:
+        width: of the vectors; None means d_model.
+        kind: None means the config's.
+    """
+
+    def __init__(self, config: ModelConfig, width: int | None = None, kind: Kind | None = None) -> None:
         super().__init__()
-        self.kind, self.eps = config.norm, config.norm_eps
-        self.weight = nn.Parameter(torch.ones(config.d_model))
-        has_bias = config.norm == "layernorm" and config.bias
-        self.bias = nn.Parameter(torch.zeros(config.d_model)) if has_bias else None
+        self.kind, self.eps = kind or config.norm, config.norm_eps
+        self.weight = nn.Parameter(torch.ones(width or config.d_model))
+        has_bias = self.kind == "layernorm" and config.bias
+        self.bias = nn.Parameter(torch.zeros(width or config.d_model)) if has_bias else None
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"], tape: Tape | None = None, name: str = ""
+    ) -> Float[Tensor, "*batch d_model"]:
+        """The normalised vectors; with a tape, recorded there as NAME.scale and NAME.normalized."""
+        if tape is None:
+            return self._at_once(x)
+        if not tape.wants(f"{name}.scale"):
+            return tape(f"{name}.normalized", self._at_once(x))
+        scale = tape(f"{name}.scale", norm_scale(x, self.kind, self.eps))
+        centred = x - x.mean(-1, keepdim=True) if self.kind == "layernorm" else x
+        y = centred / scale * self.weight
+        return tape(f"{name}.normalized", y if self.bias is None else y + self.bias)
+
+    def _at_once(self, x: Tensor) -> Tensor:
         if self.kind == "rmsnorm":
             return rms_norm(x, self.weight, self.eps)
         return layer_norm(x, self.weight, self.bias, self.eps)

@@ -1,7 +1,8 @@
-"""How a Transformer knows the order of its tokens: sinusoidal, learned, RoPE, ALiBi - or not at all.
+"""How a Transformer knows the order of its tokens: sinusoidal, learned, RoPE, ALiBi, relative - or not at all.
 
 Attention by itself does not see order (it is permutation equivariant); each scheme here adds it in another place:
-sinusoidal and learned vectors are added to the embeddings, RoPE rotates queries and keys, ALiBi adds a bias to scores.
+sinusoidal and learned vectors are added to the embeddings, RoPE rotates queries and keys, ALiBi and the relative
+biases of T5 are added to the scores.
 """
 
 import math
@@ -9,6 +10,8 @@ import math
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from tfcore.part_configs import RopeScaling
 
 
 def sinusoidal(
@@ -46,13 +49,34 @@ def shift_matrix(k: int | float, d_model: int, base: float = 10_000.0) -> Float[
     return torch.block_diag(*blocks).float()
 
 
-def rope_angles(positions: Tensor, d_head: int, base: float = 10_000.0) -> Float[Tensor, "seq {d_head//2}"]:
+def rope_angles(
+    positions: Tensor, d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None
+) -> Float[Tensor, "seq {d_head//2}"]:
     """Rotation angle m * theta_i of each pair at each position, in radians (arXiv:2104.09864, eq. 15).
 
     Whole turns are taken away in float64, because float32 angles of far positions are off: by 0.004 at 100,000.
     """
-    angles = positions.double()[:, None] * inverse_frequencies(d_head, base).to(positions.device)
+    frequencies = scaled_frequencies(inverse_frequencies(d_head, base), scaling)
+    angles = positions.double()[:, None] * frequencies.to(positions.device)
     return angles.remainder(2 * math.pi).float()
+
+
+def scaled_frequencies(frequencies: Float[Tensor, " pair"], scaling: RopeScaling | None) -> Float[Tensor, " pair"]:
+    """Frequencies for texts longer than those a model was trained on.
+
+    linear: all divided by the factor (position interpolation, arXiv:2306.15595, eq. 4). llama3: with s = original_len
+    / wavelength, the frequency is kept for s > high_freq, divided for s < low_freq, and in between a mixture whose
+    share of the kept one is (s - low_freq) / (high_freq - low_freq) (Llama 3.1's published code, also
+    arXiv:2407.21783, section 3.2).
+    """
+    if scaling is None:
+        return frequencies
+    divided = frequencies / scaling.factor
+    if scaling.kind == "linear":
+        return divided
+    turns = scaling.original_len * frequencies / (2 * math.pi)  # in a text of the original length
+    kept = ((turns - scaling.low_freq) / (scaling.high_freq - scaling.low_freq)).clamp(0, 1)
+    return kept * frequencies + (1 - kept) * divided
 
 
 def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_head//2"]) -> Tensor:
@@ -97,3 +121,29 @@ def alibi_bias(slopes: Float[Tensor, " head"], query: Tensor, key: Tensor) -> Fl
     """
     distance = (query[:, None] - key[None, :]).abs().to(slopes.dtype)  # (query, key)
     return -slopes[:, None, None] * distance
+
+
+def relative_bucket(
+    query: Int[Tensor, " query"], key: Int[Tensor, " key"], n_buckets: int, distance: int, both_ways: bool
+) -> Int[Tensor, "query key"]:
+    """Which of n_buckets learned biases the score of a query and a key gets, by how far apart they are.
+
+    Each distance below half of the buckets has its own, longer ones share, on a logarithmic scale, and from `distance`
+    on all have the last. Both ways (encoders) half of the buckets are for later keys; otherwise later keys count as
+    at distance 0. Computed in float32 like the code the checkpoints were trained with: a boundary that
+    falls on a whole number is rounded the same way.
+
+    Source: arXiv:1910.10683, section 2.1 ("relative position embeddings") and its published code.
+    """
+    offset = key[None, :] - query[:, None]  # (query, key)
+    first = torch.zeros_like(offset)
+    if both_ways:
+        n_buckets //= 2
+        first = (offset > 0).long() * n_buckets
+        back = offset.abs()
+    else:
+        back = (-offset).clamp(min=0)
+    exact = n_buckets // 2
+    far = torch.log(back.clamp(min=1).float() / exact) / math.log(distance / exact) * (n_buckets - exact)
+    far = (exact + far.long()).clamp(max=n_buckets - 1)
+    return first + torch.where(back < exact, back, far)

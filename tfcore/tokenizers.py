@@ -6,9 +6,10 @@ All three give any text back exactly, every code point included (lone surrogates
 import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -64,10 +65,11 @@ class _Pieces:
         return _decode(b"".join(self.token_bytes(i) for i in ids))
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        return [_piece(self.token_bytes(i)) for i in ids]
+        return [readable(self.token_bytes(i)) for i in ids]
 
 
-def _piece(data: bytes) -> str:
+def readable(data: bytes) -> str:
+    """The text of a token, or its bytes, like <0xE2>, where it is but a part of a character."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -137,7 +139,7 @@ class BPETokenizer(_Pieces):
 
     def __init__(self, inner: HFTokenizer) -> None:
         ids = inner.get_vocab(with_added_tokens=True)
-        if lacking := [byte for character, byte in _byte_level_alphabet().items() if character not in ids]:
+        if lacking := [byte for character, byte in byte_level_alphabet().items() if character not in ids]:
             raise ValueError(f"a byte-level vocabulary has all 256 bytes; this one lacks {len(lacking)} of them")
         if max(ids.values()) != len(ids) - 1:
             raise ValueError(f"{len(ids)} tokens have ids up to {max(ids.values())}; there must be no holes")
@@ -178,7 +180,8 @@ class BPETokenizer(_Pieces):
         return ids
 
     def token_bytes(self, token_id: int) -> bytes:
-        return self._bytes[token_id]
+        known = 0 <= token_id < len(self._bytes)
+        return self._bytes[token_id] if known else b""  # a model's table may have rows that no token uses
 
     def save(self, folder: Path) -> None:
         self._inner.save(str(folder / "tokenizer.json"))
@@ -186,7 +189,7 @@ class BPETokenizer(_Pieces):
     @cached_property
     def _bytes(self) -> list[bytes]:
         vocabulary = sorted(self._inner.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
-        to_byte = _byte_level_alphabet()
+        to_byte = byte_level_alphabet()
         added = set(self._inner.get_added_tokens_decoder())
         return [
             token.encode() if token_id in added else bytes(to_byte[character] for character in token)
@@ -195,12 +198,12 @@ class BPETokenizer(_Pieces):
 
     @cached_property
     def _byte_ids(self) -> list[int]:
-        back = {byte: character for character, byte in _byte_level_alphabet().items()}
+        back = {byte: character for character, byte in byte_level_alphabet().items()}
         vocabulary = self._inner.get_vocab(with_added_tokens=True)
         return [vocabulary[back[byte]] for byte in range(256)]
 
 
-def _byte_level_alphabet() -> dict[str, int]:
+def byte_level_alphabet() -> dict[str, int]:
     """The printable stand-in of each byte in a byte-level vocabulary: itself where Latin-1 prints, else from U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -209,6 +212,8 @@ def _byte_level_alphabet() -> dict[str, int]:
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """Read a tokenizer.json of ours or of the `tokenizers` library.
+
+    One in bytes that puts nothing around a text is a BPETokenizer, all others are run as their authors meant them.
 
     Raises:
         ValueError: when the file is neither.
@@ -222,8 +227,20 @@ def load_tokenizer(path: Path) -> Tokenizer:
             case "characters":
                 return CharacterTokenizer(str(content["alphabet"]))
             case _:
-                return BPETokenizer(HFTokenizer.from_str(text))
+                return _of_library(text, content)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except Exception as error:  # the library raises bare Exception for a malformed file
         raise ValueError(f"{path} is not a tokenizer file: {error}") from error
+
+
+def _of_library(text: str, content: dict[str, Any]) -> Tokenizer:
+    from tfcore.foreign_tokenizers import ForeignTokenizer, is_byte_level  # here, because it builds on this module
+
+    inner, in_bytes = HFTokenizer.from_str(text), is_byte_level(content)
+    inner.no_padding()  # settings of somebody's training run
+    inner.no_truncation()
+    if in_bytes and not inner.encode("").ids:
+        with suppress(ValueError):  # a vocabulary with holes, or without some byte
+            return BPETokenizer(inner)
+    return ForeignTokenizer(inner, in_bytes)

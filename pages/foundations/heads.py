@@ -10,7 +10,7 @@ from pages.ui.figure import figure
 from tfcore import shipped
 from tfcore.analysis.attention_maps import AttentionMaps, attention_maps, pool
 from tfcore.analysis.head_tables import SCORE_COLUMNS, head_table, map_table, order, token_table
-from tfcore.analysis.heads import score_heads
+from tfcore.analysis.heads import repeated_tokens, score_heads
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures import heads as figures
 from tfcore.figures.tokens import token_heatmap
@@ -19,16 +19,24 @@ TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. "
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
+ANIMAL = "The animal didn't cross the street because it was too tired."
 TRY: dict[str, dict[str, Any]] = {
-    "repeated words": {"text": TEXT, "layer": 2, "head": 0},
-    "pronoun": {"text": "The animal didn't cross the street because it was too tired.", "token": 8},
-    "list": {"text": "Lily had a cat, a dog, a bird, a fish, a cat, a dog, a bird, a fish and a frog."},
-    "nonsense, twice": {"text": "zab mip tol wex run fod zab mip tol wex run fod"},
+    "what came next": {"text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "the word before": {"text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "who is “he”?": {"text": TEXT, "layer": 2, "head": 3, "token": 32},
+    "animal or street?": {"text": ANIMAL, "layer": 3, "head": 4, "token": 10},
+    "nonsense, twice": {"text": "zab mip tol wex run fod zab mip tol wex run fod", "layer": 3, "head": 0, "token": 15},
 }
-LAYER, HEAD, TOKEN = 3, 5, 24  # what the first visitor sees
+LAYER, HEAD, TOKEN = 3, 0, 25  # what the first visitor sees: “red” finds the ball
 CHARACTERS = 2_000
 THUMBNAIL = 48  # cells along a side of a mosaic tile
 SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
+
+
+@cache.data(max_entries=4)
+def inducing(model_name: str) -> Any:
+    """How much each head of a model does induction, on random tokens said twice."""
+    return repeated_tokens(cache.model(model_name)[0]).induction
 
 
 @cache.data(max_entries=12)
@@ -37,7 +45,7 @@ def maps(model_name: str, pasted: str) -> tuple[AttentionMaps, list[str], int]:
     model, tokenizer = cache.model(model_name)
     ids = tokenizer.encode(pasted)
     kept = ids[: model.config.max_seq_len]
-    return attention_maps(model, kept), tokenizer.tokens(kept), len(ids) - len(kept)
+    return attention_maps(model, kept, inducing(model_name)), tokenizer.tokens(kept), len(ids) - len(kept)
 
 
 def choose_head(event: dict[str, Any]) -> None:
@@ -94,8 +102,8 @@ with overview:
         + ", ".join(f"{place[0]}.{place[1]} {names[place]}" for place in order(found, sort)),
         height=620,
         min_width=460,
-        caption=f"Every head as layer.head with what it does on this text. Rows look, columns are looked at, dark is "
-        f"weight 1; click one to look closer.{note}",
+        caption=f"Every head as layer.head with what it does on this text; induction is tested on random tokens said "
+        f"twice. Rows look, columns are looked at, dark is weight 1; click one to look closer.{note}",
         table=lambda: head_table(found),
         on_click=choose_head,
     )

@@ -142,8 +142,8 @@ def wired():
         if parameter.ndim == 2:
             parameter.zero_()
     subject.embed.weight[:, :vocab] = 10 * eye
-    subject.pos_embed.weight[:, 3 * vocab :] = 10 * torch.eye(places)
-    first, second = subject.blocks[0].attn, subject.blocks[1].attn
+    subject.decoder.pos_embed.weight[:, 3 * vocab :] = 10 * torch.eye(places)
+    first, second = subject.decoder.blocks[0].attn, subject.decoder.blocks[1].attn
     first.qkv.weight[: places - 1, 3 * vocab + 1 :] = 20 * torch.eye(places - 1)  # query: my position less one
     first.qkv.weight[vocab : vocab + places - 1, 3 * vocab : width - 1] = 20 * torch.eye(places - 1)  # key: position
     first.qkv.weight[2 * vocab :, :vocab] = eye
@@ -161,3 +161,11 @@ def test_measuring_leaves_the_model_alone():
     before = subject(ids()).logits
     repeated_tokens(subject)
     assert difference(subject(ids()).logits, before) == 0
+
+
+def test_a_head_that_inducts_in_the_standard_test_is_called_so_on_any_text():
+    patterns = np.concatenate([looking_at(HANDMADE["self"])] * 2, axis=1)
+    found = score_heads(patterns, TWICE, np.array([[0.39, 0.9]], dtype=np.float32))
+    assert found.kind.tolist() == [["self", "induction"]]
+    assert found.score[0].tolist() == pytest.approx([1, 0.9])
+    assert found.scores["induction"][0, 1] == 0  # the scores stay those of the text

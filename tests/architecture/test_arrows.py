@@ -9,15 +9,18 @@ from tests.architecture.sources import ROOT, files, imports, module_name, target
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 PART_FILES = (
-    *("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "kv_cache"),
-    *("capture", "tokenizers", "sampling"),
+    *("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "kv_cache"),
+    *("capture", "edits", "initialise", "tokenizers", "foreign_tokenizers", "sampling"),
 )
 LEVELS = [
-    ("tfcore.config", "tfcore.device"),
+    ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device"),
     tuple(f"tfcore.{part}" for part in PART_FILES),
-    ("tfcore.block",),
-    ("tfcore.model",),
-    ("tfcore.checkpoints", "tfcore.generate"),
+    ("tfcore.block", "tfcore.stack"),
+    ("tfcore.model", "tfcore.presets"),
+    (
+        *("tfcore.checkpoints", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
+        *("tfcore.generate", "tfcore.beam", "tfcore.speculative"),
+    ),
     ("tfcore.analysis.*",),
     ("tfcore.training.*",),
     ("tfcore.figures.*",),
@@ -62,7 +65,7 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     if own == PAGES and file.startswith("_") and folder == module.rpartition(".")[0]:
         return []  # part of a page, in a file of its own
     other = level(target)
-    same = other == own and own not in (2, 3, PAGES)
+    same = other == own and own not in (3, PAGES)
     if own == FIGURES and other not in (0, 5, FIGURES):
         return [f"{module} imports {target}: figures take configs and results only"]
     if other < own or same:

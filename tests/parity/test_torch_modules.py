@@ -7,15 +7,22 @@ from torch import nn
 from tests.small import config, difference
 from tfcore.attention import Attention, Visibility
 from tfcore.block import Block
-from tfcore.capture import Tape
+from tfcore.capture import Tape, known_names
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
 REAL = torch.tensor([[True] * 9, [True] * 6 + [False] * 3])
 PLAIN = {"positions": "none", "norm": "layernorm", "bias": True, "d_ff": 40}
 
 
-def see(mask=None):
-    return Visibility(mask=mask, is_causal=mask is None, bias=None, angles=None)
+def see(mask=None, n=9):
+    causal = mask is None
+    return Visibility(mask=mask, is_causal=causal, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
+
+
+def full(real, n=9):
+    """Everyone sees all real tokens."""
+    mask = None if real is None else real[:, None, None, :]
+    return Visibility(mask=mask, is_causal=False, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
 
 
 def scrambled(module):
@@ -39,11 +46,11 @@ def test_attention_is_multihead_attention(padded):
     expected, weights = theirs(
         x, x, x, attn_mask=~CAUSAL, key_padding_mask=~REAL if padded else None, average_attn_weights=False
     )
-    tape = Tape(capture=("attn.pattern",))
+    tape = Tape(capture=("pattern",))
     mask = CAUSAL & REAL[:, None, None, :] if padded else None
     assert difference(ours(x, see(mask), tape), expected) < 1e-5
     assert difference(ours(x, see(mask), Tape()), expected) < 1e-5
-    assert difference(tape.record["attn.pattern"], weights) < 1e-5
+    assert difference(tape.record["pattern"], weights) < 1e-5
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -60,18 +67,40 @@ def test_a_block_is_an_encoder_layer_under_a_causal_mask(placement, activation):
         assert difference(ours(x, see(), Tape(capture)), theirs(x, src_mask=~CAUSAL)) < 1e-4
 
 
+@pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("placement", ["pre", "post"])
-def test_a_block_is_a_decoder_layer_whose_cross_attention_adds_nothing(placement):
-    first = placement == "pre"
-    theirs = scrambled(nn.TransformerDecoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=first))
-    theirs.multihead_attn.out_proj.load_state_dict({"weight": torch.zeros(24, 24), "bias": torch.zeros(24)})
-    if not first:  # there the norm after the cross-attention follows one another; a plain one first leaves just it
-        theirs.norm1.reset_parameters()
+def test_a_block_is_an_encoder_layer(placement, padded):
+    layer = nn.TransformerEncoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=placement == "pre")
+    theirs = scrambled(layer)
     ours = Block(config(**PLAIN, norm_placement=placement, activation="gelu")).eval().requires_grad_(False)
     copy_attention(ours.attn, theirs.self_attn)
-    copy_rest(ours, theirs, theirs.norm1 if first else theirs.norm2, theirs.norm3)
-    x, memory = torch.randn(2, 9, 24), torch.randn(2, 4, 24)
-    assert difference(ours(x, see(), Tape()), theirs(x, memory, tgt_mask=~CAUSAL)) < 1e-4
+    copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
+    x = torch.randn(2, 9, 24)
+    expected = theirs(x, src_key_padding_mask=~REAL if padded else None)
+    found = ours(x, full(REAL if padded else None), Tape())
+    assert difference(found[REAL], expected[REAL]) < 1e-4
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_block_with_cross_attention_is_a_decoder_layer(placement, padded):
+    first = placement == "pre"
+    theirs = scrambled(nn.TransformerDecoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=first))
+    shape = config(**PLAIN, norm_placement=placement, activation="gelu", architecture="encoder-decoder")
+    ours = Block(shape, cross=True).eval().requires_grad_(False)
+    copy_attention(ours.attn, theirs.self_attn)
+    across = theirs.multihead_attn
+    ours.cross_attn.q.load_state_dict({"weight": across.in_proj_weight[:24], "bias": across.in_proj_bias[:24]})
+    ours.cross_attn.kv.load_state_dict({"weight": across.in_proj_weight[24:], "bias": across.in_proj_bias[24:]})
+    ours.cross_attn.out.load_state_dict(across.out_proj.state_dict())
+    copy_rest(ours, theirs, theirs.norm1, theirs.norm3)
+    ours.ln_cross.load_state_dict(theirs.norm2.state_dict())
+    x, memory = torch.randn(2, 7, 24), torch.randn(2, 9, 24)
+    real = REAL if padded else None
+    expected = theirs(x, memory, tgt_mask=~CAUSAL[:7, :7], memory_key_padding_mask=None if real is None else ~real)
+    for capture in ((), ("*.pattern",)):
+        tape = Tape(capture, shapes=known_names(shape), prefix="decoder.blocks.0.")
+        assert difference(ours(x, see(n=7), tape, memory=memory, see_memory=full(real, 7)), expected) < 1e-4
 
 
 def copy_rest(ours, theirs, before_attention, before_feedforward):

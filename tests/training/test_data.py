@@ -64,9 +64,9 @@ def test_every_document_starts_with_the_separator():
 
 @given(rows=st.integers(1, 4), seq=st.integers(10, 60), most=st.integers(4, 60), seed=st.integers(0, 99))
 def test_repeated_tokens_repeat_and_count_only_where_they_can_be_known(rows, seq, most, seed):
-    batch = data.repeated_tokens(rows, seq, most, generator(seed))
+    batch = data.repeated_tokens(rows, seq, 100 + torch.arange(most), generator(seed))
     assert batch.ids.shape == batch.targets.shape == (rows, seq)
-    assert 0 <= batch.ids.min() <= batch.ids.max() < most
+    assert 100 <= batch.ids.min() <= batch.ids.max() < 100 + most
     for ids, targets in zip(batch.ids.tolist(), batch.targets.tolist(), strict=True):
         period = next(i for i, target in enumerate(targets) if target != IGNORE) + 1
         assert min(8, seq // 2) - 1 <= period <= 0.8 * seq
@@ -76,6 +76,11 @@ def test_repeated_tokens_repeat_and_count_only_where_they_can_be_known(rows, seq
 
 
 STREAMS = {"even": np.arange(0, 400, 2, dtype=np.int32), "odd": np.arange(1, 401, 2, dtype=np.int32)}
+
+
+def test_the_most_frequent_ids_come_first():
+    streams = [np.array([3, 1, 3, 3], dtype=np.int32), np.array([1, 4], dtype=np.int32)]
+    assert data.by_frequency(streams, 6).tolist() == [3, 1, 4, 0, 2, 5]
 
 
 def test_windows_are_runs_of_a_source_and_targets_the_next_token():
@@ -93,7 +98,7 @@ def test_batches_follow_from_the_seed_alone():
     def batch(seed):
         g = generator(seed)
         windows = data.text_windows(STREAMS, {"even": 0.3, "odd": 0.7}, 5, 20, g)
-        return data.join(windows, data.repeated_tokens(2, 20, 9, g))
+        return data.join(windows, data.repeated_tokens(2, 20, torch.arange(9), g))
 
     torch.manual_seed(1)
     first = batch(3)

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from tests.small import difference, ids, model
 from tests.training import tiny_run
 from tfcore.checkpoints import load
+from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.loop import Settings, train
 
@@ -129,6 +130,39 @@ def test_ignored_targets_do_not_count(tmp_path):
     expected = torch.nn.functional.cross_entropy(logits.mT, constant(0).targets[:, 1::2])
     train(subject, half, Settings(steps=1, rows=4, lr=1e-3), tmp_path, report=lambda p: losses.append(p.loss))
     assert losses == [pytest.approx(float(expected), rel=1e-5)]
+
+
+def routed(**options):
+    experts = ExpertsConfig(n_experts=4, top_k=1, **options)
+    return model(experts=experts, d_ff=16).requires_grad_(True)
+
+
+def test_routers_learn_from_the_auxiliary_loss(tmp_path):
+    gradients = []
+    for weight in (0.0, 10.0):
+        subject = routed(balance_loss=weight)
+        train(subject, constant, Settings(steps=1, rows=4, lr=0.0, clip=1e9), tmp_path / str(weight))
+        gradients.append(subject.decoder.blocks[0].mlp.router.weight.grad.clone())
+    subject = routed(balance_loss=10.0).train()
+    sum(subject(constant(0).ids).losses.values()).backward()
+    difference_by_hand = subject.decoder.blocks[0].mlp.router.weight.grad
+    assert difference_by_hand.abs().max() > 1e-3
+    assert difference(gradients[1] - gradients[0], difference_by_hand) < 1e-5
+
+
+def test_the_bias_of_a_router_is_moved_once_a_step_and_kept_with_the_run(tmp_path):
+    def trained(folder, *lengths):
+        for steps in lengths:
+            subject = routed(balance_loss=0.0, bias_rate=0.01)
+            settings = Settings(steps=steps, rows=4, lr=1e-3, lr_min=1e-3, warmup=1, save_every=2)
+            train(subject, constant, settings, folder)
+        return [block.mlp for block in subject.decoder.blocks]
+
+    whole, resumed = trained(tmp_path / "whole", 4), trained(tmp_path / "resumed", 2, 4)
+    for one, other in zip(whole, resumed, strict=True):
+        assert 0.01 <= float(one.balance_bias.abs().max()) <= 0.04 + 1e-6
+        assert torch.equal(one.balance_bias, other.balance_bias)
+        assert not one.load.any()
 
 
 def test_a_state_is_replaced_whole(tmp_path):

@@ -18,7 +18,7 @@ def test_matrices_decay_and_vectors_and_embeddings_do_not():
     assert decaying | resting == set(names.values())
     assert not decaying & resting
     assert decaying == {"unembed.weight"} | {
-        f"blocks.{i}.{part}.weight" for i in range(2) for part in ("attn.qkv", "attn.out", "mlp.up", "mlp.down")
+        f"decoder.blocks.{i}.{part}.weight" for i in range(2) for part in ("attn.qkv", "attn.out", "mlp.up", "mlp.down")
     }
 
 

@@ -29,13 +29,16 @@ def write_corpus(folder: Path) -> Path:
 
 
 def run(corpus: Path, out: Path, dropout: float, report: Callable[[Progress], None]) -> dict[str, float]:
-    """Eight steps of the recipe in small; state kept after the third and sixth."""
+    """Two and eight steps of the recipe in small; the eight are reported, and kept after the third and sixth."""
     model = replace(
         STORIES.model, vocab_size=400, d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=24, dropout=dropout
     )
     settings = replace(STORIES.settings, steps=8, warmup=2, evaluate_every=4, save_every=3)
-    recipe = replace(STORIES, model=model, settings=settings, seq=24, held_out_stories=2)
-    return stories(corpus, out, report, recipe)
+    start = replace(STORIES.start, steps=2, rows=4)
+    recipe = replace(
+        STORIES, model=model, start=start, settings=settings, start_seq=20, seq=24, grown=6, held_out_stories=2
+    )
+    return stories(corpus, out, lambda p: report(p) if p.steps == settings.steps else None, recipe)
 
 
 def main() -> None:

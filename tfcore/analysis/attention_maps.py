@@ -28,8 +28,13 @@ class AttentionMaps:
 
 
 @torch.no_grad()
-def attention_maps(model: Transformer, ids: Sequence[int]) -> AttentionMaps:
+def attention_maps(
+    model: Transformer, ids: Sequence[int], inducing: Float[ndarray, "layer head"] | None = None
+) -> AttentionMaps:
     """Run the model once over ids and keep every attention pattern.
+
+    Args:
+        inducing: see score_heads.
 
     Raises:
         ValueError: no ids, or more than the model's context.
@@ -38,7 +43,7 @@ def attention_maps(model: Transformer, ids: Sequence[int]) -> AttentionMaps:
     output = model(tokens, capture=("blocks.*.attn.pattern",))
     layers = [output.activations[f"blocks.{i}.attn.pattern"][0] for i in range(model.config.n_layers)]
     patterns = torch.stack(layers).float().cpu().numpy()
-    return AttentionMaps(np.asarray(ids), patterns, score_heads(patterns, np.asarray(ids)))
+    return AttentionMaps(np.asarray(ids), patterns, score_heads(patterns, np.asarray(ids), inducing))
 
 
 def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray, "*head row column"]:

@@ -26,8 +26,9 @@ class HeadScores:
             self: the query's own position; duplicate: earlier occurrences of the same token;
             induction: the tokens right after those (arXiv:2209.11895); local: the 5 tokens before.
             broad: entropy of the weights over its largest possible value.
-        kind: the name that fits best: the largest definite score if it is at least 0.4, else local or broad.
-        score: the score that belongs to kind.
+        kind: the name that fits best. Induction, if the head does that on random tokens said twice, where nothing else
+            can be copied; else the largest definite score if it is at least 0.4; else local or broad.
+        score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
         entropy: mean entropy of the weights, bits.
         distance: mean distance from query to key, weighted by attention, tokens.
     """
@@ -39,12 +40,17 @@ class HeadScores:
     distance: Float[ndarray, "layer head"]
 
 
-def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarray, " key"]) -> HeadScores:
+def score_heads(
+    patterns: Float[ndarray, "layer head query key"],
+    ids: Int[ndarray, " key"],
+    inducing: Float[ndarray, "layer head"] | None = None,
+) -> HeadScores:
     """Scores of every head from its attention pattern on one text.
 
     Args:
         patterns: attention weights, rows summing to 1, queries and keys the same tokens.
         ids: the token ids, which tell what is a repetition.
+        inducing: RepeatedTokens.induction of the model; None leaves it to the text what is an induction head.
 
     Query 0 of a causal pattern can only see itself and is left out everywhere.
     """
@@ -68,6 +74,11 @@ def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarr
     scores["broad"] = (bits / np.log2(visible)).mean(-1) if n > 1 else zero
     distance = (patterns * np.abs(query - key)).sum(-1)[..., 1:]
     kind, score = _name(scores)
+    if inducing is not None:
+        kind, score = (
+            np.where(inducing >= THRESHOLD, "induction", kind),
+            np.where(inducing >= THRESHOLD, inducing, score),
+        )
     return HeadScores(scores, kind, score, bits.mean(-1) if n > 1 else zero, distance.mean(-1) if n > 1 else zero)
 
 

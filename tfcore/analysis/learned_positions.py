@@ -101,7 +101,7 @@ def _loss(model: Transformer, ids: Tensor, targets: Tensor) -> Float[Tensor, ""]
 @torch.no_grad()
 def _look(model: Transformer, ids: Tensor, targets: Tensor) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Copies of table (seq, d_model), similarity (seq, seq) and mean pattern (query, key), and the loss."""
-    table = model.pos_embed.weight.detach().clone()
+    table = model.decoder.pos_embed.weight.detach().clone()
     unit = F.normalize(table, dim=-1)
     name = "blocks.0.attn.pattern"
     pattern = model(ids, capture=(name,)).activations[name].mean((0, 1))

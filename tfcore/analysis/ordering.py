@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,7 +12,7 @@ from tfcore.config import ModelConfig, Positions
 from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 
-SCHEMES: tuple[Positions, ...] = get_args(Positions)
+SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
 LONGEST = 64  # words of a text
 
 

@@ -5,7 +5,7 @@ Batches are a function of (seed, step) alone, so that a resumed run and a run on
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,8 +89,14 @@ def shift(rows: Tensor) -> Batch:
     return Batch(rows[:, :-1], rows[:, 1:].clone())
 
 
-def repeated_tokens(rows: int, seq: int, vocab_size: int, generator: torch.Generator) -> Batch:
-    """Random tokens, repeated: the food of induction heads (arXiv:2209.11895, "in-context learning").
+def by_frequency(streams: Iterable[np.ndarray], vocab_size: int) -> Tensor:
+    """All ids of the vocabulary, the most frequent first; shape (vocab_size,)."""
+    counts = sum((np.bincount(stream, minlength=vocab_size) for stream in streams), np.zeros(vocab_size, dtype=int))
+    return torch.from_numpy(np.argsort(-counts, kind="stable"))
+
+
+def repeated_tokens(rows: int, seq: int, alphabet: Tensor, generator: torch.Generator) -> Batch:
+    """Random tokens of an alphabet (int64 ids), repeated: the food of induction heads (arXiv:2209.11895).
 
     Each row has a period of its own, so that looking back a fixed distance does not help: only finding the earlier
     occurrence of the present token and copying what followed does. Periods are spread evenly on a logarithmic scale
@@ -98,7 +104,7 @@ def repeated_tokens(rows: int, seq: int, vocab_size: int, generator: torch.Gener
     """
     low, high = math.log(min(8, seq // 2)), math.log(max(1.0, 0.8 * seq))
     period = torch.exp(low + (high - low) * torch.rand(rows, 1, generator=generator)).long()
-    tokens = torch.randint(0, vocab_size, (rows, seq + 1), generator=generator)
+    tokens = alphabet[torch.randint(0, len(alphabet), (rows, seq + 1), generator=generator)]
     place = torch.arange(seq + 1)[None, :]
     batch = shift(tokens.gather(1, place % period))
     batch.targets[place[:, 1:] < period] = IGNORE

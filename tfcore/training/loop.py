@@ -19,6 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tfcore.device import device as pick_device
+from tfcore.experts import Experts
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.optim import adamw, warmup_cosine
@@ -110,15 +111,18 @@ class Processes:
 
 
 class _Loss(nn.Module):
-    """The summed loss of a batch; a module, so that DistributedDataParallel can wrap it."""
+    """The summed loss of a batch, and the sum of the auxiliary losses; a module, so that DistributedDataParallel can
+    wrap it."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, ids: Tensor, targets: Tensor) -> Tensor:
-        logits = self.model(ids).logits.float()
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction="sum")
+    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        output = self.model(ids)
+        logits = output.logits.float().flatten(0, 1)
+        summed = F.cross_entropy(logits, targets.flatten(), ignore_index=IGNORE, reduction="sum")
+        return summed, sum(output.losses.values(), summed.new_zeros(()))
 
 
 def train(
@@ -188,12 +192,15 @@ def _step(
     share = processes.share(batch)
     half = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
     with half:
-        summed = loss_of(share.ids.to(device), share.targets.to(device))
+        summed, auxiliary = loss_of(share.ids.to(device), share.targets.to(device))
     optimizer.zero_grad(set_to_none=True)
     # DistributedDataParallel averages over processes; the factor world makes that the sum, count the mean
-    (summed * (processes.world / count)).backward()
+    (summed * (processes.world / count) + auxiliary).backward()
     norm = nn.utils.clip_grad_norm_(loss_of.parameters(), clip)
     optimizer.step()
+    for layer in loss_of.modules():
+        if isinstance(layer, Experts):
+            layer.even_out_(processes.total)
     return float(processes.total(summed.detach())) / count, float(norm)
 
 
@@ -216,10 +223,11 @@ class _State:
     def __init__(self, folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> None:
         self.path, self.optimizer = folder / "state.safetensors", optimizer
         self.parameters = dict(model.named_parameters())
+        self.model = model.state_dict()  # with what is no parameter, such as the bias of routers
 
     def save(self, step: int) -> None:
         """Write atomically: a kill in the middle leaves the previous state whole."""
-        tensors = {f"model/{name}": parameter.detach() for name, parameter in self.parameters.items()}
+        tensors = {f"model/{name}": tensor for name, tensor in self.model.items()}
         for name, parameter in self.parameters.items():
             tensors |= {f"{key}/{name}": value for key, value in self.optimizer.state[parameter].items()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,10 +244,11 @@ class _State:
             step = int(file.metadata()["step"])
             for key in file.keys():  # noqa: SIM118
                 kind, name = key.split("/")
-                parameter, value = self.parameters[name], file.get_tensor(key)
+                value = file.get_tensor(key)
                 if kind == "model":
-                    parameter.data.copy_(value)
+                    self.model[name].copy_(value)
                 else:  # Adam's own step count stays on the CPU unless the kernel is fused there
+                    parameter = self.parameters[name]
                     self.optimizer.state[parameter][kind] = value.to(parameter.device)
         return step
 

@@ -18,32 +18,46 @@ from tfcore.training.loop import Processes, Progress, Settings, train
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoriesRecipe:
-    """A story model: text windows, with a synthetic start that grows an induction head and a few rows that keep it.
+    """A story model that starts on repeated random tokens and goes on with text and a few rows of such tokens.
+
+    They are there to grow an induction head and the previous-token head it needs. Few different tokens make them
+    quickly, for those tokens alone; many make none. So the tokens become more while the text teaches the model what
+    they are, and the heads learn to serve every one. When they formed is on the model's card.
 
     Args:
-        weights: how often each source is drawn.
-        repeated_rows: rows of each step that are repeated random tokens: outside and inside the burst.
-        burst: first and last step of a stretch with many such rows, meant to grow an induction head; what came of it
-            and of the other ways that were tried is on the model's card.
-        seq: tokens a row.
+        start: how to train on rows of repeated tokens alone, without dropout.
+        start_seq: tokens a row, there.
+        alphabet: how many tokens, the most frequent ones, the repeated rows are drawn from at first.
+        settings: how to train afterwards.
+        seq: tokens a row, there.
+        weights: how often each source of text is drawn.
+        repeated_rows: rows of each step that are repeated tokens.
+        grown: the step at which they are drawn from the whole vocabulary.
         held_out_stories: how many are measured during training; all of them at the end.
     """
 
     model: ModelConfig
+    start: Settings
     settings: Settings
     weights: dict[str, float]
+    start_seq: int = 80
+    alphabet: int = 64
     seq: int = 256
+    repeated_rows: int = 2
+    grown: int = 3_000
     seed: int = 0
-    repeated_rows: tuple[int, int] = (1, 8)
-    burst: tuple[int, int] = (1_500, 3_400)
     held_out_stories: int = 64
+
+    def alphabet_at(self, step: int) -> int:
+        """How many different tokens the repeated rows are drawn from: grows by the same factor every step."""
+        grown = min(1.0, step / self.grown)
+        return round(self.alphabet * (self.model.vocab_size / self.alphabet) ** grown)
 
 
 STORIES = StoriesRecipe(
-    model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256),
-    settings=Settings(
-        steps=7_100, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), evaluate_every=250, save_every=250
-    ),
+    model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256, dropout=0.1),
+    start=Settings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
+    settings=Settings(steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3),
     weights={"tinystories": 0.60, "storyweaver": 0.08, "african": 0.05, "fairytales": 0.13, "classics": 0.14},
 )
 
@@ -69,12 +83,17 @@ def stories(
             path = corpus / data.STORY_SOURCES[name][0]
             raise data.CorpusError(f"{path} has {len(stream)} tokens, too few for one row of {recipe.seq + 1}")
 
-    def batches(step: int) -> data.Batch:
+    frequent = data.by_frequency(streams.values(), recipe.model.vocab_size)
+
+    def start_batches(step: int) -> data.Batch:
         generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
-        start, end = recipe.burst
-        repeated = recipe.repeated_rows[start <= step < end]
-        text = data.text_windows(streams, recipe.weights, recipe.settings.rows - repeated, recipe.seq, generator)
-        return data.join(text, data.repeated_tokens(repeated, recipe.seq, recipe.model.vocab_size, generator))
+        return data.repeated_tokens(recipe.start.rows, recipe.start_seq, frequent[: recipe.alphabet], generator)
+
+    def batches(step: int) -> data.Batch:
+        generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + recipe.start.steps + step)
+        rows, alphabet = recipe.settings.rows - recipe.repeated_rows, frequent[: recipe.alphabet_at(step)]
+        text = data.text_windows(streams, recipe.weights, rows, recipe.seq, generator)
+        return data.join(text, data.repeated_tokens(recipe.repeated_rows, recipe.seq, alphabet, generator))
 
     def evaluate(model: Transformer, stories: int = recipe.held_out_stories) -> dict[str, float]:
         return {
@@ -82,7 +101,11 @@ def stories(
             **repeated_tokens_measure(model, seed=1),
         }
 
-    model = train(Transformer(recipe.model, recipe.seed), batches, recipe.settings, out / "run", evaluate, report)
+    started = Transformer(replace(recipe.model, dropout=0.0), recipe.seed)
+    train(started, start_batches, recipe.start, out / "start", report=report)
+    model = Transformer(recipe.model)
+    model.load_state_dict(started.state_dict())
+    train(model, batches, recipe.settings, out / "run", evaluate, report)
     if processes.rank > 0:
         return {}
     with torch.no_grad():

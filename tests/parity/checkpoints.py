@@ -1,0 +1,100 @@
+"""Tiny random checkpoints of every family, written by `transformers`, with awkward settings."""
+
+import torch
+import transformers as hf
+from torch import nn
+
+SHAPE = {
+    "vocab_size": 61,
+    "hidden_size": 24,
+    "intermediate_size": 40,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "max_position_embeddings": 32,
+}
+GROUPED = SHAPE | {"num_key_value_heads": 3, "head_dim": 10}  # three for six, and 60 features of heads in a width of 24
+GPT2 = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 32}
+DISTIL = {"vocab_size": 61, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 40, "max_position_embeddings": 32}
+T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 6}
+THREE = GROUPED | {"num_hidden_layers": 3}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+}
+LINEAR = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 3.0}
+SLIDING = {"use_sliding_window": True, "sliding_window": 5}
+
+DECODERS = {
+    "gpt2": (hf.GPT2LMHeadModel, GPT2),
+    "gpt2, untied, narrow": (hf.GPT2LMHeadModel, GPT2 | {"n_inner": 17, "tie_word_embeddings": False}),
+    "gpt2, unscaled, relu": (hf.GPT2LMHeadModel, GPT2 | {"scale_attn_weights": False, "activation_function": "relu"}),
+    "gpt2, upcast": (hf.GPT2LMHeadModel, GPT2 | {"reorder_and_upcast_attn": True, "layer_norm_epsilon": 1e-2}),
+    "gpt2, no head": (hf.GPT2Model, GPT2 | {"activation_function": "silu"}),
+    "llama": (hf.LlamaForCausalLM, GROUPED | {"rms_norm_eps": 1e-2}),
+    "llama, tied": (hf.LlamaForCausalLM, GROUPED | {"tie_word_embeddings": True}),
+    "llama, multi-query, biases": (
+        hf.LlamaForCausalLM,
+        SHAPE | {"num_key_value_heads": 1, "attention_bias": True, "mlp_bias": True},
+    ),
+    "llama, attention biases alone": (hf.LlamaForCausalLM, GROUPED | {"attention_bias": True}),
+    "llama 3": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": LLAMA3}),
+    "llama, linear, gelu": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": LINEAR, "hidden_act": "gelu"}),
+    "llama, no head": (hf.LlamaModel, GROUPED),
+    "mistral, window": (hf.MistralForCausalLM, GROUPED | {"sliding_window": 5}),
+    "mistral, no window": (hf.MistralForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": None}),
+    "qwen2": (hf.Qwen2ForCausalLM, GROUPED),
+    "qwen2, windows from 1": (hf.Qwen2ForCausalLM, THREE | SLIDING | {"max_window_layers": 1}),
+    "qwen2, all windows": (hf.Qwen2ForCausalLM, THREE | SLIDING | {"max_window_layers": 0}),
+    "qwen2, windows too late": (hf.Qwen2ForCausalLM, THREE | SLIDING | {"max_window_layers": 3}),
+    "qwen2, no head": (hf.Qwen2Model, GROUPED | {"head_dim": 4}),
+    "qwen3": (hf.Qwen3ForCausalLM, GROUPED | {"rms_norm_eps": 1e-3, "tie_word_embeddings": True}),
+    "qwen3, windows, biases": (
+        hf.Qwen3ForCausalLM,
+        THREE | SLIDING | {"layer_types": ["full_attention"] * 2 + ["sliding_attention"], "attention_bias": True},
+    ),
+    "gemma": (hf.GemmaForCausalLM, GROUPED),
+    "gemma, untied, biases": (hf.GemmaForCausalLM, GROUPED | {"tie_word_embeddings": False, "attention_bias": True}),
+    "gemma, old name, no head": (hf.GemmaModel, GROUPED | {"hidden_act": "gelu", "num_key_value_heads": 1}),
+    "mixtral": (hf.MixtralForCausalLM, GROUPED | {"num_local_experts": 3, "num_experts_per_tok": 2}),
+    "mixtral, one expert, window": (
+        hf.MixtralForCausalLM,
+        GROUPED | {"num_local_experts": 4, "num_experts_per_tok": 1, "sliding_window": 5, "tie_word_embeddings": True},
+    ),
+}
+ENCODERS = {
+    "bert": (hf.BertForMaskedLM, SHAPE),
+    "bert, untied, relu": (hf.BertForMaskedLM, SHAPE | {"tie_word_embeddings": False, "hidden_act": "relu"}),
+    "bert, three segments": (hf.BertModel, SHAPE | {"type_vocab_size": 3, "layer_norm_eps": 1e-3}),
+    "bert, everything": (hf.BertForPreTraining, SHAPE | {"type_vocab_size": 3, "hidden_act": "gelu_new"}),
+    "distilbert": (hf.DistilBertForMaskedLM, DISTIL),
+    "distilbert, untied": (hf.DistilBertForMaskedLM, DISTIL | {"tie_word_embeddings": False, "activation": "relu"}),
+    "distilbert, no head": (hf.DistilBertModel, DISTIL | {"sinusoidal_pos_embds": True}),
+}
+BOTH = {
+    "t5 1.0": (hf.T5ForConditionalGeneration, T5),
+    "t5 1.1": (
+        hf.T5ForConditionalGeneration,
+        T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 3},
+    ),
+    "t5, few buckets": (
+        hf.T5ForConditionalGeneration,
+        T5 | {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "decoder_start_token_id": 3}
+        | {"relative_attention_max_distance": 9, "layer_norm_epsilon": 1e-2},
+    ),
+    "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
+}  # fmt: skip
+
+
+def written(kind, settings, folder, **options):
+    """A model of `transformers` with random weights, its attention far from uniform, and its folder."""
+    theirs = kind(kind.config_class(**settings, attn_implementation="eager"))
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    if settings.get("tie_word_embeddings") is False and kind is hf.T5ForConditionalGeneration:
+        theirs.lm_head.weight = nn.Parameter(torch.randn(61, 24))  # they tie it, published files do not
+    theirs.eval().requires_grad_(False).save_pretrained(folder, **options)
+    return theirs

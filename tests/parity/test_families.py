@@ -1,0 +1,127 @@
+"""Checkpoints of every family: tiny random models written by `transformers`, read by tfcore.load, give the same logits,
+hidden states and attention maps - with and without padding, whole and in shards."""
+
+import pytest
+import torch
+import transformers as hf
+
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
+from tests.small import difference, ids
+from tfcore import load
+
+TOLERANCE = 1e-4
+PADDED = {"whole": 0, "right": 6, "left": -6}
+
+
+def padding(pad, batch=2, seq=13):
+    """True at real tokens: in the second row, the last (first) ones are padding."""
+    mask = torch.ones(batch, seq, dtype=torch.bool)
+    if pad:
+        mask[1, slice(seq - pad, None) if pad > 0 else slice(None, -pad)] = False
+    return mask
+
+
+def alike(ours, theirs, real):
+    """Largest difference of two (batch, ..., seq, feature) tensors at real tokens."""
+    rows = range(len(real))
+    return max(difference(ours[i][..., real[i], :], theirs[i][..., real[i], :]) for i in rows)
+
+
+def assert_stack(activations, prefix, n, hidden, attentions, real, post=False):
+    """Every hidden state and attention map of one stack."""
+    names = [f"{prefix}blocks.{i}.resid_pre" for i in range(n)]
+    names.append(f"{prefix}blocks.{n - 1}.resid_post" if post else f"{prefix}ln_final.normalized")
+    assert (len(hidden), len(attentions)) == (n + 1, n)
+    for name, expected in zip(names, hidden, strict=True):
+        assert alike(activations[name], expected, real) < TOLERANCE, name
+    for i, expected in enumerate(attentions):
+        assert alike(activations[f"{prefix}blocks.{i}.attn.pattern"], expected, real) < TOLERANCE, i
+
+
+def assert_scores(output, expected, real):
+    """The logits, or the last hidden states of a model without a head."""
+    if "logits" in expected or "prediction_logits" in expected:
+        theirs = expected["logits"] if "logits" in expected else expected["prediction_logits"]
+        assert alike(output.logits, theirs, real) < TOLERANCE
+    else:
+        assert alike(output.hidden, expected["last_hidden_state"], real) < TOLERANCE
+
+
+@pytest.mark.parametrize(("kind", "settings"), DECODERS.values(), ids=list(DECODERS))
+def test_decoders(tmp_path, kind, settings):
+    theirs = written(kind, settings, tmp_path)
+    ours, tokenizer = load(tmp_path, device="cpu")
+    assert tokenizer is None
+    tokens, n = ids(2, 13), ours.config.n_layers
+    for pad in PADDED.values():
+        real = padding(pad)
+        expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True)
+        output = ours(tokens, padding_mask=real if pad else None, capture=("*pattern", "*resid_pre", "ln_final.*"))
+        assert_scores(output, expected, real)
+        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real)
+        assert_scores(ours(tokens, padding_mask=real), expected, real)
+
+
+@pytest.mark.parametrize(("kind", "settings"), ENCODERS.values(), ids=list(ENCODERS))
+def test_encoders(tmp_path, kind, settings):
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    tokens, n = ids(2, 13), ours.config.n_layers
+    segments = ids(2, 13, ours.config.n_segments, seed=1) if ours.config.n_segments else None
+    for pad in PADDED.values():
+        real = padding(pad)
+        more = {} if segments is None else {"token_type_ids": segments}
+        expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True, **more)
+        output = ours(tokens, padding_mask=real, segment_ids=segments, capture=("*pattern", "*resid_*"))
+        assert_scores(output, expected, real)
+        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real, post=True)
+        if "pooler_output" in expected and real[:, 0].all():
+            assert difference(output.pooled, expected.pooler_output) < TOLERANCE
+    assert (ours.config.head == "none") == (kind in (hf.BertModel, hf.DistilBertModel))
+
+
+@pytest.mark.parametrize(("kind", "settings"), BOTH.values(), ids=list(BOTH))
+def test_encoder_decoders(tmp_path, kind, settings):
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    tokens, answers = ids(2, 13), ids(2, 7, seed=1)
+    every = torch.ones(2, 7, dtype=torch.bool)
+    for pad in PADDED.values():
+        real = padding(pad)
+        expected = theirs(
+            input_ids=tokens,
+            attention_mask=real.long(),
+            decoder_input_ids=answers,
+            output_attentions=True,
+            output_hidden_states=True,
+        )
+        capture = ("*pattern", "*resid_pre", "*ln_final.normalized")
+        output = ours(tokens, decoder_ids=answers, padding_mask=real, capture=capture)
+        assert_scores(output, expected, every)
+        seen, n = output.activations, ours.config.encoder_layers
+        assert_stack(seen, "encoder.", n, expected.encoder_hidden_states, expected.encoder_attentions, real)
+        n = ours.config.decoder_layers
+        assert_stack(seen, "decoder.", n, expected.decoder_hidden_states, expected.decoder_attentions, every)
+        assert len(expected.cross_attentions) == n
+        for i, pattern in enumerate(expected.cross_attentions):
+            assert difference(seen[f"decoder.blocks.{i}.cross_attn.pattern"], pattern) < TOLERANCE
+    assert ours.config.start_id == settings.get("decoder_start_token_id", 0)
+
+
+@pytest.mark.parametrize("name", ["llama", "mixtral", "gpt2"])
+def test_shards_are_one_model(tmp_path, name):
+    kind, settings = DECODERS[name]
+    theirs = written(kind, settings, tmp_path, max_shard_size="9KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 3
+    assert not (tmp_path / "model.safetensors").exists()
+    ours, _ = load(tmp_path, device="cpu")
+    assert difference(ours(ids(2, 13)).logits, theirs(ids(2, 13)).logits) < TOLERANCE
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_weights_come_in_the_type_asked_for(tmp_path, dtype):
+    theirs = written(*DECODERS["gemma"], tmp_path)
+    ours, _ = load(tmp_path, device="cpu", dtype=dtype)
+    assert {parameter.dtype for parameter in ours.parameters()} == {dtype}
+    exact = 1 + theirs.model.norm.weight  # added before it is rounded
+    assert torch.equal(ours.decoder.ln_final.weight, exact.to(dtype))

@@ -1,0 +1,45 @@
+"""Routing: capacity and losses against hand-made numbers."""
+
+import math
+
+import pytest
+import torch
+
+from tfcore.routing import expert_capacity, load_balancing_loss, over_capacity, z_loss
+
+
+def test_a_token_is_dropped_exactly_when_its_expert_is_full():
+    indices = torch.tensor([[[0, 1], [0, 2], [0, 1]], [[0, 2], [1, 2], [1, 0]]])
+    none = [False, False]
+    expected = torch.tensor([[none, none, [True, False]], [[True, False], [True, True], [True, True]]])
+    assert torch.equal(over_capacity(indices, 3, 2), expected)
+    assert not over_capacity(indices, 3, 5).any()
+    real = torch.tensor([[True, False, True], [True, True, True]])  # without (0, 2), which now takes no room
+    expected = torch.tensor([[none, none, none], [[True, False], [True, False], [True, True]]])
+    assert torch.equal(over_capacity(indices, 3, 2, real), expected)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "n_experts", "top_k", "factor", "capacity"),
+    [(16, 4, 2, 1.0, 8), (16, 4, 2, 1.25, 10), (10, 4, 1, 1.0, 2), (100, 1, 1, 0.29, 29), (1, 8, 2, 1.0, 1)],
+)
+def test_the_capacity_is_rounded_down_and_leaves_room_for_one(tokens, n_experts, top_k, factor, capacity):
+    assert expert_capacity(tokens, n_experts, top_k, factor) == capacity
+
+
+def test_losses_are_those_of_a_sheet_of_paper():
+    probs = torch.tensor([[[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]]])
+    load = torch.tensor([3, 1, 0])
+    by_hand = 0.01 * 3 * (0.75 * 0.6 + 0.25 * 0.25)
+    assert float(load_balancing_loss(probs, load, 0.01)) == pytest.approx(by_hand)
+    logits = torch.tensor([[[0.0, 0.0], [math.log(3), 0.0]]])
+    assert float(z_loss(logits, 0.5)) == pytest.approx(0.5 * (math.log(2) ** 2 + math.log(4) ** 2) / 2)
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 3])
+def test_the_balance_loss_of_even_routing_is_alpha(top_k):
+    even = torch.full((2, 6, 6), 1 / 6)
+    assert float(load_balancing_loss(even, torch.full((6,), 2 * top_k), 0.03)) == pytest.approx(0.03)
+    crowded = torch.zeros(2, 6, 6)
+    crowded[..., 0] = 1
+    assert float(load_balancing_loss(crowded, torch.tensor([12, 0, 0, 0, 0, 0]), 0.03)) == pytest.approx(6 * 0.03)

@@ -1,0 +1,94 @@
+"""A hypothesis strategy for every valid config that is small."""
+
+from typing import get_args
+
+import torch
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from tfcore import config as options
+from tfcore import part_configs
+from tfcore.config import ModelConfig
+from tfcore.model import Output, Transformer
+from tfcore.part_configs import ExpertsConfig, RopeScaling
+
+SOMETIMES = st.integers(0, 3).map(lambda n: n == 0)
+POSITIVE = st.floats(0.1, 4.0)
+
+
+@st.composite
+def experts(draw):
+    n, routing = draw(st.integers(1, 5)), draw(st.sampled_from(get_args(part_configs.Routing)))
+    return ExpertsConfig(
+        n_experts=n,
+        top_k=draw(st.integers(1, n)),
+        d_expert=draw(st.none() | st.integers(1, 9)),
+        n_shared=draw(st.integers(0, 2)),
+        routing=routing,
+        softmax=draw(st.sampled_from(get_args(part_configs.SoftmaxPlace))),
+        renormalize=draw(st.booleans()),
+        capacity_factor=None if routing == "experts" else draw(st.none() | POSITIVE),
+        bias_rate=draw(st.sampled_from([0.0, 0.01])),
+        dense_layers=draw(st.integers(0, 2)),
+    )
+
+
+SCALINGS = st.builds(RopeScaling, kind=st.sampled_from(["linear", "llama3"]), factor=st.floats(1, 8))
+
+
+@st.composite
+def configs(draw):
+    """A config that is small and valid, every field tried."""
+    kv_heads, group = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    n_heads, size, free_head = kv_heads * group, draw(st.integers(1, 3)) * 2, draw(st.booleans())
+    architecture = draw(st.sampled_from(get_args(options.Architecture)))
+    positions = draw(st.sampled_from(get_args(options.Positions)))
+    placement = draw(st.sampled_from(get_args(options.NormPlacement)))
+    encoder, both = architecture == "encoder", architecture == "encoder-decoder"
+    d_ff, mixture = draw(st.none() | st.integers(0, 12)), draw(st.none() | experts())
+    assume(not (d_ff == 0 and mixture is not None and mixture.d_expert is None))
+    heads = ["lm", "none", "mlm"] if encoder else ["lm", "none"]
+    return ModelConfig(
+        vocab_size=draw(st.integers(1, 50)),
+        architecture=architecture,
+        d_model=2 * draw(st.integers(1, 9)) if free_head else n_heads * size,
+        n_layers=draw(st.integers(1, 3)),
+        n_encoder_layers=draw(st.none() | st.integers(1, 3)) if both else None,
+        n_heads=n_heads,
+        n_kv_heads=draw(st.sampled_from([kv_heads] if group > 1 else [None, kv_heads])),
+        d_head=size if free_head else None,
+        d_ff=d_ff,
+        experts=mixture,
+        max_seq_len=draw(st.integers(1, 9)),
+        positions=positions,
+        rope_scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
+        relative_buckets=draw(st.sampled_from([4, 8, 32])),
+        norm=draw(st.sampled_from(get_args(options.Norm))),
+        norm_placement=placement,
+        embed_norm=draw(SOMETIMES),
+        qk_norm=draw(SOMETIMES),
+        parallel=placement == "pre" and not both and d_ff != 0 and draw(SOMETIMES),
+        activation=draw(st.sampled_from(get_args(options.Activation))),
+        window=draw(st.none() | st.integers(1, 12)),
+        window_from=draw(st.integers(0, 2)),
+        attn_scale=draw(st.none() | POSITIVE),
+        bias=draw(st.booleans()),
+        qkv_bias=draw(st.none() | st.booleans()),
+        out_bias=draw(st.none() | st.booleans()),
+        head=draw(st.sampled_from(heads)),
+        tie_embeddings=draw(st.booleans()),
+        scale_embeddings=draw(st.booleans()),
+        logit_scale=draw(POSITIVE),
+        n_segments=draw(st.integers(0, 3)) if encoder else 0,
+        pooler=encoder and draw(st.booleans()),
+        init=draw(st.sampled_from(get_args(options.Init))),
+    )
+
+
+def run(model: Transformer, seed: int = 0, **given: object) -> Output:
+    """A pass over random ids as long as the config allows."""
+    config, generator = model.config, torch.Generator().manual_seed(seed)
+    ids = torch.randint(0, config.vocab_size, (2, config.max_seq_len), generator=generator)
+    if config.architecture == "encoder-decoder":
+        given["decoder_ids"] = ids[:, : max(1, config.max_seq_len - 2)].flip(1)
+    return model(ids, **given)

@@ -1,0 +1,188 @@
+"""A mixture of experts: a router sends each token to a few of many feed-forward layers."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from tfcore.capture import Tape
+from tfcore.config import GATED, ModelConfig
+from tfcore.feedforward import ACTIVATIONS
+from tfcore.linear import FEW, Linear
+from tfcore.part_configs import ExpertsConfig
+from tfcore.routing import (
+    choose_experts,
+    choose_tokens,
+    count_tokens,
+    expert_capacity,
+    expert_load,
+    expert_weights,
+    load_balancing_loss,
+    over_capacity,
+    update_balance_bias_,
+    z_loss,
+)
+
+UNEVEN = 40  # from so many rows on, a CPU's product is up to 1.4 times as fast if they fill its vectors of 16
+
+
+def mix(
+    x: Float[Tensor, "token d_model"],
+    indices: Int[Tensor, "token choice"],
+    weights: Float[Tensor, "token choice"],
+    chosen: Bool[Tensor, "token choice"] | None,
+    experts: Sequence[Callable[[Tensor], Tensor]],
+) -> Float[Tensor, "token d_model"]:
+    """sum over a token's experts of weight * expert(token), each expert called once with all its tokens.
+
+    Slots are sorted by expert, so an expert's tokens lie side by side, and what nobody chose is never computed.
+
+    Args:
+        chosen: the slots that are computed; None means all.
+    """
+    ids = indices.flatten()  # (slot)
+    if chosen is not None:
+        ids = ids.masked_fill(~chosen.flatten(), len(experts))  # sorted behind all others, and cut off there
+    counts = ids.bincount(minlength=len(experts))[: len(experts)].tolist()
+    slots = ids.argsort(stable=True)[: sum(counts)]
+    tokens = slots // indices.shape[-1]
+    parts = zip(experts, counts, x.index_select(0, tokens).split(counts), strict=True)
+    outputs = [expert(rows) for expert, count, rows in parts if count]
+    if not outputs:
+        return torch.zeros_like(x)
+    y = torch.cat(outputs) * weights.take(slots)[:, None]  # (slot, d_model)
+    return y.new_zeros(x.shape).index_add_(0, tokens, y).to(x.dtype)
+
+
+class Experts(nn.Module):
+    """sum over the chosen experts of weight_i * expert_i(x), plus the shared experts' (arXiv:2401.06066, section 3.2).
+
+    Each expert is a feed-forward layer without biases, gated or not as config.activation says. With a capacity, or
+    where experts choose, what a token gets depends on the tokens it comes with: a batch or a cache changes the result.
+    With routing="experts" a causal decoder even looks into the future, as that paper says of its limits: it suits
+    encoders. Its weights are the paper's with softmax="before".
+
+    Captured and edited under mlp.router: logits (with the noise), probs (over all experts), indices (best first; where
+    experts choose, slot i is expert i and weight 0 means not chosen), weights and dropped.
+
+    Args:
+        config: its `experts` must be set.
+
+    Raises:
+        ValueError: if config.experts is None.
+    """
+
+    balance_bias: Tensor
+    load: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        if config.experts is None:
+            raise ValueError("experts=None has no mixture of experts in it; give experts=ExpertsConfig(...)")
+        self.config: ExpertsConfig = config.experts
+        d_model, n = config.d_model, config.experts.n_experts
+        d_expert = config.experts.d_expert or config.ff_size
+        self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
+        self.router = Linear(d_model, n, bias=False)
+        self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
+        self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
+        nn.init.normal_(self.up, std=d_model**-0.5)
+        nn.init.normal_(self.down, std=d_expert**-0.5)
+        if shared := config.experts.n_shared * d_expert:
+            self.shared_up = Linear(d_model, self.halves * shared, bias=False)
+            self.shared_down = Linear(shared, d_model, bias=False)
+        if config.experts.bias_rate > 0:
+            self.register_buffer("balance_bias", torch.zeros(n))
+            self.register_buffer("load", torch.zeros(n), persistent=False)  # since the last even_out_
+
+    def forward(
+        self, x: Float[Tensor, "batch seq d_model"], tape: Tape, real: Bool[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """What the layer adds to the stream.
+
+        Args:
+            real: False at padding: it goes to no routed expert, takes no room, and counts in no loss.
+        """
+        logits = self.router(x)
+        if self.training and self.config.noise:
+            logits = logits + self.config.noise * torch.randn_like(logits)
+        logits = tape("mlp.router.logits", logits)
+        exact = torch.promote_types(logits.dtype, torch.float32)
+        probs = tape("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)
+        indices, chosen = self._choose(probs, tape, real)
+        if self.training:
+            load = expert_load(indices, self.config.n_experts, chosen)
+            self._losses(logits, probs, load, tape, real)
+            if self.config.bias_rate > 0:
+                self.load += load
+        sum_to_one = self.config.softmax == "after" or self.config.renormalize
+        weights = expert_weights(probs, indices, chosen, sum_to_one=sum_to_one)
+        if (dropped := self._dropped(indices, tape, real)) is not None:
+            chosen = ~dropped if chosen is None else chosen & ~dropped
+            weights = weights.masked_fill(dropped, 0)
+        weights = tape("mlp.router.weights", weights)  # (batch, seq, choice)
+        chosen = None if chosen is None else chosen.flatten(0, 1)
+        experts = [
+            partial(self._feed, up=up, down=down) for up, down in zip(self.up.unbind(), self.down.unbind(), strict=True)
+        ]
+        y = mix(x.flatten(0, 1), indices.flatten(0, 1), weights.flatten(0, 1), chosen, experts).view_as(x)
+        return y + self.shared_down(self._activate(self.shared_up(x))) if self.config.n_shared else y
+
+    def even_out_(self, total: Callable[[Tensor], Tensor] = lambda load: load) -> None:
+        """After an optimiser step, move balance_bias by the load counted since the last time (arXiv:2408.15664).
+
+        Args:
+            total: makes one sum of the loads of several processes.
+        """
+        if self.config.bias_rate > 0:
+            update_balance_bias_(self.balance_bias, total(self.load), self.config.bias_rate)
+            self.load.zero_()
+
+    def _choose(self, probs: Tensor, tape: Tape, real: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Indices, and which of these slots go to their expert if it has room (None: all)."""
+        config = self.config
+        if config.routing == "experts":
+            chosen: Tensor | None = choose_tokens(probs, config.top_k, real)
+            indices = torch.arange(config.n_experts, device=probs.device).repeat(*probs.shape[:2], 1)
+        else:
+            indices = choose_experts(probs, config.top_k, self.balance_bias if config.bias_rate > 0 else None)
+            chosen = None if real is None else real[..., None].expand_as(indices)
+        return tape("mlp.router.indices", indices), chosen
+
+    def _dropped(self, indices: Tensor, tape: Tape, real: Tensor | None) -> Tensor | None:
+        """Which slots find their expert full; None where that can happen to none and nobody asks."""
+        config = self.config
+        if config.capacity_factor is not None:
+            tokens = count_tokens(indices, real)
+            room = expert_capacity(tokens, config.n_experts, config.top_k, config.capacity_factor)
+            dropped = over_capacity(indices, config.n_experts, room, real)
+        elif tape.wants("mlp.router.dropped"):
+            dropped = torch.zeros_like(indices, dtype=torch.bool)
+        else:
+            return None
+        return tape("mlp.router.dropped", dropped)
+
+    def _losses(self, logits: Tensor, probs: Tensor, load: Tensor, tape: Tape, real: Tensor | None) -> None:
+        if self.config.balance_loss:
+            tape.loss("balance_loss", load_balancing_loss(probs, load, self.config.balance_loss, real))
+        if self.config.z_loss:
+            tape.loss("z_loss", z_loss(logits, self.config.z_loss, real))
+
+    def _feed(self, x: Tensor, up: Tensor, down: Tensor) -> Tensor:
+        """One expert's output for its tokens, (rows, d_model)."""
+        rows = len(x)
+        if rows >= UNEVEN and x.device.type == "cpu":
+            x = F.pad(x, (0, 0, 0, -rows % 16))
+        return _times(self._activate(_times(x, up)), down)[:rows]
+
+    def _activate(self, h: Tensor) -> Tensor:
+        gate, *linear = h.chunk(self.halves, dim=-1)
+        return self.activation(gate) * linear[0] if linear else self.activation(gate)
+
+
+def _times(x: Tensor, weight: Tensor) -> Tensor:
+    """x W^T, for few rows on a CPU the other way round, as in tfcore.linear."""
+    return (weight @ x.T).T if len(x) in FEW and x.device.type == "cpu" else F.linear(x, weight)

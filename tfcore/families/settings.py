@@ -1,0 +1,185 @@
+"""Published settings - the config.json of a Hugging Face checkpoint - with every value checked before it is used."""
+
+import math
+import reprlib
+from collections.abc import Mapping
+from typing import Protocol
+
+from tfcore.config import Activation, Head
+from tfcore.part_configs import RopeScaling
+
+PLAIN: dict[str, Activation] = {
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",  # one formula, five names
+    "gelu_fast": "gelu_tanh",
+    "gelu_accurate": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_python_tanh": "gelu_tanh",
+}
+GATES: dict[Activation, Activation] = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "silu": "swiglu", "relu": "reglu"}
+LARGEST = 2**40  # of any whole number; what a model may have is for its own config to say
+
+
+class Tensors(Protocol):
+    """What a checkpoint holds."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two tensors are equal."""
+        ...
+
+
+class NoTensors:
+    """Stands for a checkpoint whose settings are there and whose weights are not, as before a download."""
+
+    def __contains__(self, name: str) -> bool:
+        return False
+
+    def same(self, one: str, other: str) -> bool:  # noqa: ARG002
+        return False
+
+
+class Settings:
+    """The values of a config.json.
+
+    Args:
+        values: as read from the file.
+        defaults: what a field that is absent means to `transformers`, which leaves such fields out.
+        aliases: other names of fields.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, object],
+        defaults: Mapping[str, object] | None = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self._values, self._defaults = values, defaults or {}
+        self._aliases = {own: other for other, own in (aliases or {}).items()}
+
+    def get(self, name: str) -> object:
+        """The value, or its default where the field is absent; None where it is null."""
+        for known in (name, self._aliases.get(name, name)):
+            if known in self._values:
+                return self._values[known]
+        return self._defaults.get(name)
+
+    def whole(self, name: str, null: int | None = None, low: int = 1) -> int:
+        """A whole number.
+
+        Args:
+            null: what null means; None means that it is like an absent field.
+        """
+        value = self._or_default(name) if null is None else self.get(name)
+        value = null if value is None else value
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{name}={short(value)} must be a whole number")
+        if not low <= value <= LARGEST:
+            raise ValueError(f"{name}={short(value)} must be between {low} and {LARGEST:,}")
+        return value
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        value = self._or_default(name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise ValueError(f"{name}={short(value)} must be a number")
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        value = self._or_default(name)
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}={short(value)} must be true or false")
+        return value
+
+    def only(self, name: str, *supported: object) -> None:
+        """Refuse a field that is there with another value than those; null and absent will do."""
+        value = self.get(name)
+        if value is not None and value not in supported:
+            raise ValueError(f"{name}={short(value)} is not supported; supported: {', '.join(map(short, supported))}")
+
+    def activation(self, name: str, gated: bool = False) -> Activation:
+        """Our name of the activation, by their name."""
+        return known_activation(name, self._or_default(name), gated)
+
+    def rope(self) -> tuple[float, RopeScaling | None]:
+        """Base and scaling of the rotations, from rope_parameters or from the older rope_theta and rope_scaling."""
+        field = "rope_scaling" if self.get("rope_scaling") else "rope_parameters"
+        values = self.get(field) or {}
+        if not isinstance(values, dict):
+            raise ValueError(f"{field}={short(values)} must be an object")
+        if inner := next((key for key, value in values.items() if isinstance(value, dict)), None):
+            raise ValueError(f"{field}.{inner}={short(values[inner])}, rotations by kind of layer, is not supported")
+        whole_text = Settings(values, {"rope_theta": self.number("rope_theta")})
+        for place in (whole_text, self):
+            place.only("partial_rotary_factor", 1)
+        return whole_text.number("rope_theta"), self._scaling(field, values)
+
+    def _scaling(self, field: str, values: dict[str, object]) -> RopeScaling | None:
+        kind = values.get("rope_type") or values.get("type") or "default"
+        inner = Settings(values)
+        if kind == "default":
+            return None
+        if kind == "linear":
+            return RopeScaling(kind="linear", factor=inner.number("factor"))
+        if kind != "llama3":
+            raise ValueError(
+                f"{field}.rope_type={short(kind)} is not supported; supported: 'default', 'linear', 'llama3'"
+            )
+        length = "original_max_position_embeddings"
+        default = self.get(length) or values.get(length) or self.get("max_position_embeddings")
+        return RopeScaling(
+            kind="llama3",
+            factor=inner.number("factor"),
+            original_len=Settings({}, {length: default}).whole(length),
+            low_freq=inner.number("low_freq_factor"),
+            high_freq=inner.number("high_freq_factor"),
+        )
+
+    def head(self, tensors: Tensors, embedding: str, unembedding: str) -> tuple[Head, bool]:
+        """Whether there is a language head, and whether it is the embedding table.
+
+        As in `transformers`: weights of a head count if they are there, even where the settings call it tied, unless
+        they are the table's.
+        """
+        tied = self.flag("tie_word_embeddings")
+        if unembedding in tensors:
+            return "lm", tied and (embedding not in tensors or tensors.same(embedding, unembedding))
+        return ("lm" if tied or not self.is_base() else "none"), tied
+
+    def is_base(self) -> bool:
+        """Whether the settings call the model one without a head."""
+        names = self.get("architectures")
+        name = str(names[0]) if isinstance(names, list) and names else ""
+        return name.endswith("Model") and not name.endswith("HeadModel")
+
+    def _or_default(self, name: str) -> object:
+        value = self.get(name)
+        return self._defaults.get(name) if value is None else value
+
+
+def known_activation(name: str, value: object, gated: bool = False, shown: object = None) -> Activation:
+    """Our name of an activation.
+
+    Args:
+        shown: the value as the file has it; None means just `value`.
+
+    Raises:
+        ValueError: when we have none like it.
+    """
+    if not isinstance(value, str) or value not in PLAIN:
+        value = value if shown is None else shown
+        raise ValueError(f"{name}={short(value)} is not supported; supported: {', '.join(sorted(PLAIN))}")
+    return GATES[PLAIN[value]] if gated else PLAIN[value]
+
+
+def short(value: object) -> str:
+    """A value as it may stand in a message, whatever a file says."""
+    shown = reprlib.Repr()
+    shown.maxstring = shown.maxother = shown.maxlong = 60
+    return shown.repr(value)

@@ -1,0 +1,198 @@
+"""Weights in safetensors files, one or several: what is in them, read tensor by tensor; and the memory they take."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+MAX_JSON_BYTES = 1_000_000
+MAX_INDEX_BYTES = 50_000_000
+NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the message says what is wrong and where, in one sentence."""
+
+
+def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        CheckpointError: missing, too large, or something else.
+    """
+    try:
+        if path.stat().st_size > largest:
+            raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
+        values = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing") from error
+    except CheckpointError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path} must hold a JSON object")
+    return values
+
+
+def shards(folder: Path) -> dict[str, str] | None:
+    """Tensor -> file, as the index of a folder says; None where there is no index.
+
+    Raises:
+        CheckpointError: an index that is damaged or names something else than files beside it.
+    """
+    if not (path := folder / INDEX).is_file():
+        return None
+    places = read_json(path, MAX_INDEX_BYTES).get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise CheckpointError(f"{path} has no weight_map that says which tensor is in which file")
+    for name in places.values():
+        plain = isinstance(name, str) and name.endswith(".safetensors") and name.isprintable()
+        if not plain or any(mark in name for mark in "/\\:*?[]") or name.startswith("."):
+            raise CheckpointError(f"{path} names {str(name)[:80]!r}, which is no safetensors file beside it")
+    return places
+
+
+class Weights:
+    """The tensors of a folder. Headers are read at once, numbers when asked for.
+
+    Args:
+        folder: with model.safetensors, or an index and its files.
+        canonical: the name a tensor is to have; None leaves it out.
+
+    Raises:
+        CheckpointError: what is missing or damaged.
+    """
+
+    def __init__(self, folder: Path, canonical: Callable[[str], str | None] = str) -> None:
+        self._open = ExitStack()
+        self._slices: dict[str, Any] = {}
+        self._files: dict[str, Path] = {}
+        self.path = folder / SINGLE
+        try:
+            places = None if self.path.is_file() else shards(folder)
+            if places is None:
+                self._add(self.path, None, canonical)
+            else:
+                self.path = folder / INDEX
+                for file in sorted(set(places.values())):
+                    self._add(folder / file, [name for name, place in places.items() if place == file], canonical)
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __enter__(self) -> "Weights":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._slices
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name -> shape of every tensor."""
+        return {name: tuple(part.get_shape()) for name, part in self._slices.items()}
+
+    def check_numbers(self, names: list[str]) -> None:
+        """Refuse tensors that are no floating-point numbers."""
+        for name in names:
+            if (kind := self._slices[name].get_dtype()) not in NUMBERS:
+                raise CheckpointError(f"{self._files[name]}: {name} is {kind}, not one of {', '.join(NUMBERS)}")
+
+    def read(self, name: str) -> Tensor:
+        """The numbers of one tensor. They may still lie in the file: copy what is to be kept."""
+        try:
+            return self._slices[name][...]
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{self._files[name]} is damaged or no safetensors file: {error}") from error
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two tensors are equal."""
+        return torch.equal(self.read(one), self.read(other))
+
+    def _add(self, path: Path, names: list[str] | None, canonical: Callable[[str], str | None]) -> None:
+        if not path.is_file():
+            raise CheckpointError(f"{path} is missing{_pickles(path.parent) if names is None else ''}")
+        try:
+            file = self._open.enter_context(safe_open(path, framework="pt"))
+            there = set(file.keys())
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path} is damaged or no safetensors file: {error}") from error
+        for name in sorted(there) if names is None else names:
+            if name not in there:
+                raise CheckpointError(f"{path} lacks {name}, which {INDEX} says is in it")
+            if (own := canonical(name)) is None:
+                continue
+            if own in self._slices:
+                raise CheckpointError(f"{path} holds {name}, of which there is another copy under another name")
+            self._slices[own], self._files[own] = file.get_slice(name), path
+
+
+def _pickles(folder: Path) -> str:
+    """What to add where weights are there, but as pickles."""
+    found = sorted([*folder.glob("pytorch_model*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")])
+    if not found:
+        return ""
+    return f", and {found[0].name} is a pickle, which can run any program and is not opened; convert it to safetensors"
+
+
+def check_memory(shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtype, device: torch.device) -> None:
+    """Refuse weights that do not fit into the memory that is free.
+
+    Raises:
+        CheckpointError: how much is needed, and how much there is.
+    """
+    needed = sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
+    free = free_memory(device)
+    if free is not None and needed > free:
+        raise CheckpointError(
+            f"the model needs {size(needed)} of memory for its weights in {str(dtype).removeprefix('torch.')}, "
+            f"{size(free)} are available on {device}; take a smaller model or a dtype of fewer bytes"
+        )
+
+
+def size(n: int) -> str:
+    """Bytes in words."""
+    return f"{n / 1e9:.1f} GB" if n >= 10**8 else f"{n / 1e6:.1f} MB"
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that a model may take on a device, as far as the system tells."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    limits = [free for free in (machine_memory(), container_memory()) if free is not None]
+    return min(limits) if limits else None
+
+
+def machine_memory(path: Path = Path("/proc/meminfo")) -> int | None:
+    """What the machine has left; all it has, where it does not say."""
+    try:
+        for line in path.read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a container's limit leaves; files that are only cached count as free."""
+    try:
+        limit, used = (int((folder / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
+        cached = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
+        return max(0, limit - used + int(cached.get("inactive_file", 0)))
+    except (OSError, ValueError):
+        return None  # no such limit, or none that says so
