@@ -1,27 +1,43 @@
-"""`python -m benchmarks`: measures, prints the table, keeps the numbers in benchmarks/results/ and the README."""
+"""`python -m benchmarks`: measures, prints the tables, keeps the numbers in benchmarks/results/ and the README."""
 
 import argparse
 from pathlib import Path
 
-from benchmarks import forward, results
+import torch
+
+from benchmarks import experts, forward, generation, results
 
 README = Path(__file__).parent.parent / "README.md"
+BENCHMARKS = {"forward": forward, "generation": generation, "experts": experts}
 
 
 def main() -> None:
-    """Run all benchmarks."""
+    """Run the benchmarks named on the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all if none is given"
+    )
+    there = "cuda" if torch.cuda.is_available() else "cpu"
+    parser.add_argument("--device", default=there, help="cpu or cuda; a GPU if there is one")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, and nothing is kept")
-    quick = parser.parse_args().quick
-    rounds = dict.fromkeys(forward.ROUNDS, 3) if quick else forward.ROUNDS
-    rows = [row.to_dict() for row in forward.measure(rounds)]
-    if quick:
-        print(results.forward_table({"date": "today", "machine": results.machine(), "rows": rows}))
-        return
-    results.save("forward", rows)
-    table = results.forward_table(results.load("forward"))
-    results.write_into(README, "forward", table)
-    print(table)
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(BENCHMARKS):
+        parser.error(f"there is no benchmark {min(unknown)}; there are {', '.join(BENCHMARKS)}")
+    for name in given.names or BENCHMARKS:
+        run(name, given.quick, given.device)
+
+
+def run(name: str, quick: bool, where: str) -> None:
+    """Measure, print, and keep unless it was quick. The README shows what was measured on a CPU."""
+    benchmark = BENCHMARKS[name]
+    rounds = dict.fromkeys(benchmark.ROUNDS, 3) if quick else benchmark.ROUNDS
+    result = results.stamped([row.to_dict() for row in benchmark.measure(rounds, device=where)], where)
+    table = benchmark.table(result)
+    if not quick:
+        results.save(name if where == "cpu" else f"{name}-{where}", result)
+        if where == "cpu":
+            results.write_into(README, name, table)
+    print(f"{name}\n\n{table}\n", flush=True)
 
 
 if __name__ == "__main__":

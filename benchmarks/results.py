@@ -1,4 +1,4 @@
-"""Results with where they come from: saved as JSON, shown as a table."""
+"""Results with where they come from: saved as JSON, shown as tables in the README."""
 
 import json
 import os
@@ -34,13 +34,16 @@ def _cpu() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def save(name: str, rows: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> Path:
-    """Write results/NAME.json: date, machine, rows."""
+def stamped(rows: Sequence[Mapping[str, Any]], device: str = "cpu") -> dict[str, Any]:
+    """Rows with the date and the machine they were measured on."""
+    where = machine() | ({"gpu": torch.cuda.get_device_name()} if device == "cuda" else {})
+    return {"date": datetime.now(UTC).date().isoformat(), "machine": where, "rows": list(rows)}
+
+
+def save(name: str, result: Mapping[str, Any], folder: Path = FOLDER) -> None:
+    """Write results/NAME.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"date": datetime.now(UTC).date().isoformat(), "machine": machine(), "rows": list(rows)}
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
-    return path
+    (folder / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
 
 
 def load(name: str, folder: Path = FOLDER) -> dict[str, Any]:
@@ -58,23 +61,13 @@ def write_into(readme: Path, name: str, table: str) -> None:
     readme.write_text(f"{before}{start}\n{table}\n\n{end}{after}", "utf-8")
 
 
-def forward_table(result: Mapping[str, Any]) -> str:
-    """The results of benchmarks.forward as a Markdown table, with a line that says where it was measured."""
-    lines = [
-        "| tokens | all patterns / transformers eager | all patterns / bare matrix products "
-        "| nothing captured / all patterns | everything captured / all patterns | ms: ours, peer, products |",
-        "|--:|--:|--:|--:|--:|--:|",
-    ]
-    for row in result["rows"]:
-        times = row["milliseconds"]
-        lines.append(
-            f"| {row['tokens']} | {row['to_peer']:.2f} | {row['to_products']:.2f} | {row['nothing']:.2f} "
-            f"| {row['everything']:.2f} | {times['patterns']:.0f}, {times['peer']:.0f}, {times['products']:.0f} |"
-        )
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], what: str, result: Mapping[str, Any]) -> str:
+    """A Markdown table, and a line below that says what was measured, where and when."""
     where = result["machine"]
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["--:"] * len(heads), *rows)]
     lines += [
         "",
-        f"GPT-2-small's shape, random weights, float32; medians over interleaved rounds; {where['cpu']}, "
-        f"{where['cores']} cores, torch {where['torch']}, transformers {where['transformers']}, {result['date']}.",
+        f"{what}; medians over interleaved rounds; {where.get('gpu', where['cpu'])}, {where['cores']} cores, "
+        f"torch {where['torch']}, transformers {where['transformers']}, {result['date']}.",
     ]
     return "\n".join(lines)

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Mapping
 from statistics import median
 
+import torch
+
 Seconds = dict[str, list[float]]
 
 
@@ -17,10 +19,18 @@ def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> Secon
     seconds: Seconds = {name: [] for name in names}
     for _ in range(rounds):
         for name in order.sample(names, len(names)):
+            wait()
             start = time.perf_counter()
             calls[name]()
+            wait()
             seconds[name].append(time.perf_counter() - start)
     return seconds
+
+
+def wait() -> None:
+    """Until a GPU has done what it was given; a CPU has when the call returns."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def ratio(seconds: Seconds, name: str, to: str) -> float:
