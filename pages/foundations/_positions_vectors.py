@@ -14,7 +14,7 @@ table = cache.data(max_entries=32)(position_schemes.sinusoidal_table)
 shift = cache.data(max_entries=32)(position_schemes.sinusoidal_shift)
 learn = cache.data(max_entries=4)(learned_positions.learn_positions)
 
-TASKS: dict[learned_positions.Task, str] = {"nearby": "one of the 4 before", "previous": "the one before"}
+TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
 
 def base_slider(key: str) -> float:
@@ -138,7 +138,7 @@ def learned() -> None:
     st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        task = controls.segmented("Task: repeat", "task", list(TASKS), "nearby", TASKS)
+        task = controls.segmented("Repeat which token before?", "task", list(TASKS), "nearby", TASKS)
         step = controls.slider(
             "Training steps", "step", 0, learned_positions.STEPS, learned_positions.STEPS, learned_positions.EVERY
         )

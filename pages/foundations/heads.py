@@ -20,12 +20,14 @@ TEXT = (
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
 ANIMAL = "The animal didn't cross the street because it was too tired."
+NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
 TRY: dict[str, dict[str, Any]] = {
-    "what came next": {"text": TEXT, "layer": 3, "head": 0, "token": 25},
-    "the word before": {"text": TEXT, "layer": 1, "head": 1, "token": 25},
-    "who is “he”?": {"text": TEXT, "layer": 2, "head": 3, "token": 32},
-    "animal or street?": {"text": ANIMAL, "layer": 3, "head": 4, "token": 10},
-    "nonsense, twice": {"text": "zab mip tol wex run fod zab mip tol wex run fod", "layer": 3, "head": 0, "token": 15},
+    "what came next": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "the word before": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "who is “he”?": {"model": "stories", "text": TEXT, "layer": 2, "head": 3, "token": 32},
+    "animal or street?": {"model": "stories", "text": ANIMAL, "layer": 3, "head": 4, "token": 10},
+    "nonsense, twice": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
+    "a model that only copies": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
 }
 LAYER, HEAD, TOKEN = 3, 0, 25  # what the first visitor sees: “red” finds the ball
 CHARACTERS = 2_000

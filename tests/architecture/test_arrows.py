@@ -18,7 +18,7 @@ LEVELS = [
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     (
-        *("tfcore.checkpoints", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
+        *("tfcore.checkpoints", "tfcore.film", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
         *("tfcore.generate", "tfcore.beam", "tfcore.speculative"),
     ),
     ("tfcore.analysis.*",),

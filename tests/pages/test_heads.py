@@ -162,3 +162,10 @@ def test_much_text_is_cut_and_the_page_says_so():
     words = said(run(test))
     assert "2,000" not in words
     assert "at once" not in words
+
+
+def test_another_model_takes_the_place_of_the_first_and_its_heads_too():
+    test = opened(model="induction", layer="3", text="zab mip tol zab mip tol")
+    assert not test.exception
+    assert test.slider(key="layer").value == 1  # it has two layers
+    assert test.slider(key="layer").max == 1

@@ -1,5 +1,6 @@
 """`python -m tfcore.training`: what it says."""
 
+import json
 import re
 
 import pytest
@@ -8,6 +9,8 @@ from tests.training.tiny_run import write_corpus
 from tfcore.training import __main__ as cli
 from tfcore.training.data import STORY_SOURCES
 from tfcore.training.loop import Progress
+from tfcore.training.measures import of_induction
+from tfcore.training.recipes import RECIPES
 
 
 def run(monkeypatch, *arguments):
@@ -49,3 +52,22 @@ def test_progress_is_a_line_with_rate_and_time_to_go(capsys):
     cli.show(Progress(20, 100, 2.5, 1e-3, 0.5, 9000.0, 3700.0, {"bits_per_byte": 1.23456}))
     line = "step 20/100  loss 2.500  lr 1.0e-03  |g| 0.50  9,000 tokens/s  1:02 to go  bits_per_byte 1.2346\n"
     assert capsys.readouterr().out == line
+
+
+def test_the_list_names_every_recipe_with_its_time_and_quality(monkeypatch, capsys):
+    assert run(monkeypatch, "list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(RECIPES)
+    assert all(re.fullmatch(r"\S+ +[^;]+; .+ on two cores; .*\d.*", line) for line in lines)
+
+
+@pytest.mark.parametrize(("arguments", "asked"), [(("stories", "--out", "x"), "--corpus"), (("induction",), "--out")])
+def test_what_a_recipe_needs_is_asked_for(monkeypatch, capsys, arguments, asked):
+    with pytest.raises(SystemExit, match="2"):
+        run(monkeypatch, *arguments)
+    assert f"{arguments[0]} needs {asked}" in capsys.readouterr().err
+
+
+def test_a_shipped_model_is_measured_as_its_card_says(monkeypatch, capsys):
+    assert run(monkeypatch, "induction", "--measure") == 0
+    assert json.loads(capsys.readouterr().out) == of_induction("induction")

@@ -13,7 +13,7 @@ import torch
 
 from tfcore.training.data import STORY_SOURCES, VALID
 from tfcore.training.loop import Processes, Progress
-from tfcore.training.recipes import STORIES, stories
+from tfcore.training.recipes.stories import STORIES, stories
 
 STORY = "The little dog saw a {0}. The {0} was red. The dog and the {0} went home, and the dog was happy."
 

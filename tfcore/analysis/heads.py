@@ -115,12 +115,23 @@ class RepeatedTokens:
 
 
 @torch.no_grad()
-def repeated_tokens(model: Transformer, seed: int = 0, length: int = 64, rows: int = 8) -> RepeatedTokens:
-    """Measure heads on `rows` rows of `length` random tokens followed by the same tokens (arXiv:2209.11895)."""
+def repeated_tokens(
+    model: Transformer, seed: int = 0, length: int = 64, rows: int = 8, distinct: bool = False
+) -> RepeatedTokens:
+    """Measure heads on `rows` rows of `length` random tokens followed by the same tokens (arXiv:2209.11895).
+
+    Args:
+        distinct: no token twice in the first copy. Where the vocabulary is small, tokens that occur again by chance
+            are copied from, in vain.
+    """
     config = model.config
     length = min(length, config.max_seq_len // 2)
     generator = torch.Generator().manual_seed(seed)
-    once = torch.randint(0, config.vocab_size, (rows, length), generator=generator)
+    if distinct:
+        length = min(length, config.vocab_size)
+        once = torch.stack([torch.randperm(config.vocab_size, generator=generator)[:length] for _ in range(rows)])
+    else:
+        once = torch.randint(0, config.vocab_size, (rows, length), generator=generator)
     ids = torch.cat((once, once), dim=1).to(next(model.parameters()).device)
     output = model(ids, capture=("blocks.*.attn.pattern",))
     log_p = output.logits[:, :-1].float().log_softmax(-1)

@@ -104,11 +104,15 @@ def repeated_tokens(rows: int, seq: int, alphabet: Tensor, generator: torch.Gene
     """
     low, high = math.log(min(8, seq // 2)), math.log(max(1.0, 0.8 * seq))
     period = torch.exp(low + (high - low) * torch.rand(rows, 1, generator=generator)).long()
-    tokens = alphabet[torch.randint(0, len(alphabet), (rows, seq + 1), generator=generator)]
-    place = torch.arange(seq + 1)[None, :]
-    batch = shift(tokens.gather(1, place % period))
-    batch.targets[place[:, 1:] < period] = IGNORE
+    batch = shift(periodic(seq + 1, period, alphabet, generator))
+    batch.targets[torch.arange(1, seq + 1)[None, :] < period] = IGNORE
     return batch
+
+
+def periodic(seq: int, period: Tensor, alphabet: Tensor, generator: torch.Generator) -> Tensor:
+    """Rows (rows, seq) of random tokens of an alphabet that begin again after period (rows, 1) of them."""
+    tokens = alphabet[torch.randint(0, len(alphabet), (len(period), seq), generator=generator)]
+    return tokens.gather(1, torch.arange(seq)[None, :] % period)
 
 
 def text_windows(

@@ -130,7 +130,7 @@ def train(
     batches: Callable[[int], Batch],
     settings: Settings,
     folder: Path,
-    evaluate: Callable[[Transformer], dict[str, float]] = lambda _: {},
+    evaluate: Callable[[Transformer, int], dict[str, float]] = lambda _, __: {},
     report: Callable[[Progress], None] = lambda _: None,
 ) -> Transformer:
     """Train until settings.steps; goes on where an earlier run in the same folder was stopped.
@@ -138,7 +138,7 @@ def train(
     Args:
         batches: step -> Batch, the same on every process.
         folder: where state.safetensors and state.json are kept between steps.
-        evaluate: held-out measures of the model, called on the first process.
+        evaluate: held-out measures of the model at a step, called on the first process.
         report: called after every step on the first process.
 
     Returns:
@@ -168,7 +168,7 @@ def train(
         step += 1
         if processes.rank == 0:
             due = step % settings.evaluate_every == 0 or step == settings.steps
-            measures = _evaluate(model, evaluate) if due else {}
+            measures = _evaluate(model, step, evaluate) if due else {}
             rate, eta = clock.tick(step, batch.ids.numel())
             report(Progress(step, settings.steps, loss, lr, norm, rate, eta, measures))
             if step % settings.save_every == 0 or step == settings.steps:
@@ -253,9 +253,11 @@ class _State:
         return step
 
 
-def _evaluate(model: Transformer, evaluate: Callable[[Transformer], dict[str, float]]) -> dict[str, float]:
+def _evaluate(
+    model: Transformer, step: int, evaluate: Callable[[Transformer, int], dict[str, float]]
+) -> dict[str, float]:
     model.eval()
     with torch.no_grad():
-        measures = evaluate(model)
+        measures = evaluate(model, step)
     model.train()
     return measures

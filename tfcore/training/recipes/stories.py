@@ -1,4 +1,4 @@
-"""Recipes: everything that makes a shipped model, in one place, by name."""
+"""The recipe of `stories`: a small decoder that tells stories, with heads that copy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -95,11 +95,11 @@ def stories(
         text = data.text_windows(streams, recipe.weights, rows, recipe.seq, generator)
         return data.join(text, data.repeated_tokens(recipe.repeated_rows, recipe.seq, alphabet, generator))
 
-    def evaluate(model: Transformer, stories: int = recipe.held_out_stories) -> dict[str, float]:
-        return {
-            "bits_per_byte": bits_per_byte(model, tokenizer, held_out[:: max(1, len(held_out) // stories)]),
-            **repeated_tokens_measure(model, seed=1),
-        }
+    def measure(model: Transformer, stories: list[str]) -> dict[str, float]:
+        return {"bits_per_byte": bits_per_byte(model, tokenizer, stories), **repeated_tokens_measure(model, seed=1)}
+
+    def evaluate(model: Transformer, _: int) -> dict[str, float]:
+        return measure(model, held_out[:: max(1, len(held_out) // recipe.held_out_stories)])
 
     started = Transformer(replace(recipe.model, dropout=0.0), recipe.seed)
     train(started, start_batches, recipe.start, out / "start", report=report)
@@ -109,7 +109,7 @@ def stories(
     if processes.rank > 0:
         return {}
     with torch.no_grad():
-        measures = evaluate(model, len(held_out))
+        measures = measure(model, held_out)
     save(model, out, tokenizer)
     return measures
 
@@ -124,8 +124,3 @@ def _tokenizer(out: Path, sources: dict[str, list[str]], vocab_size: int) -> BPE
     out.mkdir(parents=True, exist_ok=True)
     tokenizer.save(out)
     return tokenizer
-
-
-def with_steps(recipe: StoriesRecipe, steps: int) -> StoriesRecipe:
-    """The same recipe over another number of steps."""
-    return replace(recipe, settings=replace(recipe.settings, steps=steps))

@@ -1,0 +1,78 @@
+"""What the cards of shipped models say, measured again: `python -m tfcore.training RECIPE --corpus PATH --measure`."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from tfcore.analysis.attention_maps import attention_maps
+from tfcore.analysis.heads import repeated_tokens, repeated_tokens_measure
+from tfcore.analysis.information import bits_per_byte
+from tfcore.checkpoints import load
+from tfcore.film import load_film
+from tfcore.model import Transformer
+from tfcore.tokenizers import BPETokenizer
+from tfcore.training import data
+
+SOME = 40  # stories on which heads are measured
+TRAINED = 300  # stories of the training text, for comparison
+FORMED = 0.4  # mean weight from which on a head counts as there
+
+
+@torch.no_grad()
+def of_stories(name: str, corpus: Path) -> dict[str, float]:
+    """Bits per byte of a story model, and what its heads do.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = load(name)
+    if not isinstance(tokenizer, BPETokenizer):
+        raise ValueError(f"{name} has no tokenizer of the story models")
+    held_out = data.held_out(corpus)
+    seen = data.read_source(corpus, data.STORY_SOURCES["tinystories"])[:TRAINED]
+    ids = [tokenizer.encode(story)[: model.config.max_seq_len] for story in held_out[:SOME]]
+    previous = np.mean([attention_maps(model, row).heads.scores["previous token"] for row in ids], axis=0)
+    copies = repeated_tokens(model, seed=1)
+    found = {
+        "bits_per_byte": bits_per_byte(model, tokenizer, held_out),
+        "bits_per_byte_blind_windows": _blind(model, tokenizer, held_out),
+        "bits_per_byte_train": bits_per_byte(model, tokenizer, seen),
+        "previous_token_head_on_stories": float(previous.max()),
+        **repeated_tokens_measure(model, seed=1),
+        "first_loss": copies.first_loss,
+        "second_loss": copies.second_loss,
+    }
+    return {measure: round(value, 4) for measure, value in found.items()}
+
+
+def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> float:
+    """Bits per byte in windows of the whole context that share nothing: the hardest way to read the stories."""
+    n, stream = model.config.max_seq_len, data.encode_documents(tokenizer, stories)
+    device = next(model.parameters()).device
+    starts, nats, count = range(0, len(stream) - n, n), 0.0, 0
+    for first in range(0, len(starts), 16):
+        rows = [stream[start : start + n + 1].astype(np.int64) for start in starts[first : first + 16]]
+        batch = data.shift(torch.from_numpy(np.stack(rows)).to(device))
+        logits = model(batch.ids).logits.flatten(0, 1)
+        nats += float(F.cross_entropy(logits, batch.targets.flatten(), reduction="sum"))
+        count += batch.targets.numel()
+    size = sum(len(story.encode()) for story in stories) / (len(stream) - len(stories))  # bytes a token
+    return nats / count / math.log(2) / size
+
+
+def of_induction(name: str) -> dict[str, float]:
+    """What the last frame of a film does, and from which step on its heads were there."""
+    film = load_film(name)
+    copies = repeated_tokens(film.model(len(film.steps) - 1), seed=1, distinct=True)
+    formed = {f"{kind}_head_from_step": film.first(f"{kind}_head", FORMED) for kind in ("previous_token", "induction")}
+    return {
+        "first_loss": round(copies.first_loss, 4),
+        "second_loss": round(copies.second_loss, 4),
+        "chance_loss": round(math.log(film.config.vocab_size), 4),
+        "previous_token_head": round(float(copies.previous.max()), 4),
+        "induction_head": round(float(copies.induction.max()), 4),
+        **{kind: film.steps[frame] for kind, frame in formed.items() if frame is not None},
+    }
