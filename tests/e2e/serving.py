@@ -44,10 +44,10 @@ class Output:
 
 
 @contextmanager
-def serve(*command: str) -> Iterator[str]:
+def serve(*command: str, **environment: str) -> Iterator[str]:
     """A server that can answer, stopped afterwards: its address, such as http://127.0.0.1:40123."""
     with subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1"},
+        command, cwd=ROOT, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1", **environment},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as process:  # fmt: skip
         output = Output(process)

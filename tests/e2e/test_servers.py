@@ -3,7 +3,9 @@
 import gzip
 import re
 import socket
-from urllib.parse import quote_plus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import quote_plus, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -33,6 +35,40 @@ def test_a_deep_link_is_the_very_first_request(visit, command):
         assert set(visitor.said()) == {"layer", "head", "token", "text"}, "opening a link does not rewrite it"
         visitor.leave()
         headers_are_safe_and_plotly_is_small(address)
+
+
+@pytest.fixture
+def elsewhere():
+    """Another site on this machine: its page /?ADDRESS shows that address in a frame."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<iframe src="{urlsplit(self.path).query}"></iframe>'.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://localhost:{site.server_port}"
+        site.shutdown()
+
+
+def test_other_sites_may_show_the_app_only_where_that_is_switched_on(browser, elsewhere):
+    with browser.new_context() as context, serve(*PYTHON_APP, TFCORE_EMBED=elsewhere) as address:
+        page = context.new_page()
+        page.goto(f"{elsewhere}/?{address}/heads")
+        heading = page.frame_locator("iframe").get_by_role("heading", name="What does each head look at?")
+        expect(heading).to_be_attached()
+    with browser.new_context() as context, serve(*PYTHON_APP) as address:
+        page = context.new_page()
+        with page.expect_event("requestfailed") as failed:
+            page.goto(f"{elsewhere}/?{address}/heads")
+        assert failed.value.url == f"{address}/heads"
+        assert failed.value.failure == "net::ERR_BLOCKED_BY_RESPONSE"
 
 
 def headers_are_safe_and_plotly_is_small(address: str) -> None:
