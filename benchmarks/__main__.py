@@ -1,6 +1,7 @@
 """`python -m benchmarks`: measures, prints the tables, keeps the numbers in benchmarks/results/ and the README."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -31,7 +32,7 @@ def run(name: str, quick: bool, where: str) -> None:
     """Measure, print, and keep unless it was quick. The README shows what was measured on a CPU."""
     benchmark = BENCHMARKS[name]
     rounds = dict.fromkeys(benchmark.ROUNDS, 3) if quick else benchmark.ROUNDS
-    result = results.stamped([row.to_dict() for row in benchmark.measure(rounds, device=where)], where)
+    result = results.stamped([asdict(row) for row in benchmark.measure(rounds, device=where)], where)
     table = benchmark.table(result)
     if not quick:
         results.save(name if where == "cpu" else f"{name}-{where}", result)

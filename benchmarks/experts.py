@@ -1,7 +1,7 @@
 """How long a mixture-of-experts layer takes, against Mixtral's block in `transformers` with the same weights."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -38,10 +38,6 @@ class Layer:
     fastest: str
     to_peer: float
     to_products: float
-
-    def to_dict(self) -> dict[str, object]:
-        """The fields as JSON-ready values."""
-        return asdict(self)
 
 
 def ours(config: ModelConfig = MIXTRAL, seed: int = 0) -> Experts:

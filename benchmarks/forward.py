@@ -1,14 +1,14 @@
 """How long a forward pass takes: with all patterns captured, against `transformers`, and against bare products."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 
 from benchmarks import results
-from benchmarks.gpt2_shape import ours, peer, products
+from benchmarks.gpt2_shape import ours, peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 
 ROUNDS = {32: 21, 128: 15, 512: 7}  # tokens -> rounds
@@ -38,10 +38,6 @@ class Forward:
     everything: float
     megabytes: float
 
-    def to_dict(self) -> dict[str, object]:
-        """The fields as JSON-ready values."""
-        return asdict(self)
-
 
 @torch.no_grad()
 def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[Forward]:
@@ -51,8 +47,7 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[F
     model.to(device)
     rows = []
     for tokens, n in (rounds or ROUNDS).items():
-        ids = torch.randint(0, model.config.vocab_size, (1, tokens), generator=torch.Generator().manual_seed(tokens))
-        ids = ids.to(device)
+        ids = text(model, tokens)
         calls: dict[str, Callable[[], object]] = {
             "patterns": partial(model, ids, capture=PATTERNS),
             "peer": partial(other, ids, output_attentions=True),

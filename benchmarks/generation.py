@@ -1,7 +1,7 @@
 """How long generation takes: with the cache, against `transformers`, and the cost of a token with and without it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from benchmarks import results
-from benchmarks.gpt2_shape import ours, peer
+from benchmarks.gpt2_shape import ours, peer, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.generate import generate
 from tfcore.kv_cache import KVCache
@@ -40,10 +40,6 @@ class Generation:
     to_uncached: float
     to_reading: float
 
-    def to_dict(self) -> dict[str, object]:
-        """The fields as JSON-ready values."""
-        return asdict(self)
-
 
 @torch.no_grad()
 def measure(rounds: dict[int, int] | None = None, new: int = NEW, device: str = "cpu") -> list[Generation]:
@@ -53,8 +49,7 @@ def measure(rounds: dict[int, int] | None = None, new: int = NEW, device: str = 
     model.to(device)
     rows = []
     for tokens, n in (rounds or ROUNDS).items():
-        ids = torch.randint(0, model.config.vocab_size, (1, tokens), generator=torch.Generator().manual_seed(tokens))
-        ids = ids.to(device)
+        ids = text(model, tokens)
         calls: dict[str, Callable[[], object]] = {
             "ours": partial(generate, model, ids, max_new_tokens=new, temperature=0),
             "peer": partial(other.generate, ids, attention_mask=torch.ones_like(ids), max_new_tokens=new),

@@ -5,9 +5,11 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.families.gpt2 import GPT2
 from tfcore.model import Transformer
 
 GPT2_SMALL = ModelConfig(
@@ -55,29 +57,19 @@ def peer(model: Transformer) -> torch.nn.Module:
 
 
 def _renamed(model: Transformer) -> dict[str, Tensor]:
-    """Our state under GPT-2's names; its Conv1D keeps matrices the other way round (in, out)."""
-    names = {
-        "embed": "wte",
-        "pos_embed": "wpe",
-        "ln_final": "ln_f",
-        "blocks": "h",
-        "ln1": "ln_1",
-        "ln2": "ln_2",
-        "attn.qkv": "attn.c_attn",
-        "attn.out": "attn.c_proj",
-        "mlp.up": "mlp.c_fc",
-        "mlp.down": "mlp.c_proj",
-    }
+    """Our state under GPT-2's names, by the table that reads its checkpoints the other way."""
     state = {}
     for name, tensor in model.state_dict().items():
-        name = name.removeprefix("decoder.")
-        turned = name.endswith(("qkv.weight", "out.weight", "up.weight", "down.weight"))
-        first, _, rest = name.partition(".")
-        layer, _, inside = rest.partition(".") if first == "blocks" else ("", "", rest)
-        part, _, kind = inside.rpartition(".") if first == "blocks" else (first, "", rest)
-        prefix = f"transformer.h.{layer}." if first == "blocks" else "transformer."
-        state[f"{prefix}{names[part]}.{kind}"] = tensor.T.contiguous() if turned else tensor
+        source = GPT2.sources(name)[0]
+        turned = source.turned and tensor.ndim > 1
+        state[GPT2.prefix + source.names[0]] = tensor.T.contiguous() if turned else tensor
     return state
+
+
+def text(model: Transformer, n: int) -> Int[Tensor, "1 n"]:
+    """n random tokens, where the model is."""
+    ids = torch.randint(0, model.config.vocab_size, (1, n), generator=torch.Generator().manual_seed(n))
+    return ids.to(model.embed.weight.device)
 
 
 def products(model: Transformer, n: int) -> Callable[[], Tensor]:

@@ -2,10 +2,13 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 import torch
 from torch import Tensor
 
+from tfcore.checkpoints import CheckpointError, load
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
@@ -41,3 +44,13 @@ def difference(a: Tensor, b: Tensor) -> float:
     """Largest absolute difference."""
     assert a.shape == b.shape
     return float((a - b).detach().abs().max())
+
+
+def assert_load_refuses(folder: Path, message: str) -> None:
+    """In one sentence with these words, that names the folder."""
+    with pytest.raises(CheckpointError) as refused:
+        load(folder, device="cpu")
+    sentence = str(refused.value)
+    assert message in sentence
+    assert str(folder) in sentence
+    assert "\n" not in sentence

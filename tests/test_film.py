@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from tfcore.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.film import load_film
-from tfcore.training.measures import of_induction
-from tfcore.training.recipes.induction import measure
+from tfcore.training.measures import copying, of_induction
 
 FOLDER = PRETRAINED / "induction"
 
@@ -30,7 +29,7 @@ def test_it_is_as_long_and_as_small_as_promised(film):
 
 def test_every_frame_does_what_was_measured(film):
     for frame in range(0, len(film.steps), 5):
-        found, kept = measure(film.model(frame)), film.measures[frame]
+        found, kept = copying(film.model(frame)), film.measures[frame]
         for name in ("first_loss", "second_loss", "previous_token_head", "induction_head"):
             assert found[name] == pytest.approx(kept[name], abs=0.01), (frame, name)
         assert found["induction"] == pytest.approx(torch.tensor(kept["induction"]).numpy(), abs=0.01)

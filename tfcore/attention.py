@@ -114,17 +114,16 @@ class Attention(nn.Module):
         self.scale = config.attn_scale or self.d_head**-0.5
         self.cross = cross
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
-        qkv_bias = config.bias if config.qkv_bias is None else config.qkv_bias
         if cross:
-            self.q = Linear(config.d_model, d_q, bias=qkv_bias)
-            self.kv = Linear(config.d_model, d_kv, bias=qkv_bias)
+            self.q = Linear(config.d_model, d_q, bias=config.has_qkv_bias)
+            self.kv = Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
         else:  # W_Q, W_K, W_V side by side: one product
-            self.qkv = Linear(config.d_model, d_q + d_kv, bias=qkv_bias)
+            self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
         if config.qk_norm:
             self.q_norm = Norm(config, self.d_head, "rmsnorm")
             self.k_norm = Norm(config, self.d_head, "rmsnorm")
         self.has_norm = config.qk_norm
-        self.out = Linear(d_q, config.d_model, bias=config.bias if config.out_bias is None else config.out_bias)
+        self.out = Linear(d_q, config.d_model, bias=config.has_out_bias)
 
     def forward(
         self,

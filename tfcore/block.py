@@ -28,7 +28,7 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         self.layer, self.placement, self.parallel, self.cross = layer, config.norm_placement, config.parallel, cross
-        routed = config.experts is not None and layer >= config.experts.dense_layers
+        routed = config.is_routed(layer)
         self.routed, self.has_mlp = routed, routed or config.ff_size > 0
         sandwich = self.placement == "sandwich"
         self.ln1, self.attn = Norm(config), Attention(config)

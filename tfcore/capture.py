@@ -101,7 +101,7 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
 
 def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     """Whether layer `layer` of a stack has this activation."""
-    routed = config.experts is not None and layer >= config.experts.dense_layers
+    routed = config.is_routed(layer)
     plain = config.ff_size > 0 and not routed
     last = name.removeprefix("blocks.*.")
     needs = {

@@ -78,7 +78,7 @@ def load(
     def check(folder: Path) -> None:
         values = read_json(folder / "config.json")
         config = _config(folder, _family(folder, values), values, NoTensors())
-        check_memory(_shapes(_blank(config)), dtype, place)
+        check_memory(shapes_of(blank(config)), dtype, place)
 
     folder = _folder(name_or_path)
     if folder is None:
@@ -107,8 +107,8 @@ def _filled(folder: Path, dtype: torch.dtype, device: torch.device) -> Transform
     family = _family(folder, values)
     with Weights(folder, family.canonical if family else str) as weights:
         config = _config(folder, family, values, weights)
-        model = _blank(config)
-        shapes = _shapes(model)
+        model = blank(config)
+        shapes = shapes_of(model)
         pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
         weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
         check_memory(shapes, dtype, device)
@@ -134,13 +134,14 @@ def _config(folder: Path, family: Family | None, values: dict[str, Any], tensors
         raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
 
 
-def _blank(config: ModelConfig) -> Transformer:
-    """The model without memory for its weights."""
+def blank(config: ModelConfig) -> Transformer:
+    """A model without memory for its weights, to be filled by load_state_dict(..., assign=True)."""
     with torch.device("meta"):
         return Transformer(config)
 
 
-def _shapes(model: Transformer) -> dict[str, Shape]:
+def shapes_of(model: Transformer) -> dict[str, Shape]:
+    """Name -> shape of every tensor of the state."""
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 

@@ -156,6 +156,29 @@ class ModelConfig:
         return -(-8 * self.d_model // 3 // 8) * 8 if self.activation in GATED else 4 * self.d_model
 
     @property
+    def expert_size(self) -> int:
+        """Hidden width of one expert; 0 where there are none."""
+        return (self.experts.d_expert or self.ff_size) if self.experts is not None else 0
+
+    @property
+    def has_qkv_bias(self) -> bool:
+        """Whether queries, keys and values have a bias."""
+        return self.bias if self.qkv_bias is None else self.qkv_bias
+
+    @property
+    def has_out_bias(self) -> bool:
+        """Whether what attention adds has a bias."""
+        return self.bias if self.out_bias is None else self.out_bias
+
+    def is_routed(self, layer: int) -> bool:
+        """Whether a layer has experts in place of one feed-forward layer."""
+        return self.experts is not None and layer >= self.experts.dense_layers
+
+    def window_of(self, layer: int) -> int | None:
+        """How many tokens a layer sees, itself included; None means all."""
+        return self.window if layer >= self.window_from else None
+
+    @property
     def encoder_layers(self) -> int:
         """Blocks of the encoder: all of them, some, or none."""
         counts = {"decoder": 0, "encoder": self.n_layers, "encoder-decoder": self.n_encoder_layers or self.n_layers}

@@ -20,7 +20,7 @@ class Edit:
     Args:
         name: an activation name or pattern.
         function: receives a copy of the activation (or of the part named below) and returns its replacement, of the
-            same shape; it may change the copy in place.
+            same shape; it may change the copy in place. None is the mean over the rows and positions of the pass.
         heads, positions, rows: only these heads, tokens (queries, where there are queries and keys) and batch rows;
             None means all.
 
@@ -29,7 +29,7 @@ class Edit:
     """
 
     name: str
-    function: Callable[[Tensor], Tensor]
+    function: Callable[[Tensor], Tensor] | None
     heads: Sequence[int] | None = None
     positions: Sequence[int] | None = None
     rows: Sequence[int] | None = None
@@ -42,7 +42,7 @@ class Edit:
     @classmethod
     def mean(cls, name: str, **where: Sequence[int]) -> "Edit":
         """Set to its mean over the rows and positions of the pass (mean ablation)."""
-        return cls(name, _mean, **where)
+        return cls(name, None, **where)
 
     @classmethod
     def scale(cls, name: str, factor: float | Tensor, **where: Sequence[int]) -> "Edit":
@@ -87,11 +87,7 @@ class Edit:
 
     def _change(self, name: str, part: Tensor, axes: tuple[str, ...]) -> Tensor:
         shape = part.shape
-        if self.function is _mean:
-            new = part.mean([i for i, axis in enumerate(axes) if axis in ("batch", _position(axes))], keepdim=True)
-            new = new.expand_as(part)
-        else:
-            new = self.function(part)
+        new = _mean(part, axes) if self.function is None else self.function(part)
         if new.shape != shape:
             raise ValueError(f"the edit of {name!r} made {tuple(shape)} into {tuple(new.shape)}; keep the shape")
         return new
@@ -112,9 +108,10 @@ class Edit:
         return chosen
 
 
-def _mean(value: Tensor) -> Tensor:
-    """Stands for the mean over rows and positions, which needs the names of the axes."""
-    raise NotImplementedError
+def _mean(part: Tensor, axes: tuple[str, ...]) -> Tensor:
+    """The mean over rows and positions, in the shape of the part."""
+    over = [i for i, axis in enumerate(axes) if axis in ("batch", _position(axes))]
+    return part.mean(over, keepdim=True).expand_as(part)
 
 
 def _axis(what: str, axes: tuple[str, ...]) -> int | None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from tfcore.capture import Tape
 from tfcore.config import GATED, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
-from tfcore.linear import FEW, Linear
+from tfcore.linear import Linear, linear
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (
     choose_experts,
@@ -84,7 +84,7 @@ class Experts(nn.Module):
             raise ValueError("experts=None has no mixture of experts in it; give experts=ExpertsConfig(...)")
         self.config: ExpertsConfig = config.experts
         d_model, n = config.d_model, config.experts.n_experts
-        d_expert = config.experts.d_expert or config.ff_size
+        d_expert = config.expert_size
         self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
         self.router = Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
@@ -176,13 +176,8 @@ class Experts(nn.Module):
         rows = len(x)
         if rows >= UNEVEN and x.device.type == "cpu":
             x = F.pad(x, (0, 0, 0, -rows % 16))
-        return _times(self._activate(_times(x, up)), down)[:rows]
+        return linear(self._activate(linear(x, up)), down)[:rows]
 
     def _activate(self, h: Tensor) -> Tensor:
-        gate, *linear = h.chunk(self.halves, dim=-1)
-        return self.activation(gate) * linear[0] if linear else self.activation(gate)
-
-
-def _times(x: Tensor, weight: Tensor) -> Tensor:
-    """x W^T, for few rows on a CPU the other way round, as in tfcore.linear."""
-    return (weight @ x.T).T if len(x) in FEW and x.device.type == "cpu" else F.linear(x, weight)
+        gate, *gated = h.chunk(self.halves, dim=-1)
+        return self.activation(gate) * gated[0] if gated else self.activation(gate)

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from tfcore.checkpoints import PRETRAINED, CheckpointError
+from tfcore.checkpoints import PRETRAINED, CheckpointError, blank, shapes_of, shipped
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.weights import read_json
@@ -43,8 +43,7 @@ class Film:
         """
         if not 0 <= frame < len(self.steps):
             raise ValueError(f"frame={frame} must be between 0 and {len(self.steps) - 1}")
-        with torch.device("meta"):
-            model = Transformer(self.config)
+        model = blank(self.config)
         state = {name: values[frame].float() for name, values in self.weights.items()}
         model.load_state_dict(state, assign=True)
         return model.eval().requires_grad_(False)
@@ -76,7 +75,7 @@ def load_film(name_or_folder: str | Path) -> Film:
     Raises:
         CheckpointError: what is missing or damaged, and in which file.
     """
-    folder = PRETRAINED / name_or_folder
+    folder = PRETRAINED / name_or_folder if str(name_or_folder) in shipped() else Path(name_or_folder)
     config = ModelConfig.from_dict(read_json(folder / "config.json"))
     frames = read_json(folder / MEASURES).get("frames")
     if not isinstance(frames, list) or not all(isinstance(frame, dict) and "step" in frame for frame in frames):
@@ -85,8 +84,7 @@ def load_film(name_or_folder: str | Path) -> Film:
         weights = load_file(folder / WEIGHTS)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{folder / WEIGHTS} cannot be read: {error}") from error
-    with torch.device("meta"):
-        asked = {name: (len(frames), *tensor.shape) for name, tensor in Transformer(config).state_dict().items()}
+    asked = {name: (len(frames), *shape) for name, shape in shapes_of(blank(config)).items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if wrong := [name for name in asked.keys() | found.keys() if asked.get(name) != found.get(name)]:
         name = min(wrong)

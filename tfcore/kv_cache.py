@@ -42,8 +42,8 @@ class KVCache:
         self._room, self._slack = room or config.max_seq_len, slack
         self._kept = []  # how many tokens each layer keeps
         for i in range(config.decoder_layers):
-            in_window = self._room if config.window is None or i < config.window_from else config.window - 1 + slack
-            self._kept.append(min(self._room, in_window))
+            window = config.window_of(i)
+            self._kept.append(self._room if window is None else min(self._room, window - 1 + slack))
         shape = (2, batch, config.kv_heads, -1, config.head_size)
         self._store = [
             torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept

@@ -62,7 +62,7 @@ class Stack(nn.Module):
         across = self._across(n, x.device, memory_mask) if self.cross else None
         for i, block in enumerate(self.blocks):
             under = tape.under(f"blocks.{i}.")
-            x = block(x, see[self._window(i)], under, cache, padding_mask, memory, across)
+            x = block(x, see[self.config.window_of(i)], under, cache, padding_mask, memory, across)
         return self.ln_final(x, tape, "ln_final") if self.config.norm_placement != "post" else x
 
     def _positioned(self, x: Tensor, places: Tensor, tape: Tape) -> Tensor:
@@ -79,14 +79,11 @@ class Stack(nn.Module):
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
         return Visibility(mask=mask, is_causal=False, bias=None, angles=None, n_query=n_query, device=device)
 
-    def _window(self, layer: int) -> int | None:
-        return self.config.window if layer >= self.config.window_from else None
-
     def _windows(self) -> dict[int | None, int]:
         """The windows there are, and the first layer with each."""
         windows: dict[int | None, int] = {}
         for i in range(len(self.blocks)):
-            windows.setdefault(self._window(i), i)
+            windows.setdefault(self.config.window_of(i), i)
         return windows
 
     def _see(

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Literal
 
-from tfcore.analysis.parameter_count import Layer, expert_size, layers
+from tfcore.analysis.parameter_count import Layer, layers
 from tfcore.config import GATED, ModelConfig
 
 Kernel = Literal["fused", "explicit"]
@@ -123,7 +123,7 @@ def _mixture(config: ModelConfig, size: int) -> int:
     times its weight (index_add keeps what it adds), two weights and three indices; and the shared experts."""
     if (experts := config.experts) is None:
         return 0
-    width = expert_size(config)
+    width = config.expert_size
     slot = size * (3 * config.d_model + _feed_forward(config, width)) + 2 * STATISTIC + 3 * INDEX
     shared = size * _feed_forward(config, experts.n_shared * width)
     return experts.top_k * slot + shared + STATISTIC * experts.n_experts
@@ -133,13 +133,11 @@ def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
     """Before and after the blocks of a stack: token ids, the norm of the embeddings, the final norm."""
     d = config.d_model * size
     ids = INDEX * (1 + (config.n_segments > 0))
-    final = d + (
-        _norm(config, size) if config.norm_placement != "post" else 0
-    )  # d: what the first or last matrix reads
+    final = _norm(config, size) if config.norm_placement != "post" else 0
     embedded = _norm(config, size) if config.embed_norm else 0
     return {
         "embedding": tokens * ids,
-        "norms": tokens * (final + embedded),
+        "norms": tokens * (d + final + embedded),  # d: what the first or last matrix reads
         "dropout": tokens * config.d_model if config.dropout else 0,
     }
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tfcore.analysis.parameter_count import EMBEDDINGS, Layer, expert_size, feed_forward_weights, layers, parameters
+from tfcore.analysis.parameter_count import EMBEDDINGS, Layer, feed_forward_weights, layers, parameters
 from tfcore.config import ModelConfig
 
 Pairs = Literal["all", "visible"]
@@ -104,8 +104,7 @@ def lengths(config: ModelConfig, seq: int, decoder_seq: int | None = None) -> tu
 
 def visible_pairs(config: ModelConfig, layer: Layer, seq: int) -> int:
     """How many (query, key) pairs the self-attention of a layer lets through in a sequence."""
-    windowed = config.window is not None and layer.index >= config.window_from
-    reach = min(config.window or seq, seq) if windowed else seq  # itself included
+    reach = min(config.window_of(layer.index) or seq, seq)  # itself included
     before = reach * (reach + 1) // 2 + (seq - reach) * reach  # sum over queries of min(place + 1, reach)
     return 2 * before - seq if layer.encoder else before
 
@@ -126,7 +125,7 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
     if layer.plain:
         counts["feed-forward"] = 2 * tokens * feed_forward_weights(config, config.ff_size)
     if layer.mixture and (experts := config.experts) is not None:
-        size = expert_size(config)
+        size = config.expert_size
         counts["router"] = 2 * tokens * d * experts.n_experts
         counts["experts"] = 2 * tokens * experts.top_k * feed_forward_weights(config, size)
         if experts.n_shared:

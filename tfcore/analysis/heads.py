@@ -113,6 +113,15 @@ class RepeatedTokens:
     first_loss: float
     second_loss: float
 
+    @property
+    def best(self) -> dict[str, float]:
+        """The best head of each kind, and the loss on the second copy as a share of the first."""
+        return {
+            "previous_token_head": float(self.previous.max()),
+            "induction_head": float(self.induction.max()),
+            "second_over_first": self.second_loss / self.first_loss,
+        }
+
 
 @torch.no_grad()
 def repeated_tokens(
@@ -145,10 +154,5 @@ def repeated_tokens(
 
 
 def repeated_tokens_measure(model: Transformer, seed: int = 0) -> dict[str, float]:
-    """The best heads of repeated_tokens, and the loss on the second copy as a share of the first."""
-    result = repeated_tokens(model, seed)
-    return {
-        "previous_token_head": float(result.previous.max()),
-        "induction_head": float(result.induction.max()),
-        "second_over_first": result.second_loss / result.first_loss,
-    }
+    """The best of repeated_tokens."""
+    return repeated_tokens(model, seed).best

@@ -96,6 +96,5 @@ def memory(
 
 def _tokens_kept(config: ModelConfig, layer: Layer, seq: int) -> int:
     """Tokens whose keys and values a decoder layer keeps: all, or a ring of those the next token can still see."""
-    if config.window is None or layer.index < config.window_from:
-        return seq
-    return min(seq, config.window - 1)
+    window = config.window_of(layer.index)
+    return seq if window is None else min(seq, window - 1)

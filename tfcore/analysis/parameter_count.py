@@ -78,14 +78,13 @@ def layers(config: ModelConfig) -> list[Layer]:
     """The blocks, the encoder's first."""
     both = config.architecture == "encoder-decoder"
     stacks = [("encoder.", config.encoder_layers, True), ("decoder.", config.decoder_layers, False)]
-    dense = config.experts.dense_layers if config.experts is not None else 0
     return [
         Layer(
             name=f"{prefix if both else ''}blocks.{i}",
             index=i,
             encoder=encoder,
             cross=both and not encoder,
-            mixture=(mixture := config.experts is not None and i >= dense),
+            mixture=(mixture := config.is_routed(i)),
             plain=not mixture and config.ff_size > 0,
         )
         for prefix, n_layers, encoder in stacks
@@ -98,11 +97,6 @@ def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     return (3 if config.activation in GATED else 2) * config.d_model * d_ff
 
 
-def expert_size(config: ModelConfig) -> int:
-    """Hidden width of one expert; 0 where there are none."""
-    return (config.experts.d_expert or config.ff_size) if config.experts is not None else 0
-
-
 def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     """The parameters of one block, by component."""
     counts = {"attention": _attention(config)}
@@ -113,7 +107,7 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
         biases = (1 + gates) * config.ff_size + config.d_model if config.bias else 0
         counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
     if layer.mixture and (experts := config.experts) is not None:
-        size = expert_size(config)
+        size = config.expert_size
         counts["router"] = config.d_model * experts.n_experts
         counts["experts"] = experts.n_experts * feed_forward_weights(config, size)
         if experts.n_shared:
@@ -125,10 +119,8 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
 def _attention(config: ModelConfig) -> int:
     """W_Q, W_K, W_V and W_O with their biases."""
     d_q, d_kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
-    qkv_bias = config.bias if config.qkv_bias is None else config.qkv_bias
-    out_bias = config.bias if config.out_bias is None else config.out_bias
     weights = config.d_model * (d_q + 2 * d_kv) + d_q * config.d_model
-    return weights + (d_q + 2 * d_kv) * qkv_bias + config.d_model * out_bias
+    return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias
 
 
 def _norm(config: ModelConfig) -> int:

@@ -1,14 +1,16 @@
 """What the cards of shipped models say, measured again: `python -m tfcore.training RECIPE --corpus PATH --measure`."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from tfcore.analysis.attention_maps import attention_maps
-from tfcore.analysis.heads import repeated_tokens, repeated_tokens_measure
+from tfcore.analysis.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import load
 from tfcore.film import load_film
@@ -18,7 +20,6 @@ from tfcore.training import data
 
 SOME = 40  # stories on which heads are measured
 TRAINED = 300  # stories of the training text, for comparison
-FORMED = 0.4  # mean weight from which on a head counts as there
 
 
 @torch.no_grad()
@@ -41,7 +42,7 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
         "bits_per_byte_blind_windows": _blind(model, tokenizer, held_out),
         "bits_per_byte_train": bits_per_byte(model, tokenizer, seen),
         "previous_token_head_on_stories": float(previous.max()),
-        **repeated_tokens_measure(model, seed=1),
+        **copies.best,
         "first_loss": copies.first_loss,
         "second_loss": copies.second_loss,
     }
@@ -63,16 +64,30 @@ def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> f
     return nats / count / math.log(2) / size
 
 
+def copying(model: Transformer) -> dict[str, Any]:
+    """Losses and heads on different random tokens, said twice: of the best heads, and of each (layer, head)."""
+    found = repeated_tokens(model, seed=1, distinct=True)
+    heads = {"previous": found.previous, "induction": found.induction}
+    return {
+        "first_loss": round(found.first_loss, 4),
+        "second_loss": round(found.second_loss, 4),
+        "previous_token_head": round(found.best["previous_token_head"], 4),
+        "induction_head": round(found.best["induction_head"], 4),
+        **{name: [[round(float(head), 4) for head in layer] for layer in values] for name, values in heads.items()},
+    }
+
+
+def best(measures: Mapping[str, Any]) -> dict[str, float]:
+    """What `copying` says but for the single heads."""
+    return {name: value for name, value in measures.items() if isinstance(value, float)}
+
+
 def of_induction(name: str) -> dict[str, float]:
     """What the last frame of a film does, and from which step on its heads were there."""
     film = load_film(name)
-    copies = repeated_tokens(film.model(len(film.steps) - 1), seed=1, distinct=True)
-    formed = {f"{kind}_head_from_step": film.first(f"{kind}_head", FORMED) for kind in ("previous_token", "induction")}
+    formed = {kind: film.first(f"{kind}_head", THRESHOLD) for kind in ("previous_token", "induction")}
     return {
-        "first_loss": round(copies.first_loss, 4),
-        "second_loss": round(copies.second_loss, 4),
         "chance_loss": round(math.log(film.config.vocab_size), 4),
-        "previous_token_head": round(float(copies.previous.max()), 4),
-        "induction_head": round(float(copies.induction.max()), 4),
-        **{kind: film.steps[frame] for kind, frame in formed.items() if frame is not None},
+        **best(copying(film.model(len(film.steps) - 1))),
+        **{f"{kind}_head_from_step": film.steps[frame] for kind, frame in formed.items() if frame is not None},
     }

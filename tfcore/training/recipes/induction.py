@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
-from tfcore.analysis.heads import repeated_tokens
-from tfcore.checkpoints import save
+from tfcore.checkpoints import load, save
 from tfcore.config import ModelConfig
 from tfcore.film import save_film
 from tfcore.model import Transformer
 from tfcore.tokenizers import ByteTokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress, Settings, train
+from tfcore.training.measures import best, copying
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,48 +63,26 @@ def induction(
 
     def evaluate(model: Transformer, step: int) -> dict[str, float]:
         if step in recipe.frames or step == recipe.settings.steps:
-            frames.mkdir(parents=True, exist_ok=True)
-            save_file(_halved(model), frames / f"{step:06}.safetensors")
-        return _brief(measure(model))
+            save(model, _frame(frames, step))
+        return best(copying(model))
 
     model = Transformer(recipe.model, recipe.seed)
-    if processes.rank == 0 and not frames.is_dir():
-        evaluate(model, 0)
+    if processes.rank == 0 and not _frame(frames, 0).is_dir():
+        save(model, _frame(frames, 0))
     train(model, batches, recipe.settings, out / "run", evaluate, report)
     if processes.rank > 0:
         return {}
     save(model, out, ByteTokenizer())
-    return _brief(make_film(frames, out, recipe.model)[-1])
+    return best(make_film(frames, out)[-1])
 
 
-def make_film(frames: Path, out: Path, config: ModelConfig) -> list[dict[str, Any]]:
+def _frame(frames: Path, step: int) -> Path:
+    return frames / f"{step:06}"
+
+
+def make_film(frames: Path, out: Path) -> list[dict[str, Any]]:
     """Put the frames of a run into one file; returns what was measured at each, from the weights as they are kept."""
-    kept = {int(path.stem): load_file(path) for path in sorted(frames.glob("*.safetensors"))}
-    measures = []
-    for state in kept.values():
-        model = Transformer(config).eval().requires_grad_(False)
-        model.load_state_dict(state)
-        measures.append(measure(model))
-    save_film(out, kept, measures)
+    kept = {int(folder.name): load(folder, device="cpu")[0] for folder in sorted(frames.iterdir())}
+    measures = [copying(model) for model in kept.values()]
+    save_film(out, {step: model.state_dict() for step, model in kept.items()}, measures)
     return measures
-
-
-def measure(model: Transformer) -> dict[str, Any]:
-    """Losses and heads on different random tokens, said twice: of the best heads, and of each (layer, head)."""
-    found = repeated_tokens(model, seed=1, distinct=True)
-    heads = {"previous": found.previous, "induction": found.induction}
-    return {
-        "first_loss": round(found.first_loss, 4),
-        "second_loss": round(found.second_loss, 4),
-        "previous_token_head": round(float(found.previous.max()), 4),
-        "induction_head": round(float(found.induction.max()), 4),
-        **{name: [[round(float(head), 4) for head in layer] for layer in values] for name, values in heads.items()},
-    }
-
-
-def _brief(measures: dict[str, Any]) -> dict[str, float]:
-    return {name: value for name, value in measures.items() if isinstance(value, float)}
-
-
-def _halved(model: Transformer) -> dict[str, Tensor]:
-    return {name: tensor.detach().to("cpu", torch.float16).contiguous() for name, tensor in model.state_dict().items()}
