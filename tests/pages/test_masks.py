@@ -66,13 +66,6 @@ def test_prefix_leaks_inside_the_prefix_only():
     assert leaks(opened(kind="prefix", prefix="20", position="20"))[0] == EQUAL
 
 
-def test_every_example_works():
-    test = opened()
-    for button in [b.label for b in test.button]:
-        next(b for b in test.button if b.label == button).click()
-        run(test)
-
-
 @pytest.mark.parametrize(
     ("address", "notice"),
     [

@@ -1,0 +1,98 @@
+"""Every page on the list, under one suite: its defaults, every choice, every slider at both ends, damaged addresses."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.test_router import listed
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+FILES = [file for file, *_ in listed()]
+TEACHING = [file for file in FILES if file != "home.py"]
+CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
+DAMAGED = ["nan", "-1e99", "<script>alert(1)</script>", "%00😀", "", "9" * 400]
+
+
+def opened(file: str, **address: str) -> AppTest:
+    test = AppTest.from_file(str(ROUTER), default_timeout=120)
+    test.switch_page(file)
+    test.query_params.update(address)
+    return run(test)
+
+
+def run(test: AppTest) -> AppTest:
+    test = test.run()
+    assert not test.exception, test.exception
+    assert not test.error, test.error
+    return test
+
+
+def choices(test: AppTest) -> dict[str, list[str]]:
+    """Key of a control with a few values -> all of them, as the address says them."""
+    found: dict[str, list[str]] = {}
+    for kind in CHOICES:
+        for element in getattr(test, kind):
+            found[element.key] = ["true", "false"] if kind == "toggle" else list(element.options)
+    return {key: options for key, options in found.items() if key}
+
+
+def keys(test: AppTest) -> set[str]:
+    """All controls that an address can set."""
+    numbers = {slider.key for slider in test.slider if not slider.disabled}
+    return numbers | set(choices(test)) | {area.key for area in test.text_area} | {text.key for text in test.text_input}
+
+
+def push(test: AppTest, end: str) -> AppTest:
+    """All sliders to one end, one after the other: a range may depend on another slider."""
+    for key in [slider.key for slider in test.slider if not slider.disabled]:
+        for slider in [slider for slider in test.slider if slider.key == key and not slider.disabled]:
+            slider.set_value(getattr(slider, end))
+    return run(test)
+
+
+@pytest.mark.parametrize("file", TEACHING)
+def test_a_page_has_its_rhythm(file):
+    test = opened(file)
+    words = " ".join(element.value for kind in (test.markdown, test.caption) for element in kind)
+    assert "**What to see.**" in words
+    assert "**A question.**" in words
+    assert "arXiv:" in words + " ".join(code.value for code in test.code)
+    assert any("tfcore." in expander.label for expander in test.expander), "the code that computed it"
+    assert sum((button.key or "").startswith("try ") for button in test.button) >= 3
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file):
+    test = opened(file)
+    seen = {frozenset(slider.key for slider in test.slider)}
+    for end in ("min", "max"):
+        push(test, end)
+    todo, done = [(key, value, {}) for key, values in choices(test).items() for value in values], set()
+    while todo:
+        key, value, before = todo.pop()
+        if (key, value) in done:
+            continue
+        done.add((key, value))
+        address = {**before, key: value}
+        test = opened(file, **address)
+        if (sliders := frozenset(slider.key for slider in test.slider)) not in seen:
+            seen.add(sliders)
+            for end in ("min", "max"):
+                push(test, end)
+        todo += [(new, option, address) for new, options in choices(test).items() for option in options]
+
+
+@pytest.mark.parametrize("file", TEACHING)
+def test_every_thing_to_try_works(file):
+    test = opened(file)
+    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
+        if any(button.key == key for button in test.button):  # another one may have led to another section
+            run(test.button(key=key).click())
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+@pytest.mark.parametrize("file", FILES)
+def test_a_damaged_address_opens(file, damage):
+    known = keys(opened(file))
+    opened(file, **dict.fromkeys([*known, "z", "unknown"], damage))
