@@ -3,14 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tfcore.analysis import learned_positions
-
 SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None")
-
-
-@pytest.fixture(autouse=True)
-def _short_training(monkeypatch):
-    monkeypatch.setattr(learned_positions, "STEPS", 20)
 
 
 def opened(**address: str) -> AppTest:
