@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tfcore.model import Transformer
@@ -41,3 +42,18 @@ def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterab
         nats += float(surprisal(model, start + tokenizer.encode(document)).sum())
         size += len(document.encode("utf-8", "surrogatepass"))
     return nats / math.log(2) / max(1, size)
+
+
+@torch.no_grad()
+def position_losses(model: Transformer, windows: Int[Tensor, "rows seq"], rows: int = 8) -> Float[Tensor, " position"]:
+    """Mean loss in nats of predicting the token after each position, over windows of ids; shape (seq - 1,).
+
+    Args:
+        rows: how many windows are read at once.
+    """
+    device = next(model.parameters()).device
+    losses = []
+    for some in windows.split(rows):
+        log_p = model(some[:, :-1].to(device)).logits.float().log_softmax(-1)
+        losses.append(-log_p.gather(2, some[:, 1:, None].to(device))[..., 0].cpu())
+    return torch.cat(losses).mean(0)

@@ -5,7 +5,7 @@ Batches are a function of (seed, step) alone, so that a resumed run and a run on
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,13 +38,8 @@ def read_source(corpus: Path, source: tuple[str, str]) -> list[str]:
     Raises:
         CorpusError: saying which file is missing or not usable, and where such a text can be had.
     """
-    path, origin = corpus / source[0], source[1]
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise CorpusError(f"{path} is missing: it should hold {origin}; separate documents by {SEPARATOR}") from error
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{path} is not UTF-8 text at byte {error.start:,}; it should hold {origin}") from error
+    path, origin = corpus / source[0], f"{source[1]}; separate documents by {SEPARATOR}"
+    text = read_text(path, origin)
     if SEPARATOR in text:
         documents = text.split(SEPARATOR)
     elif "fairytaleqa" in source[0]:
@@ -52,8 +47,22 @@ def read_source(corpus: Path, source: tuple[str, str]) -> list[str]:
     else:
         documents = re.split(r"\n\s*\n", text)
     if not (kept := [d.strip() for d in documents if d.strip()]):
-        raise CorpusError(f"{path} is empty: it should hold {origin}; separate documents by {SEPARATOR}")
+        raise CorpusError(f"{path} is empty: it should hold {origin}")
     return kept
+
+
+def read_text(path: Path, origin: str) -> str:
+    """A file of a corpus.
+
+    Raises:
+        CorpusError: saying that it is missing or no UTF-8, and what should be there.
+    """
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise CorpusError(f"{path} is missing: it should hold {origin}") from error
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} is not UTF-8 text at byte {error.start:,}; it should hold {origin}") from error
 
 
 def unwrap(text: str) -> str:
@@ -78,10 +87,29 @@ def encode_documents(tokenizer: BPETokenizer, documents: Sequence[str]) -> np.nd
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One step's input: ids (rows, seq) and the next token of each as targets, IGNORE where none counts."""
+    """One step's input.
+
+    Args:
+        ids: (rows, seq); of an encoder-decoder, what its encoder reads.
+        targets: (rows, seq), the token wanted at each position, IGNORE where none counts.
+        decoder_ids: (rows, dec_seq), what an encoder-decoder's decoder reads; targets are then (rows, dec_seq).
+        padding_mask: (rows, seq), True at real tokens of ids; None where all are.
+    """
 
     ids: Tensor
     targets: Tensor
+    decoder_ids: Tensor | None = None
+    padding_mask: Tensor | None = None
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """The same with every tensor changed."""
+        tensors = (self.ids, self.targets, self.decoder_ids, self.padding_mask)
+        return Batch(*(tensor if tensor is None else change(tensor) for tensor in tensors))  # type: ignore[arg-type]
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are read, padding included."""
+        return self.ids.numel() + (0 if self.decoder_ids is None else self.decoder_ids.numel())
 
 
 def shift(rows: Tensor) -> Batch:
@@ -118,15 +146,32 @@ def periodic(seq: int, period: Tensor, alphabet: Tensor, generator: torch.Genera
 def text_windows(
     streams: Mapping[str, np.ndarray], weights: Mapping[str, float], rows: int, seq: int, generator: torch.Generator
 ) -> Batch:
-    """Random windows of seq + 1 ids, each from a source drawn by weight."""
+    """Random windows of seq + 1 ids, each from a source drawn by weight, as input and next-token targets."""
+    return shift(windows(streams, weights, rows, seq + 1, generator))
+
+
+def windows(
+    streams: Mapping[str, np.ndarray], weights: Mapping[str, float], rows: int, seq: int, generator: torch.Generator
+) -> Tensor:
+    """Random windows (rows, seq), each from a source drawn by weight."""
     names = list(weights)
     chosen = torch.multinomial(torch.tensor([weights[n] for n in names]), rows, replacement=True, generator=generator)
-    windows = []
+    found = []
     for source in chosen.tolist():
         stream = streams[names[source]]
-        start = int(torch.randint(0, len(stream) - seq, (1,), generator=generator))
-        windows.append(torch.from_numpy(stream[start : start + seq + 1].astype(np.int64)))
-    return shift(torch.stack(windows))
+        start = int(torch.randint(0, len(stream) - seq + 1, (1,), generator=generator))
+        found.append(torch.from_numpy(stream[start : start + seq].astype(np.int64)))
+    return torch.stack(found)
+
+
+def hide(rows: Tensor, share: float, mask_id: int, generator: torch.Generator) -> Batch:
+    """Rows with a share of their tokens replaced by the mask; those tokens are the targets (arXiv:1810.04805, 3.1).
+
+    Every chosen token is hidden: leaving some as they are, or putting random ones there, as BERT does, helps what is
+    trained on top of the model later, not the filling of blanks (arXiv:2202.08005, section 5).
+    """
+    hidden = torch.rand(rows.shape, generator=generator) < share
+    return Batch(rows.masked_fill(hidden, mask_id), rows.masked_fill(~hidden, IGNORE))
 
 
 def join(*batches: Batch) -> Batch:

@@ -33,6 +33,7 @@ class Settings:
         steps, rows: optimiser steps, and rows per step over all processes together.
         lr, lr_min, warmup: the schedule; see tfcore.training.optim.warmup_cosine.
         clip: largest norm of the gradient.
+        smoothing: share of each target that is spread over all tokens (label smoothing, arXiv:1512.00567, section 7).
         seed: of dropout; batches have their own.
         evaluate_every, save_every: in steps.
     """
@@ -45,6 +46,7 @@ class Settings:
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.1
     clip: float = 1.0
+    smoothing: float = 0.0
     seed: int = 0
     evaluate_every: int = 250
     save_every: int = 250
@@ -100,8 +102,7 @@ class Processes:
 
     def share(self, batch: Batch) -> Batch:
         """The rows of a batch that are this process's."""
-        rows = slice(self.rank, None, self.world)
-        return Batch(batch.ids[rows], batch.targets[rows])
+        return batch.each(lambda tensor: tensor[self.rank :: self.world])
 
     def total(self, value: Tensor) -> Tensor:
         """The sum over all processes."""
@@ -114,14 +115,16 @@ class _Loss(nn.Module):
     """The summed loss of a batch, and the sum of the auxiliary losses; a module, so that DistributedDataParallel can
     wrap it."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, smoothing: float) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.smoothing = model, smoothing
 
-    def forward(self, ids: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        output = self.model(ids)
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        output = self.model(batch.ids, decoder_ids=batch.decoder_ids, padding_mask=batch.padding_mask)
         logits = output.logits.float().flatten(0, 1)
-        summed = F.cross_entropy(logits, targets.flatten(), ignore_index=IGNORE, reduction="sum")
+        summed = F.cross_entropy(
+            logits, batch.targets.flatten(), ignore_index=IGNORE, reduction="sum", label_smoothing=self.smoothing
+        )
         return summed, sum(output.losses.values(), summed.new_zeros(()))
 
 
@@ -153,9 +156,10 @@ def train(
     optimizer = adamw(model, settings.lr, settings.betas, settings.weight_decay)
     state = _State(folder, model, optimizer)
     step = state.restore()
-    loss_of: nn.Module = _Loss(model)
-    if processes.world > 1:
-        loss_of = nn.parallel.DistributedDataParallel(loss_of)
+    loss_of: nn.Module = _Loss(model, settings.smoothing)
+    if processes.world > 1:  # an expert that got no token of a batch has no gradient
+        routed = model.config.experts is not None
+        loss_of = nn.parallel.DistributedDataParallel(loss_of, find_unused_parameters=routed)
     clock = _Clock(settings.steps)
     while step < settings.steps:
         lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
@@ -169,7 +173,7 @@ def train(
         if processes.rank == 0:
             due = step % settings.evaluate_every == 0 or step == settings.steps
             measures = _evaluate(model, step, evaluate) if due else {}
-            rate, eta = clock.tick(step, batch.ids.numel())
+            rate, eta = clock.tick(step, batch.tokens)
             report(Progress(step, settings.steps, loss, lr, norm, rate, eta, measures))
             if step % settings.save_every == 0 or step == settings.steps:
                 state.save(step)
@@ -192,7 +196,7 @@ def _step(
     share = processes.share(batch)
     half = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
     with half:
-        summed, auxiliary = loss_of(share.ids.to(device), share.targets.to(device))
+        summed, auxiliary = loss_of(share.each(lambda tensor: tensor.to(device)))
     optimizer.zero_grad(set_to_none=True)
     # DistributedDataParallel averages over processes; the factor world makes that the sum, count the mean
     (summed * (processes.world / count) + auxiliary).backward()

@@ -12,11 +12,13 @@ import torch.nn.functional as F
 from tfcore.analysis.attention_maps import attention_maps
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.information import bits_per_byte
+from tfcore.analysis.masked_tokens import filled
+from tfcore.analysis.translation import chrf, exact, translate
 from tfcore.checkpoints import load
 from tfcore.film import load_film
 from tfcore.model import Transformer
 from tfcore.tokenizers import BPETokenizer
-from tfcore.training import data
+from tfcore.training import data, pairs
 
 SOME = 40  # stories on which heads are measured
 TRAINED = 300  # stories of the training text, for comparison
@@ -29,9 +31,7 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
     Raises:
         CorpusError: when a text below `corpus` is missing.
     """
-    model, tokenizer = load(name)
-    if not isinstance(tokenizer, BPETokenizer):
-        raise ValueError(f"{name} has no tokenizer of the story models")
+    model, tokenizer = _shipped(name)
     held_out = data.held_out(corpus)
     seen = data.read_source(corpus, data.STORY_SOURCES["tinystories"])[:TRAINED]
     ids = [tokenizer.encode(story)[: model.config.max_seq_len] for story in held_out[:SOME]]
@@ -91,3 +91,37 @@ def of_induction(name: str) -> dict[str, float]:
         **best(copying(film.model(len(film.steps) - 1))),
         **{f"{kind}_head_from_step": film.steps[frame] for kind, frame in formed.items() if frame is not None},
     }
+
+
+def of_translate(corpus: Path) -> dict[str, float]:
+    """Greedy and beam translations of the held-out sentences.
+
+    Raises:
+        CorpusError: when the pairs below `corpus` are missing.
+    """
+    model, tokenizer = _shipped("translate")
+    test = pairs.split(pairs.read_pairs(corpus)).test
+    wanted = [pair.french for pair in test]
+    found: dict[str, float] = {}
+    for name, beams in (("greedy", 1), ("beam_4", 4)):
+        ours = [translate(model, tokenizer, pair.english, beams) for pair in test]
+        found |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
+    return found
+
+
+def of_fill(corpus: Path) -> dict[str, float]:
+    """How often blanks in the held-out stories are filled right.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = _shipped("fill")
+    found = filled(model, tokenizer, data.held_out(corpus))
+    return {"top1": round(found.top1, 4), "top5": round(found.top5, 4), "hidden": found.hidden}
+
+
+def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
+    model, tokenizer = load(name)
+    if not isinstance(tokenizer, BPETokenizer):
+        raise ValueError(f"{name} has no tokenizer of byte pairs")
+    return model, tokenizer

@@ -6,9 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from tfcore.training import measures
+from tfcore.training.ladder import SHIPPED
 from tfcore.training.loop import Progress
+from tfcore.training.recipes.fill import FILL, fill
 from tfcore.training.recipes.induction import INDUCTION, induction
+from tfcore.training.recipes.ladder_modernisation import MODERNISATION, modernisation
+from tfcore.training.recipes.ladder_modernisation import measured as of_modernisation
+from tfcore.training.recipes.ladder_positions import POSITIONS, positions
+from tfcore.training.recipes.ladder_positions import measured as of_positions
+from tfcore.training.recipes.ladder_scaling import SCALING, scaling
+from tfcore.training.recipes.ladder_scaling import measured as of_scaling
 from tfcore.training.recipes.stories import STORIES, stories
+from tfcore.training.recipes.translate import TRANSLATE, translate_
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +69,45 @@ RECIPES: dict[str, Entry] = {
         "3 minutes",
         "0.23 nats on a second copy, an induction head of 0.90",
         needs_corpus=False,
+    ),
+    "translate": Entry(
+        translate_,
+        TRANSLATE,
+        measures.of_translate,
+        "an encoder-decoder that translates short sentences, English to French",
+        "2 hours",
+        "not trained yet; aims at chrF 45 and 25 % exact matches",
+    ),
+    "fill": Entry(
+        fill,
+        FILL,
+        measures.of_fill,
+        "an encoder that fills the blanks of stories",
+        "2 hours",
+        "not trained yet; aims at 40 % right at the first guess",
+    ),
+    "ladder-scaling": Entry(
+        scaling,
+        SCALING,
+        lambda _: of_scaling(SHIPPED),
+        "a table: seven sizes with three budgets, and the law that foretold the largest",
+        "1 hour",
+        "not climbed yet; 21 models",
+    ),
+    "ladder-modernisation": Entry(
+        modernisation,
+        MODERNISATION,
+        lambda _: of_modernisation(SHIPPED),
+        "a table: from the block of 2017 to today's, one switch at a time",
+        "1 hour",
+        "not climbed yet; 27 models",
+    ),
+    "ladder-positions": Entry(
+        positions,
+        POSITIONS,
+        lambda _: of_positions(SHIPPED),
+        "a table: five position schemes read four times the length they were trained at",
+        "1 hour",
+        "not climbed yet; 15 models",
     ),
 }

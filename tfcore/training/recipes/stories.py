@@ -11,8 +11,7 @@ from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import save
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer, load_tokenizer
-from tfcore.training import data
+from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, Settings, train
 
 
@@ -30,7 +29,6 @@ class StoriesRecipe:
         alphabet: how many tokens, the most frequent ones, the repeated rows are drawn from at first.
         settings: how to train afterwards.
         seq: tokens a row, there.
-        weights: how often each source of text is drawn.
         repeated_rows: rows of each step that are repeated tokens.
         grown: the step at which they are drawn from the whole vocabulary.
         held_out_stories: how many are measured during training; all of them at the end.
@@ -39,7 +37,6 @@ class StoriesRecipe:
     model: ModelConfig
     start: Settings
     settings: Settings
-    weights: dict[str, float]
     start_seq: int = 80
     alphabet: int = 64
     seq: int = 256
@@ -58,7 +55,6 @@ STORIES = StoriesRecipe(
     model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256, dropout=0.1),
     start=Settings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
     settings=Settings(steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3),
-    weights={"tinystories": 0.60, "storyweaver": 0.08, "african": 0.05, "fairytales": 0.13, "classics": 0.14},
 )
 
 
@@ -73,17 +69,8 @@ def stories(
         CorpusError: when a text below `corpus` is missing or too short.
     """
     processes = Processes.join()
-    sources = {name: data.read_source(corpus, data.STORY_SOURCES[name]) for name in recipe.weights}
-    held_out = data.held_out(corpus)
-    with processes.first_alone():
-        tokenizer = _tokenizer(out, sources, recipe.model.vocab_size)
-    streams = {name: data.encode_documents(tokenizer, documents) for name, documents in sources.items()}
-    for name, stream in streams.items():
-        if len(stream) <= recipe.seq:
-            path = corpus / data.STORY_SOURCES[name][0]
-            raise data.CorpusError(f"{path} has {len(stream)} tokens, too few for one row of {recipe.seq + 1}")
-
-    frequent = data.by_frequency(streams.values(), recipe.model.vocab_size)
+    texts = story_texts.read(corpus, out, processes, recipe.seq, recipe.model.vocab_size)
+    frequent = data.by_frequency(texts.streams.values(), recipe.model.vocab_size)
 
     def start_batches(step: int) -> data.Batch:
         generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
@@ -92,14 +79,17 @@ def stories(
     def batches(step: int) -> data.Batch:
         generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + recipe.start.steps + step)
         rows, alphabet = recipe.settings.rows - recipe.repeated_rows, frequent[: recipe.alphabet_at(step)]
-        text = data.text_windows(streams, recipe.weights, rows, recipe.seq, generator)
+        text = data.text_windows(texts.streams, story_texts.WEIGHTS, rows, recipe.seq, generator)
         return data.join(text, data.repeated_tokens(recipe.repeated_rows, recipe.seq, alphabet, generator))
 
     def measure(model: Transformer, stories: list[str]) -> dict[str, float]:
-        return {"bits_per_byte": bits_per_byte(model, tokenizer, stories), **repeated_tokens_measure(model, seed=1)}
+        return {
+            "bits_per_byte": bits_per_byte(model, texts.tokenizer, stories),
+            **repeated_tokens_measure(model, seed=1),
+        }
 
     def evaluate(model: Transformer, _: int) -> dict[str, float]:
-        return measure(model, held_out[:: max(1, len(held_out) // recipe.held_out_stories)])
+        return measure(model, texts.some(recipe.held_out_stories))
 
     started = Transformer(replace(recipe.model, dropout=0.0), recipe.seed)
     train(started, start_batches, recipe.start, out / "start", report=report)
@@ -109,18 +99,6 @@ def stories(
     if processes.rank > 0:
         return {}
     with torch.no_grad():
-        measures = measure(model, held_out)
-    save(model, out, tokenizer)
+        measures = measure(model, texts.held_out)
+    save(model, out, texts.tokenizer)
     return measures
-
-
-def _tokenizer(out: Path, sources: dict[str, list[str]], vocab_size: int) -> BPETokenizer:
-    """The tokenizer of an interrupted run, or a new one trained on all sources."""
-    if (path := out / "tokenizer.json").is_file():
-        found = load_tokenizer(path)
-        if isinstance(found, BPETokenizer) and found.vocab_size == vocab_size:
-            return found
-    tokenizer = BPETokenizer.train((d for documents in sources.values() for d in documents), vocab_size)
-    out.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(out)
-    return tokenizer

@@ -1,0 +1,95 @@
+"""The ladder of `modernisation`: from the block of 2017 to today's, one switch at a time, three seeds each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfcore.analysis.parameter_count import parameters
+from tfcore.config import ModelConfig
+from tfcore.presets import transformer_base
+from tfcore.training import story_texts
+from tfcore.training.ladder import Halves, Rung, climb, read_table
+from tfcore.training.loop import Processes, Progress, Settings
+
+# What is switched, in this order; each keeps what the ones before it did.
+SWITCHES: dict[str, dict[str, Any]] = {
+    "block of 2017": {},
+    "pre-norm": {"norm_placement": "pre"},
+    "RMSNorm": {"norm": "rmsnorm"},
+    "RoPE": {"positions": "rope", "scale_embeddings": False},
+    "GQA": {"n_kv_heads": 2},
+    "SwiGLU": {"activation": "swiglu"},
+    "no biases": {"bias": False},
+    "tied": {"tie_embeddings": True},
+    "QK-norm": {"qk_norm": True},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModernisationRecipe:
+    """One decoder, changed step by step, trained alike.
+
+    Args:
+        model: the first one.
+        seeds: how often each is trained.
+        windows: held-out windows the loss is measured on, at most.
+    """
+
+    model: ModelConfig
+    settings: Settings
+    seeds: int = 3
+    seq: int = 128
+    windows: int = 400
+
+
+MODERNISATION = ModernisationRecipe(
+    model=replace(
+        transformer_base(),
+        architecture="decoder",
+        vocab_size=story_texts.VOCAB_SIZE,
+        d_model=96,
+        n_layers=4,
+        n_heads=4,
+        d_ff=None,
+        max_seq_len=128,
+        tie_embeddings=False,
+        init_std=96**-0.5,
+    ),
+    settings=Settings(steps=600, rows=16, lr=2e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
+)
+
+
+def rungs(recipe: ModernisationRecipe) -> list[Rung]:
+    """Every switch with every seed."""
+    model, found = recipe.model, []
+    for step, (name, changes) in enumerate(SWITCHES.items()):
+        model = replace(model, **changes)
+        labels: dict[str, str | int] = {"step": step, "switch": name, "parameters": parameters(model).total}
+        found += [Rung(labels=labels, model=model, settings=recipe.settings, seed=seed) for seed in range(recipe.seeds)]
+    return found
+
+
+def modernisation(
+    corpus: Path, out: Path, report: Callable[[Progress], None], recipe: ModernisationRecipe = MODERNISATION
+) -> dict[str, float]:
+    """Climb the ladder: modernisation.csv below `out`.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing or too short.
+    """
+    halves = Halves.read(corpus, out, recipe.seq, recipe.model.vocab_size)
+    measure = halves.mean_loss(recipe.seq, recipe.windows)
+    climb(rungs(recipe), halves, recipe.seq, out / "modernisation.csv", measure, report)
+    return measured(out) if Processes.join().rank == 0 else {}
+
+
+def measured(folder: Path) -> dict[str, float]:
+    """Mean held-out loss after each switch, over the seeds."""
+    rows = read_table(folder / "modernisation.csv")
+    return {
+        name: round(float(np.mean([row["loss"] for row in rows if row["switch"] == name])), 4)
+        for name in dict.fromkeys(row["switch"] for row in rows)
+    }
