@@ -8,7 +8,7 @@ import pytest
 
 from tests import small
 from tfcore.analysis.attention_maps import attention_maps
-from tfcore.analysis.head_tables import SCORE_COLUMNS, head_table, map_table, order, token_table
+from tfcore.analysis.head_tables import head_table, map_table, order, score_columns, token_table
 from tfcore.analysis.heads import KINDS
 
 N = 7
@@ -37,7 +37,8 @@ def test_orders_are_sorted_by_what_they_are_called(found):
 
 def test_head_table_has_a_row_a_head_and_every_score(found):
     table = head_table(found)
-    assert list(table.columns) == ["layer", "head", "kind", *SCORE_COLUMNS]
+    assert list(table.columns) == ["layer", "head", "kind", *score_columns(found)]
+    assert list(table.select_dtypes(float).columns) == score_columns(found)
     assert len(table) == 12
     for row in table.to_dict("records"):
         place = row["layer"], row["head"]
@@ -50,7 +51,7 @@ def test_head_table_has_a_row_a_head_and_every_score(found):
 
 def test_map_table_holds_every_weight_that_is_not_zero(found):
     pattern = found.patterns[1, 3]
-    table = map_table(pattern, TOKENS)
+    table = map_table(pattern, TOKENS, TOKENS)
     assert len(table) == N * (N + 1) // 2, "causal: no row for a token that is not seen"
     rebuilt = np.zeros_like(pattern)
     rebuilt[table["query"], table["key"]] = table["weight"]
@@ -68,7 +69,7 @@ def test_token_table_is_one_row_of_every_map(found):
 
 
 def test_any_token_survives_the_way_through_csv(found):
-    table = map_table(found.patterns[0, 0], TOKENS)
+    table = map_table(found.patterns[0, 0], TOKENS, TOKENS)
     again = pd.read_csv(io.StringIO(table.to_csv(index=False)), keep_default_na=False)
     assert again["key token"].tolist() == table["key token"].tolist()
 
@@ -76,7 +77,7 @@ def test_any_token_survives_the_way_through_csv(found):
 def test_one_token_has_tables_too():
     found = attention_maps(small.model(), [5])
     assert not head_table(found).isna().any(axis=None)
-    assert map_table(found.patterns[0, 0], ["x"]).to_dict("records") == [
+    assert map_table(found.patterns[0, 0], ["x"], ["x"]).to_dict("records") == [
         {"query": 0, "key": 0, "query token": "x", "key token": "x", "weight": 1.0}
     ]
     assert (token_table(found, 0, ["x"])["weight"] == 1).all()

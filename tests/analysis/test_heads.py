@@ -7,47 +7,60 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
-from tfcore.analysis.heads import KINDS, NEAR, repeated_tokens, repeated_tokens_measure, score_heads
+from tfcore.analysis.heads import (
+    CROSS_KINDS,
+    KINDS,
+    NEAR,
+    repeated_tokens,
+    repeated_tokens_measure,
+    score_cross,
+    score_heads,
+)
 from tfcore.model import Transformer
 
 
-def naive(pattern, tokens):
+def naive(pattern, tokens, ahead):
     """The scores of one head, query by query."""
     n, weights = len(tokens), {kind: [] for kind in KINDS}
     entropies, distances = [], []
     for q in range(1, n):
-        same = [k for k in range(q) if tokens[k] == tokens[q]]
+        last = n if ahead else q + 1  # of the keys that it may see, plus one
+        same = [k for k in range(last) if tokens[k] == tokens[q] and k != q]
         targets = {
             "previous token": [q - 1],
+            "next token": [q + 1] if q + 1 < last else [],
             "first token": [0],
             "self": [q],
             "duplicate": same,
-            "induction": [k + 1 for k in same if k + 1 < q],
-            "local": [k for k in range(q) if q - k <= NEAR],
+            "induction": [k + 1 for k in same if k + 1 < last and k + 1 != q],
+            "local": [k for k in range(last) if 0 < abs(q - k) <= NEAR],
         }
         for kind, keys in targets.items():
             if keys:
                 weights[kind].append(sum(pattern[q, k] for k in keys))
         entropies.append(-sum(p * math.log2(p) for p in pattern[q] if p > 0))
-        weights["broad"].append(entropies[-1] / math.log2(q + 1))
-        distances.append(sum(pattern[q, k] * (q - k) for k in range(n)))
+        weights["broad"].append(entropies[-1] / math.log2(last))
+        distances.append(sum(pattern[q, k] * abs(q - k) for k in range(n)))
     scores = {kind: np.mean(values) if values else 0.0 for kind, values in weights.items()}
     return scores, np.mean(entropies), np.mean(distances)
 
 
-def random_patterns(layers, heads, n, seed=0):
+def random_patterns(layers, heads, n, seed=0, ahead=False):
     scores = torch.randn(layers, heads, n, n, generator=torch.Generator().manual_seed(seed)) * 2
+    if ahead:
+        return scores.softmax(-1).numpy()
     return scores.masked_fill(~torch.ones(n, n, dtype=torch.bool).tril(), -math.inf).softmax(-1).numpy()
 
 
 @pytest.mark.parametrize("n", [2, 3, 12, 30])
 @pytest.mark.parametrize("alphabet", [2, 5, 1000])
-def test_scores_are_those_of_plain_loops(n, alphabet):
-    patterns, tokens = random_patterns(2, 3, n), np.random.default_rng(n).integers(0, alphabet, n)
+@pytest.mark.parametrize("ahead", [False, True])
+def test_scores_are_those_of_plain_loops(n, alphabet, ahead):
+    patterns, tokens = random_patterns(2, 3, n, ahead=ahead), np.random.default_rng(n).integers(0, alphabet, n)
     found = score_heads(patterns, tokens)
     for layer in range(2):
         for head in range(3):
-            scores, entropy, distance = naive(patterns[layer, head], tokens)
+            scores, entropy, distance = naive(patterns[layer, head], tokens, ahead)
             for kind in KINDS:
                 assert found.scores[kind][layer, head] == pytest.approx(scores[kind], abs=1e-5), kind
             assert found.entropy[layer, head] == pytest.approx(entropy, abs=1e-4)
@@ -61,13 +74,14 @@ def looking_at(target):
     """A pattern in which each query looks at the keys `target` names, in equal parts; else at itself."""
     pattern = np.zeros((1, 1, 40, 40), dtype=np.float32)
     for q in range(40):
-        keys = [k for k in target(q) if 0 <= k <= q] or [q]
+        keys = [k for k in target(q) if 0 <= k < 40] or [q]
         pattern[0, 0, q, keys] = 1 / len(keys)
     return pattern
 
 
 HANDMADE = {
     "previous token": lambda q: [q - 1],
+    "next token": lambda q: [q + 1],
     "first token": lambda _: [0],
     "self": lambda q: [q],
     "duplicate": lambda q: [q - 20],
@@ -83,6 +97,20 @@ def test_a_head_that_does_one_thing_scores_one_and_is_called_so(kind):
     assert found.scores[kind][0, 0] == pytest.approx(1, abs=1e-5)
     assert found.kind[0, 0] == kind
     assert found.score[0, 0] == found.scores[kind][0, 0]
+
+
+def test_cross_attention_is_scored_by_place():
+    diagonal = np.zeros((1, 1, 5, 9), dtype=np.float32)
+    diagonal[0, 0, range(5), range(0, 9, 2)] = 1  # query i is as far along as key 2 i
+    found = score_cross(diagonal)
+    assert (found.kind[0, 0], found.score[0, 0], found.distance[0, 0]) == ("same place", 1, 0)
+    last = np.zeros_like(diagonal)
+    last[..., -1] = 1
+    assert score_cross(last).kind[0, 0] == "last token"
+    assert score_cross(last).distance[0, 0] == pytest.approx(np.mean([8, 6, 4, 2, 0]))
+    uniform = score_cross(np.full((1, 1, 5, 9), 1 / 9, dtype=np.float32))
+    assert (uniform.kind[0, 0], uniform.score[0, 0]) == ("broad", pytest.approx(1))
+    assert tuple(uniform.scores) == CROSS_KINDS
 
 
 def test_distance_and_entropy_are_in_tokens_and_bits():

@@ -31,7 +31,7 @@ def test_plotly_accepts_every_picture(n):
     theme.check(mosaic(n)[1])
     maps = patterns(n, LAYERS, HEADS)
     for chosen in (None, 0, n - 1):
-        theme.check(figures.lines(maps[0, 0], labels(n), chosen, height=500))
+        theme.check(figures.lines(maps[0, 0], labels(n), labels(n), chosen, height=500))
     theme.check(figures.one_token(maps[:, :, n - 1], labels(n), n - 1, (1, 0), height=400))
 
 
@@ -77,20 +77,20 @@ def segments(figure):
 
 def test_a_line_for_every_weight_worth_one_and_stronger_for_more():
     pattern = np.array([[1, 0, 0], [0.3, 0.7, 0], [0.01, 0.09, 0.9]], dtype=np.float32)
-    drawn = segments(figures.lines(pattern, labels(3), None, height=400))
+    drawn = segments(figures.lines(pattern, labels(3), labels(3), None, height=400))
     assert set(drawn) == {(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)}
     assert drawn[1, 1] > drawn[1, 0] > drawn[2, 1]
 
 
 def test_the_chosen_token_has_the_strong_lines():
-    drawn = segments(figures.lines(np.full((3, 3), 1 / 3, np.float32), labels(3), 1, height=400))
+    drawn = segments(figures.lines(np.full((3, 3), 1 / 3, np.float32), labels(3), labels(3), 1, height=400))
     assert len(drawn) == 9
     others = [opacity for (query, _), opacity in drawn.items() if query != 1]
     assert all(drawn[1, key] > 3 * max(others) for key in range(3))
 
 
 def test_equal_tokens_stay_two_in_both_columns():
-    left, right = (t for t in figures.lines(patterns(5), labels(5), 0, height=400).data if t.mode == "text")
+    left, right = (t for t in figures.lines(patterns(5), labels(5), labels(5), 0, height=400).data if t.mode == "text")
     assert list(left.text) == list(right.text) == labels(5)
     assert list(left.y) == list(right.y) == [0, 1, 2, 3, 4]
 

@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache
 from tests.pages.figures import array, figures
-from tfcore.analysis.attention_maps import attention_maps
+from tfcore.analysis.attention_maps import attention_maps, head_mean, overlap, pool, rollout
+from tfcore.analysis.heads import repeated_tokens
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 HOSTILE = {
@@ -46,6 +47,10 @@ def closer(test: AppTest) -> np.ndarray:
     """The map that is shown: the trace with the weights."""
     _, spec = figures(test)["closer"]
     return array(next(t["z"] for t in spec["data"] if t.get("colorscale") == "@weights"))
+
+
+def caption(test: AppTest) -> str:
+    return figures(test)["closer"][0]["caption"]
 
 
 def truth(text: str, layer: int, head: int) -> np.ndarray:
@@ -157,7 +162,14 @@ def test_much_text_is_cut_and_the_page_says_so():
     words = said(run(test))
     assert "2,000" in words
     assert "reads 256 tokens at once" in words
-    assert closer(test).shape == (256, 256)
+    pattern = truth("A cat sat. " * 300, 3, 0)
+    np.testing.assert_array_equal(closer(test), pool(pattern, 128))
+    assert "pooled: a cell shows the largest weight of 2 by 2" in caption(test)
+    test.selectbox(key="range").set_value(128)
+    run(test)
+    np.testing.assert_array_equal(closer(test), pattern[128:, 128:])
+    outside = 1 - pattern[128:, 128:].sum() / pattern[128:].sum()
+    assert f"tokens 128 to 255; {outside:.0%} of their weight lies outside" in caption(test)
     test.text_area(key="text").set_value("A cat sat.")
     words = said(run(test))
     assert "2,000" not in words
@@ -169,3 +181,49 @@ def test_another_model_takes_the_place_of_the_first_and_its_heads_too():
     assert not test.exception
     assert test.slider(key="layer").value == 1  # it has two layers
     assert test.slider(key="layer").max == 1
+
+
+def test_the_mean_of_a_layer_and_the_rollout_are_drawn():
+    found = attention_maps(*given())
+    for of, maps in (("layer mean", head_mean), ("rollout", rollout)):
+        np.testing.assert_allclose(closer(opened(of=of, layer="2")), maps(found.patterns)[2], atol=1e-6)
+
+
+def given():
+    model, tokenizer = cache.model("stories")
+    return model, tokenizer.encode(opened().text_area(key="text").value)
+
+
+def test_heads_can_be_filtered_by_kind():
+    found = attention_maps(*given(), repeated_tokens(cache.model("stories")[0]).induction)
+    for kind in set(found.heads.kind.ravel()):
+        _, spec = figures(opened(kind=kind))["mosaic"]
+        places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]
+        assert places == [tuple(place) for place in np.argwhere(found.heads.kind == kind).tolist()]
+
+
+def test_two_heads_side_by_side_share_what_is_said():
+    test = opened(show="side by side", layer="3", head="0", layer2="1", head2="1")
+    patterns = attention_maps(*given()).patterns
+    assert test.metric[0].value == f"{overlap(patterns[3, 0], patterns[1, 1]):.0%}"
+    assert set(figures(test)) == {"one", "other"}
+    assert opened(show="side by side", layer="2", head="2", layer2="2", head2="2").metric[0].value == "100%"
+
+
+def test_one_head_on_two_texts():
+    test = opened(show="side by side", **{"with": "another text"}, layer="3", head="0")
+    assert test.metric[0].value == "the same on both"
+    test.text_area(key="text2").set_value("")
+    assert "no other text yet" in said(run(test))
+
+
+def test_cuts_keep_parameters_and_merging_heads_costs_loss():
+    metrics = {}
+    for heads in ("1", "16"):
+        test = opened(show="how heads are cut", n_heads=heads)
+        metrics[heads] = [metric.value for metric in test.metric]
+        assert set(figures(test)) == {"product", "cuts", "sharing", "shared-maps"}
+    assert metrics["1"][1] == metrics["16"][1]
+    assert (metrics["1"][0], metrics["16"][0]) == ("192", "12")
+    loss = test.dataframe[0].value["loss on this text (nats a token)"]
+    assert loss.is_monotonic_increasing

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 
 from tfcore.analysis.attention_maps import AttentionMaps
-from tfcore.analysis.heads import KINDS
 
-SCORE_COLUMNS = ["score", *KINDS, "entropy (bits)", "mean distance (tokens)"]
+
+def score_columns(found: AttentionMaps) -> list[str]:
+    """The columns of head_table that hold numbers with decimals."""
+    return ["score", *found.heads.scores, "entropy (bits)", "mean distance (tokens)"]
 
 
 def order(found: AttentionMaps, sort: str) -> list[tuple[int, int]]:
@@ -33,13 +35,13 @@ def head_table(found: AttentionMaps) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def map_table(pattern: np.ndarray, labels: list[str]) -> pd.DataFrame:
+def map_table(pattern: np.ndarray, queries: list[str], keys: list[str]) -> pd.DataFrame:
     """A map as rows of query, key, weight."""
     query, key = np.nonzero(pattern > 0)
     return pd.DataFrame(
         {
-            "query": query, "key": key, "query token": [labels[i] for i in query],
-            "key token": [labels[i] for i in key], "weight": pattern[query, key],
+            "query": query, "key": key, "query token": [queries[i] for i in query],
+            "key token": [keys[i] for i in key], "weight": pattern[query, key],
         }
     )  # fmt: skip
 

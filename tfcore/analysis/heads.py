@@ -1,6 +1,6 @@
 """What each attention head does, measured on its pattern: one number per head and per kind of behaviour."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -9,11 +9,11 @@ from numpy import ndarray
 
 from tfcore.model import Transformer
 
-# In the order of the scores; the first five are definite behaviours, the last two say how spread out the rest is.
-KINDS = ("previous token", "first token", "self", "duplicate", "induction", "local", "broad")
-DEFINITE = 5
+# In the order of the scores; the last two say how spread out a head is that does nothing definite.
+KINDS = ("previous token", "next token", "first token", "self", "duplicate", "induction", "local", "broad")
+CROSS_KINDS = ("same place", "first token", "last token", "local", "broad")
 THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
-NEAR = 5  # "local": the keys at most this many tokens back
+NEAR = 5  # "local": the keys at most this many tokens away
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,12 @@ class HeadScores:
 
     Args:
         scores: kind -> score, 0 to 1. Mean attention weight, over the queries where the kind can occur at all, on
-            previous token: the token just before; first token: position 0 (an attention sink, arXiv:2309.17453);
-            self: the query's own position; duplicate: earlier occurrences of the same token;
-            induction: the tokens right after those (arXiv:2209.11895); local: the 5 tokens before.
-            broad: entropy of the weights over its largest possible value.
+            previous token, next token: the one just before or after; first token: position 0 (an attention sink,
+            arXiv:2309.17453); self: the query's own position; duplicate: other occurrences of the same token;
+            induction: the tokens right after those (arXiv:2209.11895); local: the 5 tokens to either side.
+            Only tokens that the query may see count. broad: entropy of the weights over its largest possible value.
+            Of cross-attention: same place: the token as far along its text as the query is along its own;
+            first token, last token; local: the 5 tokens to either side of the same place; broad.
         kind: the name that fits best. Induction, if the head does that on random tokens said twice, where nothing else
             can be copied; else the largest definite score if it is at least 0.4; else local or broad.
         score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
@@ -56,30 +58,53 @@ def score_heads(
     """
     n = len(ids)
     query, key = np.arange(n)[:, None], np.arange(n)[None, :]
-    same = (ids[:, None] == ids[None, :]) & (key < query)  # earlier occurrences of the query's token
+    may_see = (key <= query) | bool(np.triu(patterns, 1).any())  # one look ahead tells that there is no causal mask
+    same = (ids[:, None] == ids[None, :]) & (key != query) & may_see
     after = np.zeros_like(same)
     after[:, 1:] = same[:, :-1]
     targets = {
         "previous token": key == query - 1,
+        "next token": (key == query + 1) & may_see,
         "first token": (key == 0) & (query > 0),
         "self": (key == query) & (query > 0),
         "duplicate": same,
-        "induction": after & (key < query),
-        "local": (key < query) & (key >= query - NEAR),
+        "induction": after & (key != query) & may_see,
+        "local": (key != query) & (np.abs(key - query) <= NEAR) & may_see,
     }
+    found = _scored(patterns[:, :, 1:], {kind: target[1:] for kind, target in targets.items()}, np.arange(1, n))
+    if inducing is None:
+        return found
+    is_inducing = inducing >= THRESHOLD
+    kind = np.where(is_inducing, "induction", found.kind)
+    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
+
+
+def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
+    """Scores of every head of cross-attention, where queries and keys are tokens of two texts."""
+    n_query, n_key = patterns.shape[-2:]
+    key = np.arange(n_key)[None, :]
+    place = np.round(np.arange(n_query) * (n_key - 1) / max(1, n_query - 1))  # as far along the keys
+    targets = {
+        "same place": key == place[:, None],
+        "first token": np.broadcast_to(key == 0, (n_query, n_key)),
+        "last token": np.broadcast_to(key == n_key - 1, (n_query, n_key)),
+        "local": np.abs(key - place[:, None]) <= NEAR,
+    }
+    return _scored(patterns, targets, place)
+
+
+def _scored(patterns: ndarray, targets: dict[str, ndarray], place: ndarray) -> HeadScores:
+    """Scores by targets (query, key), with distances from each query's place among the keys."""
     scores = {kind: _mean_weight(patterns, target) for kind, target in targets.items()}
-    bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)[..., 1:]  # (layer, head, query - 1)
-    visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1)[1:], 2)  # keys that a query may see at all
-    zero = np.zeros(patterns.shape[:2])
-    scores["broad"] = (bits / np.log2(visible)).mean(-1) if n > 1 else zero
-    distance = (patterns * np.abs(query - key)).sum(-1)[..., 1:]
-    kind, score = _name(scores)
-    if inducing is not None:
-        kind, score = (
-            np.where(inducing >= THRESHOLD, "induction", kind),
-            np.where(inducing >= THRESHOLD, inducing, score),
-        )
-    return HeadScores(scores, kind, score, bits.mean(-1) if n > 1 else zero, distance.mean(-1) if n > 1 else zero)
+    bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)  # (layer, head, query)
+    visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1), 2)
+    distance = (patterns * np.abs(place[:, None] - np.arange(patterns.shape[-1]))).sum(-1)
+    scores["broad"] = _mean(bits / np.log2(visible))
+    return HeadScores(scores, *_name(scores), _mean(bits), _mean(distance))
+
+
+def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer head"]:
+    return values.mean(-1) if values.shape[-1] else np.zeros(values.shape[:2])
 
 
 def _mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:
@@ -91,11 +116,12 @@ def _mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer he
 
 
 def _name(scores: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
-    stacked = np.stack([scores[kind] for kind in KINDS])  # (kind, layer, head)
-    definite = stacked[:DEFINITE].argmax(0)
-    spread = DEFINITE + stacked[DEFINITE:].argmax(0)
-    best = np.where(stacked[:DEFINITE].max(0) >= THRESHOLD, definite, spread)
-    return np.array(KINDS, dtype=object)[best], np.take_along_axis(stacked, best[None], 0)[0]
+    """The kind of each head and its score: all kinds but the last two are definite."""
+    stacked = np.stack(list(scores.values()))  # (kind, layer, head)
+    definite = stacked[:-2].argmax(0)
+    spread = len(stacked) - 2 + stacked[-2:].argmax(0)
+    best = np.where(stacked[:-2].max(0) >= THRESHOLD, definite, spread)
+    return np.array(list(scores), dtype=object)[best], np.take_along_axis(stacked, best[None], 0)[0]
 
 
 @dataclass(frozen=True, slots=True)

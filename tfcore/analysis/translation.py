@@ -13,18 +13,27 @@ LONGEST = 64  # ids of a translation
 
 
 def translate(model: Transformer, tokenizer: BPETokenizer, sentence: str, beams: int = 1) -> str:
-    """What an encoder-decoder writes when it has read the sentence and the separator: greedily, or by beam search.
+    """What an encoder-decoder writes when it has read a sentence: greedily, or by beam search.
 
     Raises:
         ValueError: the sentence has more tokens than the model can read.
     """
+    return tokenizer.decode(written(model, tokenizer, source_ids(tokenizer, sentence), beams)[:-1])
+
+
+def source_ids(tokenizer: BPETokenizer, sentence: str) -> list[int]:
+    """What the encoder reads: the sentence and the separator."""
+    return [*tokenizer.encode(sentence), tokenizer.separator_id or 0]
+
+
+def written(model: Transformer, tokenizer: BPETokenizer, ids: Sequence[int], beams: int = 1) -> list[int]:
+    """The ids of a translation; the separator is the last, also where the model did not come to it."""
     end = tokenizer.separator_id or 0
-    ids = [*tokenizer.encode(sentence), end]
     if beams == 1:
         found = generate(model, ids, max_new_tokens=LONGEST, temperature=0, stop_ids=[end])
     else:
         found = list(beam_search(model, ids, beams=beams, max_new_tokens=LONGEST, stop_ids=[end])[0].ids)
-    return tokenizer.decode(found[:-1] if found and found[-1] == end else found)
+    return found if found and found[-1] == end else [*found, end]
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> float:

@@ -1,6 +1,7 @@
 """Pictures of attention: all heads as a mosaic, one head as lines between tokens, one token in every head."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +14,7 @@ Place = tuple[int, int]  # layer, head
 
 
 def mosaic(
-    thumbnails: Float[ndarray, "layer head cell cell"],
+    thumbnails: Float[ndarray, "layer head row column"],
     labels: dict[Place, str],
     order: Sequence[Place],
     selected: Place,
@@ -27,52 +28,84 @@ def mosaic(
         labels: what to write above each head: its kind, and its score as the last word.
         order: the heads in reading order, as many to a row as there are heads in a layer.
         selected: the head with a frame.
+        height: in pixels.
 
     A click on a tile carries customdata [layer, head].
     """
-    columns, cells = thumbnails.shape[1], thumbnails.shape[-1]
-    pitch_x, pitch_y = cells * 1.08, cells * 1.48  # the space above a tile holds its label
-    rows = -(-len(order) // columns)
+
+    def title(place: Place) -> str:
+        kind, _, score = labels[place].rpartition(" ")
+        return f"<b>{place[0]}.{place[1]}</b> {score}<br>{kind}"
+
+    return tiles(
+        np.stack([thumbnails[place] for place in order]),
+        [title(place) for place in order],
+        thumbnails.shape[1],
+        hovers=[f"layer {p[0]}, head {p[1]}: {labels[p]}<br>click to look closer" for p in order],
+        customdata=[list(place) for place in order],
+        selected=order.index(selected) if selected in order else None,
+        height=height,
+    )
+
+
+def tiles(
+    maps: Float[ndarray, "tile row column"],
+    titles: Sequence[str],
+    columns: int,
+    *,
+    hovers: Sequence[str],
+    customdata: Sequence[list[int]] | None = None,
+    selected: int | None = None,
+    height: int,
+) -> go.Figure:
+    """Small maps of weights in rows of `columns`, each with a title of up to two lines above.
+
+    Args:
+        hovers: a sentence for each tile.
+        customdata: what a click on a tile carries.
+        selected: the tile with a strong frame.
+        height: in pixels.
+    """
+    down, across = maps.shape[1:]
+    side = max(down, across)
+    pitch_x, pitch_y = side * 1.08, side * 1.48  # the space above a tile holds its title
+    rows = -(-len(maps) // columns)
     canvas = np.zeros((int(np.ceil(rows * pitch_y)), int(np.ceil(columns * pitch_x))), dtype=np.uint8)
-    corners = {place: (i // columns * pitch_y + cells * 0.4, i % columns * pitch_x) for i, place in enumerate(order)}
-    for (layer, head), (top, left) in corners.items():
-        tile = np.round(255 * thumbnails[layer, head]).astype(np.uint8)
-        canvas[int(top) : int(top) + cells, int(left) : int(left) + cells] = tile
+    corners = [(int(i // columns * pitch_y + side * 0.4), int(i % columns * pitch_x)) for i in range(len(maps))]
+    for tile, (top, left) in zip(maps, corners, strict=True):
+        canvas[top : top + down, left : left + across] = np.round(255 * tile).astype(np.uint8)
     image = {
         "type": "heatmap", "z": canvas, "zmin": 0, "zmax": 255, "colorscale": "@weights",
         "showscale": False, "hoverinfo": "skip",
     }  # fmt: skip
-    middle = {place: (int(left) + cells / 2, int(top) + cells / 2) for place, (top, left) in corners.items()}
     targets = {
-        "type": "scatter", "mode": "markers", "x": [middle[p][0] for p in order], "y": [middle[p][1] for p in order],
-        "marker": {"size": 64, "opacity": 0, "symbol": "square"}, "customdata": [list(p) for p in order],
-        "text": [f"layer {p[0]}, head {p[1]}: {labels[p]}" for p in order],
-        "hovertemplate": "%{text}<br>click to look closer<extra></extra>",
+        "type": "scatter", "mode": "markers", "x": [left + across / 2 for _, left in corners],
+        "y": [top + down / 2 for top, _ in corners], "text": list(hovers), "hovertemplate": "%{text}<extra></extra>",
+        "marker": {"size": 64, "opacity": 0, "symbol": "square"}, "customdata": customdata,
     }  # fmt: skip
     hidden = {"visible": False, "fixedrange": True}
+    frames = [_frame(corner, (down, across), i == selected) for i, corner in enumerate(corners)]
     layout = base_layout(
         height,
         xaxis={**hidden, "range": [-1.5, columns * pitch_x]},
         yaxis={**hidden, "range": [rows * pitch_y, -0.5]},
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         showlegend=False,
-        shapes=[_frame(corners[p], cells, p == selected) for p in sorted(order, key=lambda p: p == selected)],
-        annotations=[_tile_label(corners[p], p, labels[p], p == selected) for p in order],
+        shapes=sorted(frames, key=lambda frame: frame["line"]["width"]),  # the strong one on top
+        annotations=[_title(corners[i], title, i == selected) for i, title in enumerate(titles)],
     )
     return build([image, targets], layout)
 
 
-def _frame(corner: tuple[float, float], cells: int, selected: bool) -> dict[str, object]:
-    top, left = int(corner[0]) - 0.5, int(corner[1]) - 0.5
+def _frame(corner: tuple[int, int], size: tuple[int, int], selected: bool) -> dict[str, Any]:
+    top, left = corner[0] - 0.5, corner[1] - 0.5
     line = {"color": "@accent" if selected else "@grid", "width": 3 if selected else 1}
-    return {"type": "rect", "x0": left, "x1": left + cells, "y0": top, "y1": top + cells, "line": line}
+    return {"type": "rect", "x0": left, "x1": left + size[1], "y0": top, "y1": top + size[0], "line": line}
 
 
-def _tile_label(corner: tuple[float, float], place: Place, label: str, selected: bool) -> dict[str, object]:
-    kind, _, score = label.rpartition(" ")
-    text = f"<b>{place[0]}.{place[1]}</b> {score}<br>{kind}"
+def _title(corner: tuple[int, int], text: str, selected: bool) -> dict[str, object]:
     return {
-        "x": int(corner[1]) - 0.5, "y": int(corner[0]) - 0.5, "text": text, "showarrow": False, "xanchor": "left",
+        "x": corner[1] - 0.5, "y": corner[0] - 0.5, "text": text, "showarrow": False, "xanchor": "left",
         "yanchor": "bottom", "xshift": -2, "yshift": -1, "align": "left",
         "font": {"size": 10, "color": "@ink" if selected else "@muted"},
     }  # fmt: skip
@@ -82,31 +115,40 @@ BINS = 6  # line strengths drawn: one trace each, because plotly has one opacity
 FAINT = 0.04  # weights below this draw no line
 
 
-def lines(pattern: Float[ndarray, "query key"], labels: Sequence[str], chosen: int | None, *, height: int) -> go.Figure:
+def lines(
+    pattern: Float[ndarray, "query key"],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    chosen: int | None,
+    *,
+    height: int,
+) -> go.Figure:
     """The same map as lines between two columns of tokens: left the token that looks, right the one looked at.
 
     Args:
         pattern: attention weights of one head.
-        labels: one a token, safe to show.
+        queries, keys: one label a token, safe to show.
         chosen: only this query's lines are drawn strong; None draws all alike.
+        height: in pixels.
     """
-    n = len(labels)
+    n = max(len(queries), len(keys))
     traces = []
     for strong in (False, True):
-        rows = [q for q in range(n) if (chosen is None or q == chosen) == strong]
+        rows = [q for q in range(len(queries)) if (chosen is None or q == chosen) == strong]
         weights = pattern[rows]
         for i in range(BINS):
             low, high = (max(FAINT, i / BINS), (i + 1) / BINS + (i == BINS - 1))
-            where, keys = np.nonzero((weights >= low) & (weights < high))
+            where, seen = np.nonzero((weights >= low) & (weights < high))
             if len(where):
                 opacity = min(high, 1.0) * (1.0 if strong else 0.18)
-                traces.append(_segments([rows[q] for q in where], keys, opacity, width=1 + 2.5 * min(high, 1.0)))
+                traces.append(_segments([rows[q] for q in where], seen, opacity, width=1 + 2.5 * min(high, 1.0)))
     size = max(7, min(13, int(0.72 * (height - 60) / max(n, 1))))
-    for x, side in ((0, "middle left"), (1, "middle right")):
+    for x, side, labels in ((0, "middle left", queries), (1, "middle right", keys)):
         traces.append(
             {
-                "type": "scatter", "mode": "text", "x": [x] * n, "y": list(range(n)), "text": list(labels),
-                "textposition": side, "textfont": {"family": MONO, "size": size, "color": "@ink"}, "hoverinfo": "skip",
+                "type": "scatter", "mode": "text", "x": [x] * len(labels), "y": list(range(len(labels))),
+                "text": list(labels), "textposition": side, "hoverinfo": "skip",
+                "textfont": {"family": MONO, "size": size, "color": "@ink"},
                 "cliponaxis": False,
             }
         )  # fmt: skip
@@ -138,14 +180,14 @@ def _column(x: float, text: str, anchor: str) -> dict[str, object]:
 
 
 def one_token(
-    weights: Float[ndarray, "layer head key"], labels: Sequence[str], query: int, selected: Place, *, height: int
+    weights: Float[ndarray, "layer head key"], labels: Sequence[str], query: int | None, selected: Place, *, height: int
 ) -> go.Figure:
     """Where one token looks, in every head: a row a head, a column a token.
 
     Args:
         weights: the query's row of every pattern.
         labels: one a key, safe to show.
-        query: its position, which is framed.
+        query: its position among the keys, which is framed; None where it is not one of them.
         selected: the head whose row is framed.
     """
     layers, heads, n = weights.shape
@@ -170,8 +212,8 @@ def one_token(
         shapes=[
             *({"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": y, "y1": y, "line": {"color": "@muted", "width": 1}}
               for y in (layer * heads - 0.5 for layer in range(1, layers))),
-            {"type": "rect", "x0": query - 0.5, "x1": query + 0.5, "y0": -0.5, "y1": layers * heads - 0.5,
-             "line": {"color": "@query", "width": 1.5}},
+            *({"type": "rect", "x0": at - 0.5, "x1": at + 0.5, "y0": -0.5, "y1": layers * heads - 0.5,
+               "line": {"color": "@query", "width": 1.5}} for at in (query,) if at is not None),
             {"type": "rect", "x0": -0.5, "x1": n - 0.5, "y0": row - 0.5, "y1": row + 0.5,
              "line": {"color": "@accent", "width": 1.5}},
         ],

@@ -1,0 +1,210 @@
+"""The page on heads: every head as a mosaic, one of them in full, one token in all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import streamlit as st
+
+from pages.foundations._heads_maps import Reading
+from pages.ui import controls, page, text
+from pages.ui.figure import Event, figure
+from tfcore.analysis.attention_maps import head_mean, pool, rollout
+from tfcore.analysis.head_tables import head_table, map_table, order, score_columns, token_table
+from tfcore.analysis.heads import score_heads
+from tfcore.attention import attention_scores, attention_weights
+from tfcore.figures import heads as figures
+from tfcore.figures.tokens import token_heatmap
+
+LAYER, HEAD, TOKEN = 3, 0, 25  # what the first visitor sees: “red” finds the ball
+MANY_HEADS, TILE, SMALL_TILE = 48, 48, 24  # cells along a side of a tile of the mosaic, fewer where heads are many
+RANGE = 128  # tokens a side up to which a map is drawn cell by cell
+ALL = -1
+SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
+OF = {"head": "head", "mean": "layer mean", "rollout": "rollout"}
+
+
+def every_head(reading: Reading) -> None:
+    """The section with all heads of the chosen part of the model."""
+    found = reading.found
+    names = {place: f"{found.heads.kind[place]} {found.heads.score[place]:.2f}" for place in order(found, "place")}
+    overview, beside = st.columns([11, 10], gap="medium")
+    with overview:
+        layer, head = mosaic(reading, names)
+    below = st.container()
+    closer(reading, layer, head, names[layer, head], beside, below)
+    st.subheader("Every head, measured", anchor=False)
+    st.dataframe(
+        head_table(found),
+        hide_index=True,
+        height=260,
+        column_config={c: st.column_config.NumberColumn(format="%.2f") for c in score_columns(found)},
+    )
+    words()
+
+
+def mosaic(reading: Reading, names: dict[tuple[int, int], str]) -> tuple[int, int]:
+    """All heads, sorted and filtered; returns the one that is looked at."""
+    found = reading.found
+    n_layers, n_heads = found.heads.kind.shape
+    left, right = st.columns([3, 2])
+    with left:
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(LAYER, n_layers - 1))
+        sort = controls.segmented("Order of the heads", "sort", list(SORTS), "place", SORTS)
+    with right:
+        head = controls.slider("Head", "head", 0, n_heads - 1, HEAD)
+        kinds = ["all", *sorted(set(found.heads.kind.ravel()))]
+        kind = controls.select("Show heads of kind", "kind", kinds, "all")
+    shown = [place for place in order(found, sort) if kind in ("all", found.heads.kind[place])]
+    side = TILE if n_layers * n_heads <= MANY_HEADS else SMALL_TILE
+    pooled = (
+        f" Beyond {side} tokens a cell shows the largest of its weights." if max(found.patterns.shape) > side else ""
+    )
+    figure(
+        figures.mosaic(pool(found.patterns, side), names, shown, (layer, head), height=620),
+        key="mosaic",
+        alt=f"Attention maps of {len(shown)} of {n_layers * n_heads} heads, each with what it does: "
+        + ", ".join(f"{place[0]}.{place[1]} {names[place]}" for place in shown),
+        height=620,
+        min_width=460,
+        caption=f"Every head as layer.head with what it does on this text; induction is tested on random tokens said "
+        f"twice. Rows look, columns are looked at, dark is weight 1; click one to look closer.{pooled}",
+        table=lambda: head_table(found),
+        on_click=_choose_head,
+    )
+    return layer, head
+
+
+def _choose_head(event: Event) -> None:
+    """A click on a tile of the mosaic."""
+    match event["customdata"]:
+        case [int(layer), int(head)]:
+            controls.set_values(layer=layer, head=head)
+
+
+@st.fragment
+def closer(reading: Reading, layer: int, head: int, name: str, beside: Any, below: Any) -> None:
+    """One head in full and one token in every head: a change of the token redraws only these."""
+    found, queries, keys = reading.found, text.tick_labels(reading.queries), text.tick_labels(reading.keys)
+    n_query, n_key = found.patterns.shape[2:]
+    with beside:
+        token = controls.slider("Token that looks", "token", 0, n_query - 1, min(TOKEN, n_query - 1))
+        options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            of = controls.segmented("Show", "of", list(options), "head", options)
+            view = controls.segmented("As", "view", ["map", "lines"], "map")
+            window = _choose_range(max(n_query, n_key), token if view == "lines" else None)
+        title = {
+            "head": f"Layer {layer}, head {head}: {name}",
+            "mean": f"Layer {layer}: mean of {found.patterns.shape[1]} heads",
+            "rollout": f"Layers 0 to {layer}, multiplied: rollout",
+        }[of]
+        st.subheader(title, anchor=False)
+        maps = {"mean": head_mean, "rollout": rollout}
+        pattern = maps[of](found.patterns)[layer] if of in maps else found.patterns[layer, head]
+        strongest = int(pattern[token].argmax())
+        finding = f"'{queries[token]}' looks most at '{keys[strongest]}', with weight {pattern[token, strongest]:.2f}"
+        shown = Shown(reading, pattern, queries, keys, title, unescape(finding))
+        _map(shown, window) if view == "map" else _lines(shown, window or slice(0, RANGE), token)
+    with below:
+        st.subheader("Where one token looks, in every head", anchor=False)
+        shade = pattern[token].tolist() if reading.within else [0.0] * n_query
+        text.chips(
+            reading.queries, key="chips", selected=token, shade=shade, label="Choose the token that looks",
+            on_select=lambda i: controls.set_values(token=i),
+        )  # fmt: skip
+        own = token if reading.within else None
+        figure(
+            figures.one_token(found.patterns[:, :, token], keys, own, (layer, head), height=520),
+            key="one token",
+            alt=f"Where '{unescape(queries[token])}' looks in every head; in layer {layer}, head {head}: "
+            f"most at '{unescape(keys[int(found.patterns[layer, head, token].argmax())])}'",
+            height=520,
+            min_width=640,
+            caption=f"One row a head: the weights with which '{unescape(queries[token])}' looks at each token.",
+            table=lambda: token_table(found, token, reading.keys),
+        )
+
+
+def _choose_range(n: int, around: int | None) -> slice | None:
+    """Which tokens of a long text are drawn one by one; None for all of them, pooled where they are too many."""
+    if n <= RANGE:
+        return slice(0, n)
+    ranges = {start: f"{start} to {min(n, start + RANGE) - 1}" for start in range(0, n, RANGE)}
+    chosen = controls.select("Tokens", "range", [ALL, *ranges], ALL, {ALL: "all", **ranges})
+    if chosen == ALL and around is None:
+        return None
+    start = around // RANGE * RANGE if chosen == ALL and around is not None else chosen
+    return slice(start, min(n, start + RANGE))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A map to draw, with labels that are safe to show, and what is to be said of it."""
+
+    reading: Reading
+    pattern: Any
+    queries: Sequence[str]
+    keys: Sequence[str]
+    title: str
+    finding: str
+
+    def draw(self, drawing: Any, note: str, **options: Any) -> None:
+        figure(
+            drawing,
+            key="closer",
+            alt=f"{self.title}; {self.finding}",
+            height=580,
+            min_width=400,
+            caption=f"{self.finding}. Shape (query, key) = {self.pattern.shape}; {note}.",
+            table=lambda: map_table(self.pattern, self.reading.queries, self.reading.keys),
+            **options,
+        )
+
+
+def _map(shown: Shown, window: slice | None) -> None:
+    """The map cell by cell, a range of it, or pooled."""
+    pattern, queries, keys = shown.pattern, shown.queries, shown.keys
+    note, start, step = "each row sums to 1", 0, 1
+    if window is None:
+        step = -(-max(pattern.shape) // RANGE)
+        pattern, queries, keys = pool(pattern, RANGE), queries[::step], keys[::step]
+        note = f"pooled: a cell shows the largest weight of {step} by {step}; choose a range of tokens for all of them"
+    elif window.stop - window.start < max(pattern.shape):
+        start = window.start
+        outside = 1 - float(pattern[window, window].sum() / max(1e-9, pattern[window].sum()))
+        pattern, queries, keys = pattern[window, window], queries[window], keys[window]
+        note = f"tokens {window.start} to {window.stop - 1}; {outside:.0%} of their weight lies outside"
+
+    def choose_row(event: Event) -> None:
+        if isinstance(event["y"], int | float):
+            controls.set_values(token=min(start + int(event["y"]) * step, len(shown.queries) - 1))
+
+    shown.draw(token_heatmap(pattern, queries, keys, height=580, bar=False), note, cursor=True, on_click=choose_row)
+
+
+def _lines(shown: Shown, window: slice, token: int) -> None:
+    """The same as lines between two columns of tokens."""
+    chosen = token - window.start if window.start <= token < window.stop else None
+    drawing = figures.lines(
+        shown.pattern[window, window], shown.queries[window], shown.keys[window], chosen, height=580
+    )
+    shown.draw(drawing, "the stronger the line, the more weight")
+
+
+def words() -> None:
+    """What to see, the equation, the code, a question."""
+    page.what_to_see(
+        "A stripe just below the diagonal is a *previous token* head. A dark first column is a *sink*: the head has "
+        "nothing to do here and rests on the first token. Short slanted stripes far from the diagonal are "
+        "*induction*: at a word seen before, the head looks at what came after it the last time. *Rollout* multiplies "
+        "the layers, half of each being the residual connection: which tokens reach this place at all."
+    )
+    st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
+    st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.")
+    page.source(attention_scores, attention_weights, score_heads, rollout)
+    page.question(
+        "In the text about Max, which token does an induction head look at from the second 'little'?",
+        "At 'dog': the token that followed the first 'little'. The head predicts that it will follow again.",
+    )

@@ -1,0 +1,85 @@
+"""The page on heads: two heads on one text, or one head on two texts, side by side."""
+
+import streamlit as st
+
+from pages.foundations._heads_maps import CHARACTERS, Reading, read
+from pages.ui import controls, page, text
+from pages.ui.figure import figure
+from tfcore.analysis.attention_maps import Part, overlap, pool
+from tfcore.analysis.head_tables import map_table
+from tfcore.figures.tokens import token_heatmap
+
+OTHER_TEXT = (
+    "Once upon a time there was a big cat named Tom. Tom had a blue hat. "
+    "One day the big cat lost the blue hat. Tom was sad because he loved it."
+)
+WITH = {"head": "another head", "text": "another text"}
+SIDE = 96  # cells a side
+
+
+def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
+    """The section with two maps."""
+    n_layers, n_heads = reading.found.heads.kind.shape
+    against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
+        head = controls.slider("Head", "head", 0, n_heads - 1, 0)
+    other, other_layer, other_head = reading, layer, head
+    with right:
+        if against == "head":
+            other_layer = controls.slider("Other layer", "layer2", 0, n_layers - 1, min(1, n_layers - 1))
+            other_head = controls.slider("Other head", "head2", 0, n_heads - 1, min(1, n_heads - 1))
+        else:
+            pasted = controls.text_area("Other text", "text2", OTHER_TEXT, CHARACTERS, height=122)
+            if not pasted:
+                st.info("There is no other text yet: type or paste some.")
+                st.stop()
+            other = read(model_name, pasted, part)
+    one = one_map(left, "one", reading, layer, head)
+    two = one_map(right, "other", other, other_layer, other_head)
+    if against == "head":
+        st.metric(
+            "Weight the two heads put on the same tokens", f"{overlap(one, two):.0%}",
+            help="Mean over the tokens that look of sum_k min(a, b): 100 % for equal maps.",
+        )  # fmt: skip
+    else:
+        kinds = [r.found.heads.kind[layer, head] for r in (reading, other)]
+        same = "the same on both" if kinds[0] == kinds[1] else f"{kinds[0]} on one, {kinds[1]} on the other"
+        st.metric("What the head does", same)
+    page.what_to_see(
+        "A head that does one thing does it on every text: change the text and its stripe stays, only the words under "
+        "it change. Two heads with one name need not agree on where to look: the share they have in common says how "
+        "much one could stand in for the other."
+    )
+    page.source(overlap)
+    st.caption("Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895")
+    page.question(
+        "Two heads of one layer are both called *first token*. Does the model need both?",
+        "As far as this text goes, perhaps neither: a head rests on the first token where it has nothing to say. "
+        "Compare them on a text with repetitions, which may wake one up.",
+    )
+
+
+def one_map(place: "st.delta_generator.DeltaGenerator", key: str, reading: Reading, layer: int, head: int):  # type: ignore[no-untyped-def]
+    """Draw one of the maps; returns its weights."""
+    pattern = reading.found.patterns[layer, head]
+    step = -(-max(pattern.shape) // SIDE)
+    kind, score = reading.found.heads.kind[layer, head], reading.found.heads.score[layer, head]
+    finding = f"layer {layer}, head {head}: {kind} {score:.2f}"
+    note = f" A cell is the largest weight of {step} by {step}." if step > 1 else ""
+    with place:
+        figure(
+            token_heatmap(
+                pool(pattern, SIDE), text.tick_labels(reading.queries)[::step], text.tick_labels(reading.keys)[::step],
+                height=520, bar=False,
+            ),
+            key=key,
+            alt=f"Attention of {finding}",
+            height=520,
+            min_width=400,
+            caption=f"{finding[0].upper()}{finding[1:]}. Shape (query, key) = {pattern.shape}.{note}",
+            table=lambda: map_table(pattern, reading.queries, reading.keys),
+            cursor=True,
+        )  # fmt: skip
+    return pattern

@@ -1,0 +1,114 @@
+"""The page on heads: one width cut into more or fewer heads, and heads that share keys and values."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations._heads_maps import Reading
+from pages.ui import cache, controls, page, text
+from pages.ui.figure import figure
+from tfcore.analysis import head_cuts
+from tfcore.analysis.attention_maps import pool
+from tfcore.figures import head_cuts as figures
+
+TOKENS = 48  # of the text that are drawn
+SHARING = "Who shares keys and values: MHA, GQA, MQA"
+
+
+@cache.data(max_entries=24)
+def cut_of(model_name: str, ids: tuple[int, ...], layer: int, n_heads: int) -> head_cuts.Cut:
+    return head_cuts.cut_anew(cache.model(model_name)[0], ids, layer, n_heads)
+
+
+@cache.data(max_entries=8)
+def shared_of(model_name: str, ids: tuple[int, ...], layer: int) -> list[head_cuts.Shared]:
+    return head_cuts.sharing(cache.model(model_name)[0], ids, layer)
+
+
+def cuts(reading: Reading, model_name: str) -> None:
+    """The section about head sizes and sharing."""
+    config = cache.model(model_name)[0].config
+    if config.architecture != "decoder":
+        st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
+        st.stop()
+    width = config.n_heads * config.head_size
+    ids = tuple(int(i) for i in reading.found.ids[:TOKENS])
+    labels = text.tick_labels(reading.queries[:TOKENS])
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        options = head_cuts.divisors(width)
+        n_heads = controls.select("Heads", "n_heads", options, config.n_heads)
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(3, config.n_layers - 1))
+        st.metric("Dimensions of a head", f"{width // n_heads}", help=f"{width} / {n_heads}")
+        st.metric("Numbers in W_Q, W_K, W_V", f"{width * config.d_model * 3:,}", "the same for any cut",
+                  delta_color="off", delta_arrow="off")  # fmt: skip
+        st.metric("Attention weights a layer", f"{n_heads * len(ids) ** 2:,}", help=f"{n_heads} x {len(ids)}²")
+    cut = cut_of(model_name, ids, layer, n_heads)
+    own = "as it was trained" if n_heads == config.n_heads else f"it was trained with {config.n_heads}"
+    with right:
+        figure(
+            figures.product_figure(cut, n_heads, labels, 260),
+            key="product",
+            alt=f"The product x W_QKV of layer {layer}, {cut.product.shape[0]} tokens by {cut.product.shape[1]} "
+            f"columns: queries, keys and values side by side, each cut into {n_heads} heads.",
+            height=260,
+            min_width=560,
+            caption=f"One product, shape {cut.product.shape}; cutting it into {n_heads} heads is a reshape to "
+            f"({n_heads}, {len(ids)}, {width // n_heads}): no number changes.",
+            table=lambda: pd.DataFrame(cut.product),
+        )
+        rows = -(-n_heads // 8)
+        figure(
+            figures.cut_figure(pool(cut.patterns, TOKENS), width // n_heads, 190 * rows + 40),
+            key="cuts",
+            alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; {own}.",
+            height=190 * rows + 40,
+            min_width=560,
+            caption=f"softmax(q kᵀ / √{width // n_heads}) of layer {layer}, cut into {n_heads}: {own}. The same "
+            "queries and keys every time.",
+            table=lambda: pd.DataFrame(cut.patterns.reshape(n_heads * len(ids), -1)),
+        )
+    st.subheader(SHARING, anchor=False)
+    sharing(shared_of(model_name, ids, layer), config.n_heads, layer)
+    page.what_to_see(
+        "With one head there is one map, an average of what the heads do apart. With many, each has few dimensions and "
+        "a softer map. Sharing keys and values makes the cache smaller by the same factor, but here the heads were "
+        "merged without further training, and the loss jumps: real models are trained with shared heads from the "
+        "start, or trained on after merging."
+    )
+    page.source(head_cuts.cut, head_cuts.cut_anew, head_cuts.with_kv_heads)
+    st.caption("Heads: arXiv:1706.03762, section 3.2.2. MQA: arXiv:1911.02150. GQA: arXiv:2305.13245, section 2.1")
+    page.question(
+        "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",
+        "W_Q, W_K and W_V are as wide as all heads together, however many those are. But each head has a map of its "
+        "own, of tokens x tokens weights: twice the heads, twice the maps.",
+    )
+
+
+def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
+    """MHA, GQA and MQA side by side."""
+    table = pd.DataFrame(
+        {
+            "variant": [figures.kind(v.kv_heads, n_heads) for v in shared],
+            "key/value heads": [v.kv_heads for v in shared],
+            "loss on this text (nats a token)": [round(v.loss, 3) for v in shared],
+            "KV cache (bytes a token, 16 bits)": [v.cache_bytes for v in shared],
+            "parameters of the model": [v.parameters for v in shared],
+        }
+    )
+    figure(
+        figures.sharing_figure(shared, n_heads, 170), key="sharing", height=170, min_width=640,
+        alt="Which query heads share key/value heads: "
+        + "; ".join(f"{figures.kind(v.kv_heads, n_heads)}: {v.kv_heads} for {n_heads}" for v in shared),
+        caption="Orange: query heads. Blue: the key/value heads they read.", table=lambda: table,
+    )  # fmt: skip
+    st.dataframe(table, hide_index=True)
+    maps = [v.patterns for v in shared]
+    figure(
+        figures.shared_maps_figure(shared, 170 * len(shared) + 20), key="shared maps", height=170 * len(shared) + 20,
+        min_width=560,
+        alt=f"Attention maps of layer {layer} for every variant; the loss on the text goes from {shared[0].loss:.2f} "
+        f"to {shared[-1].loss:.2f} nats a token.",
+        caption=f"Layer {layer}, one row a variant. The loss goes from {shared[0].loss:.2f} to {shared[-1].loss:.2f} "
+        "nats a token when heads are merged and not trained on.",
+        table=lambda: pd.DataFrame(maps[0].reshape(len(maps[0]) * maps[0].shape[1], -1)),
+    )  # fmt: skip
