@@ -6,6 +6,7 @@ import streamlit as st
 from pages.foundations._positions_vectors import base_slider, wavelengths
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.player import player
 from tfcore import positions
 from tfcore.analysis import ordering, position_schemes
 from tfcore.config import Positions
@@ -32,6 +33,7 @@ def rope() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         moved = controls.slider("Move both: position of the key", "moved", 0, 4096, 100)
+        player("moved", 0, 4096, moved, label="Move both along the text", period=0.25)
         distance = controls.slider("Distance: query − key", "distance", 0, 256, 6)
         alike = controls.slider("How alike q and k are (cosine)", "alike", -1.0, 1.0, 0.8, 0.05)
         d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
@@ -72,7 +74,7 @@ def rope() -> None:
         }
     )
     page.what_to_see(
-        "Move both: all arrows turn, fast ones many times, but the angle between orange and blue stays, and the "
+        "Press Play: all arrows turn, fast ones many times, but the angle between orange and blue stays, and the "
         "dots lie on the line. Change the distance: fast pairs swing through, slow ones hardly move. For vectors "
         "that are alike, the product fades with distance, because the fast pairs fall out of step; a longer base "
         "keeps it up for longer, which is why models with long contexts use one (LLaMA 3: 500,000)."

@@ -1,20 +1,23 @@
 """The page on positions: one scheme at a time, its figures computed and sent only when it is looked at."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
 from pages.foundations import _positions_scores as scores
 from pages.foundations import _positions_vectors as vectors
+from pages.foundations._positions_effects import effects
 from pages.ui import controls, page
 from tfcore.config import Positions
 
-PANELS: dict[Positions, Callable[[], None]] = {
+PANELS: dict[Positions | Literal["together"], Callable[[], None]] = {
     "sinusoidal": vectors.sinusoidal,
     "learned": vectors.learned,
     "rope": scores.rope,
     "alibi": scores.alibi,
     "none": scores.none,
+    "together": effects,
 }
 
 page.begin(
@@ -23,9 +26,11 @@ page.begin(
     "sinusoidal and learned vectors are **added to the embeddings**, RoPE **rotates queries and keys**, ALiBi "
     "**lowers scores** with distance.",
 )
-scheme = controls.segmented("Scheme", "scheme", list(PANELS), "sinusoidal", scores.NAMES)
+scheme = controls.segmented(
+    "Scheme", "scheme", list(PANELS), "sinusoidal", {**scores.NAMES, "together": "All on one head"}
+)
 PANELS[scheme]()
-if scheme != "none":
+if scheme not in ("none", "together"):
     name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
     largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
     st.markdown(

@@ -56,11 +56,13 @@ def tiles(
     hovers: Sequence[str],
     customdata: Sequence[list[int]] | None = None,
     selected: int | None = None,
+    limit: float | None = None,
     height: int,
 ) -> go.Figure:
     """Small maps of weights in rows of `columns`, each with a title of up to two lines above.
 
     Args:
+        limit: of signed numbers, the largest that has a colour of its own; None means weights from 0 to 1.
         hovers: a sentence for each tile.
         customdata: what a click on a tile carries.
         selected: the tile with a strong frame.
@@ -70,13 +72,15 @@ def tiles(
     side = max(down, across)
     pitch_x, pitch_y = side * 1.08, side * 1.48  # the space above a tile holds its title
     rows = -(-len(maps) // columns)
-    canvas = np.zeros((int(np.ceil(rows * pitch_y)), int(np.ceil(columns * pitch_x))), dtype=np.uint8)
+    middle = 0 if limit is None else 128  # the colour of the paper
+    canvas = np.full((int(np.ceil(rows * pitch_y)), int(np.ceil(columns * pitch_x))), middle, dtype=np.uint8)
     corners = [(int(i // columns * pitch_y + side * 0.4), int(i % columns * pitch_x)) for i in range(len(maps))]
     for tile, (top, left) in zip(maps, corners, strict=True):
-        canvas[top : top + down, left : left + across] = np.round(255 * tile).astype(np.uint8)
+        cells = 255 * tile if limit is None else 128 + 127 * np.clip(tile / limit, -1, 1)
+        canvas[top : top + down, left : left + across] = np.round(cells).astype(np.uint8)
     image = {
-        "type": "heatmap", "z": canvas, "zmin": 0, "zmax": 255, "colorscale": "@weights",
-        "showscale": False, "hoverinfo": "skip",
+        "type": "heatmap", "z": canvas, "zmin": min(1, middle), "zmax": 255, "showscale": False,
+        "colorscale": "@weights" if limit is None else "@signed", "hoverinfo": "skip",
     }  # fmt: skip
     targets = {
         "type": "scatter", "mode": "markers", "x": [left + across / 2 for _, left in corners],

@@ -1,0 +1,89 @@
+"""Panel of the page on positions: every scheme in turn on one head of a trained model."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from tfcore import positions
+from tfcore.analysis import position_effects
+from tfcore.analysis.position_effects import Effect
+from tfcore.config import Positions
+from tfcore.figures import position_effects as figures
+
+MODEL, TOKENS, CHARACTERS = "stories", 40, 2_000
+TEXT = (
+    "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red ball."
+)
+NAMES: dict[Positions, str] = {
+    "none": "none", "sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi",
+}  # fmt: skip
+
+
+@cache.data(max_entries=48)
+def effects_on(pasted: str, head: int) -> dict[Positions, Effect]:
+    model, tokenizer = cache.model(MODEL)
+    return position_effects.position_effects(model, tokenizer.encode(pasted)[:TOKENS], head)
+
+
+def effects() -> None:
+    """The panel that compares them all."""
+    st.markdown(
+        "**One head, one text, every scheme in turn**: queries and keys of a trained model before they know any "
+        "position, then with each scheme's own way of telling them."
+    )
+    st.latex(
+        r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
+        r"\underbrace{R_i q_i \cdot R_j k_j}_{\text{RoPE}} \qquad \underbrace{q_i\cdot k_j - m\,(i-j)}_{\text{ALiBi}}"
+    )
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        said = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
+        head = controls.slider("Head of the first layer", "of_head", 0, cache.model(MODEL)[0].config.n_heads - 1, 0)
+    if not said:
+        st.info("There is no text yet: type or paste some.")
+        return
+    found = effects_on(said, head)
+    n = len(found["none"].weights)
+    back = ", ".join(f"{NAMES[name]} {effect.distance:.1f}" for name, effect in found.items())
+    table = pd.DataFrame(
+        {
+            "scheme": [NAMES[name] for name in found],
+            "weight on the token before": [effect.previous for effect in found.values()],
+            "mean distance (tokens)": [effect.distance for effect in found.values()],
+            "largest change of a score": [float(abs(effect.added).max()) for effect in found.values()],
+        }
+    )
+    with right:
+        figure(
+            figures.added_figure(found, NAMES, 250), key="added", height=250, min_width=620, table=lambda: table,
+            alt="What each scheme adds to the scores of one head; nothing at all without positions.",
+            caption=f"What each scheme changes the scores by, (query, key) = ({n}, {n}); full colour is ±8.",
+        )  # fmt: skip
+        figure(
+            figures.weights_figure(found, NAMES, 250), key="weights", height=250, min_width=620, table=lambda: table,
+            alt=f"Attention weights of head {head} under every scheme; tokens back on average: {back}.",
+            caption=f"The weights that follow, under the causal mask. Tokens back on average: {back}.",
+        )  # fmt: skip
+        st.dataframe(table, hide_index=True)
+    page.try_this(
+        {
+            "a head that looks near": {"of_head": 1},
+            "one that looks far": {"of_head": 4},
+            "one that does not care": {"of_head": 5},
+            "the same word again": {"said": "no no no no no no no no no no no no"},
+        }
+    )
+    page.what_to_see(
+        "ALiBi's change is the same slope for every text. RoPE's depends on the words as well as on the distance, and "
+        "fades in waves. Sinusoidal vectors change scores in blocks: they go through W_Q and W_K like any other input, "
+        "mixed with what the words say. The model was trained with RoPE, so only its picture under RoPE is what the head "
+        "really does; the others show what the scheme would do to the very same head."
+    )
+    page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
+    st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
+    page.question(
+        "Take a text of one word repeated. Which schemes still tell the first from the last?",
+        "All but none: without positions every row of weights is even. ALiBi prefers near tokens, RoPE and sinusoidal "
+        "vectors make waves over the distance: try it with the last button.",
+    )
