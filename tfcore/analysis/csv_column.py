@@ -37,7 +37,8 @@ def read_column(text: str, index: int | None = None) -> Column:
 
     Args:
         text: the table.
-        index: of the column; None takes the one with the most numbers (the last of equals, since dates come first).
+        index: of the column; None takes the last one with a number in half of the rows or more (counters and dates come
+            first), or else the one with the most numbers.
 
     Raises:
         ValueError: no number in the column, or no such column.
@@ -52,7 +53,7 @@ def read_column(text: str, index: int | None = None) -> Column:
     names = tuple((given[i].strip() if i < len(given) else "") or f"column {i + 1}" for i in range(width))
     if index is None:
         found = [sum(number(_cell(cells, i), decimal_comma) is not None for _, cells in body) for i in range(width)]
-        index = max(range(width), key=lambda i: (found[i], i))
+        index = max(range(width), key=lambda i: (min(2 * found[i], len(body)), i))
     if not 0 <= index < width:
         raise ValueError(f"there is no column {index + 1}; this table has {width}")
     read = [(line, _cell(cells, index), number(_cell(cells, index), decimal_comma)) for line, cells in body]

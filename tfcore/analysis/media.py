@@ -75,6 +75,8 @@ def sound(data: bytes) -> Float[ndarray, " sample"]:
             raw = file.readframes(min(file.getnframes(), SOUND_SECONDS * rate))
     except Exception as error:  # a damaged head may make the module raise anything
         raise ValueError("this is no uncompressed (PCM) WAV file; save the sound as one") from error
+    if width > 4:
+        raise ValueError(f"this sound has {8 * width} bits a sample; save it with 16, 24 or 32")
     if not 4_000 <= rate <= 192_000:
         raise ValueError(f"this sound has {rate:,} samples a second; use 4,000 to 192,000, for example 44,100")
     mono = _samples(raw, channels, width)
@@ -96,7 +98,7 @@ def _samples(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]
     return values.reshape(-1, channels).mean(axis=1)
 
 
-def resample(samples: Float[ndarray, " sample"], rate: int) -> Float[ndarray, " sample"]:
+def resample(samples: Float[ndarray, " sample"], rate: int) -> Float[ndarray, " new"]:
     """The same sound at 16,000 samples a second: its spectrum cut or filled up, so nothing folds back."""
     if rate == RATE:
         return samples
