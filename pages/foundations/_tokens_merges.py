@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
-from tfcore.analysis import bpe
+from tfcore.analysis import bpe, text_pieces
 from tfcore.analysis.bpe import Learned, MergeStep
 from tfcore.figures import bpe as figures
 
@@ -25,11 +25,12 @@ TRY = {
     "no capital": {"word": "once Once"},
     "a typing error": {"word": "beautifull"},
     "another script": {"word": "привет"},
+    "curly quotes": {"word": "“don’t”"},
     "a number": {"word": "1234567"},
 }
 TRY_LEARNING = {
     "the first merge": {"corpus": CORPUS, "learned": 1},
-    "endings appear": {"corpus": CORPUS, "learned": 28},
+    "endings appear": {"corpus": CORPUS, "learned": 13},
     "whole words": {"corpus": CORPUS, "learned": 80},
     "a song": {"corpus": "la la la, tra la la, la la la, tra la la la la", "learned": 5},
     "another language": {"corpus": "der die das, des Hauses, die Häuser, der Häuser, das Häuschen", "learned": 9},
@@ -115,15 +116,20 @@ def _vocabulary() -> list[bytes]:
     return [b"", *(tokenizer.token_bytes(i) for i in range(1, tokenizer.vocab_size))]  # 0 is the separator
 
 
+def _label(piece: bytes) -> str:
+    """A piece for a figure; what is only part of a character as the numbers of its bytes."""
+    return text.label(piece if text_pieces.is_text(piece) else piece.hex(" ").upper())
+
+
 def _merges(word: str, steps: list[MergeStep], now: int) -> None:
     pieces = [text.visible(piece) for piece in steps[-1].pieces]
     figure(
-        figures.merges_figure(steps, now, text.label, 430),
+        figures.merges_figure(steps, now, _label, 430),
         key="merges", height=430, min_width=420,
         alt=f"'{text.visible(word)}' goes from {len(steps[0].pieces)} bytes to {len(pieces)} pieces in "
         f"{len(steps) - 1} merges: {' | '.join(pieces)}.",
         caption=f"{len(steps[0].pieces)} bytes, {len(steps) - 1} merges, {len(pieces)} tokens: {' | '.join(pieces)}. "
-        "Filled: made in this step.",
+        + ("Filled: made in this step." if now else ""),
         table=lambda: pd.DataFrame([{"merge": i, "rank": step.rank, "pieces": " ".join(map(text.visible, step.pieces))}
                                     for i, step in enumerate(steps)]),
     )  # fmt: skip
@@ -153,7 +159,7 @@ def learned() -> None:
         if not merges:
             st.info("No pair of letters stands twice in this text: type more, or repeat something.")
             return
-        now = controls.slider("Merges learned", "learned", 0, MOST, 28)
+        now = controls.slider("Merges learned", "learned", 0, MOST, 12)
         if now > len(merges):
             st.caption(f"After {len(merges)} merges no pair stands twice, so it ends there.")
             now = len(merges)
@@ -167,7 +173,7 @@ def learned() -> None:
     page.what_to_see(
         "The first merges are the most ordinary pairs of letters. Soon endings such as *est* and *er* appear, then "
         "whole words, because they are frequent, not because anybody said what a word is. Each merge shortens the "
-        "text, and each brings less than the one before."
+        "text, and none shortens it by more than the one before."
     )
     page.source(bpe.learn, bpe.replay)
     st.caption("Algorithm 1 of arXiv:1508.07909; the shipped list was learned the same way from children's stories")
@@ -187,7 +193,7 @@ def _learning(merges: list[Learned], now: int, size: int) -> None:
     rivals = "no more often than others, but it comes first in order" if ties else "more often than any other pair"
     which = "The next merge" if now < len(merges) else "The last merge"
     figure(
-        figures.pairs_figure(shown, text.label, 250),
+        figures.pairs_figure(shown, _label, 250),
         key="pairs", height=250,
         alt=f"{which} joins {name}, which stands {shown.count} times in the text, {rivals}.",
         caption=f"{which} joins {name}: it stands there {shown.count} times, {rivals}.",

@@ -60,7 +60,7 @@ def series() -> None:
         first = column(pasted, None)
         found = _choose_column(pasted, first) if isinstance(first, Column) else first
     if isinstance(found, str):
-        st.warning(text.escape(found[:1].upper() + found[1:], 300))
+        st.warning(text.escape(found[:1].upper() + found[1:], 300) + ".")
         return
     steps = min(len(found.values), STEPS)
     if steps < 2:
@@ -76,7 +76,7 @@ def series() -> None:
     with right:
         _windows(result, length, at)
     cost.metrics(n, "Tokens (windows)", "Numbers in one", str(length))
-    strides = sorted({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, stride})
+    strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
     lengths = [time_windows.window_count(steps, length, s) for s in strides]
     cost.curve(strides, lengths, strides.index(stride), "stride S", f"a stride of {stride}")
     page.what_to_see(
@@ -123,8 +123,8 @@ def _windows(result: Windows, length: int, at: int) -> None:
         alt=f"A series of {len(result.values):,} steps and its {n} windows of {length} steps; window {at} covers steps "
         f"{start} to {start + length - 1}.",
         caption=f"{len(result.values):,} steps, mean {result.mean:.3g}, deviation {result.deviation:.3g}. Window {at}: "
-        f"steps {start} to {start + length - 1}, {mean:+.2f} deviations from the mean. Dotted: the last value, "
-        f"repeated {result.padded} times.",
+        f"steps {start} to {start + length - 1}, {mean:+.2f} deviations from the mean. Dotted: the last value "
+        f"again, {result.padded} steps long.",
         table=lambda: pd.DataFrame({"value": result.values}),
     )  # fmt: skip
     figure(
@@ -152,7 +152,7 @@ def protein() -> None:
     try:
         found = proteins.read_protein(pasted)
     except ValueError as problem:
-        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300))
+        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300) + ".")
         return
     n, counts = len(found.ids), Counter(found.residues)
     groups = list(proteins.GROUPS)

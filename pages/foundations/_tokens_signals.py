@@ -138,6 +138,8 @@ def sound() -> None:
         window_ms = controls.slider("Window (ms)", "window_ms", 5.0, 60.0, 25.0, 1.0, format="%.0f")
         hop_ms = controls.slider("Hop: from frame to frame (ms)", "hop_ms", 2.5, 30.0, 10.0, 2.5, format="%.1f")
         own = upload("Your own WAV file", "wave", ["wav"], media.SOUND_MEGABYTES, media.sound)
+        if own is not None:
+            st.caption("Your file is shown; “Sound” and “Seconds” above belong to the example.")
     result = made(kind, seconds, window_ms, hop_ms) if own is None else audio_frames.cut_frames(own, window_ms, hop_ms)
     with left:
         at = controls.slider("Frame to look at", "frame", 0, result.frames - 1, min(60, result.frames - 1))

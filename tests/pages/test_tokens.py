@@ -167,6 +167,7 @@ def test_an_uploaded_picture_is_cut_and_forgotten():
     run(test)
     assert "_picture_read" not in test.session_state
     test.slider(key="patch").set_value(16)
+    run(test)
     test.slider(key="at").set_value(77)
     assert figures(run(test))["picture"] == before
 

@@ -53,14 +53,15 @@ def cut(text: str, tokenizer: Tokenizer) -> TextPieces:
     characters = [character.encode("utf-8", "surrogatepass") for character in text]
     ids = tokenizer.encode(text)
     tokens = [tokenizer.token_bytes(i) for i in ids]
-    part = np.array([not _is_text(token) for token in tokens], dtype=bool)
+    part = np.array([not is_text(token) for token in tokens], dtype=bool)
     owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens])
     ends = np.cumsum([len(c) for c in characters], dtype=np.int64)
     first = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
     return TextPieces(text, b"".join(characters), tuple(ids), tuple(tokens), part, owner, first)
 
 
-def _is_text(token: bytes) -> bool:
+def is_text(token: bytes) -> bool:
+    """Whether bytes are whole characters."""
     try:
         token.decode("utf-8")
     except UnicodeDecodeError:

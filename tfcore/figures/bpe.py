@@ -13,6 +13,7 @@ from tfcore.figures.tokens import label_room
 Label = Callable[[bytes], str]  # a piece as it is written, safe for plotly
 HALF = 0.38  # of a row, that a piece is high
 SMALLEST, LARGEST = 9, 17  # of the letters, in pixels
+ROWS = 6  # at least, so that a word of few merges has no boxes as high as the picture
 
 
 def merges_figure(steps: Sequence[MergeStep], now: int, label: Label, height: int) -> go.Figure:
@@ -42,8 +43,8 @@ def merges_figure(steps: Sequence[MergeStep], now: int, label: Label, height: in
     layout = theme.base_layout(
         height,
         xaxis={**axis, "range": [-0.1, width + 0.1], "showticklabels": False},
-        yaxis={**axis, "range": [len(rows) - 0.4, -0.6], "tickmode": "array", "tickvals": list(range(len(rows))),
-               "ticktext": names, "tickfont": font},
+        yaxis={**axis, "range": [max(len(rows), ROWS) - 0.4, -0.6], "tickmode": "array",
+               "tickvals": list(range(len(rows))), "ticktext": names, "tickfont": font},
         margin={"l": label_room(names) + 8, "r": 4, "t": 4, "b": 8}, showlegend=False,
     )  # fmt: skip
     return theme.build(traces, layout)
