@@ -7,6 +7,7 @@ from pages.foundations import _tokens_merges as merges
 from pages.foundations import _tokens_rows as rows
 from pages.foundations import _tokens_signals as signals
 from pages.foundations import _tokens_text as text
+from pages.foundations import _tokens_uploads as uploads
 from pages.ui import controls, page
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -29,4 +30,7 @@ page.begin(
     "A Transformer never sees letters, pixels or sounds. Everything is first **cut into tokens**, and each token "
     "becomes one vector: how it is cut decides how long the sequence is, and what it costs.",
 )
-PARTS[controls.segmented("Cut up", "part", list(PARTS), "text", NAMES)]()
+part = controls.segmented("Cut up", "part", list(PARTS), "text", NAMES)
+if part not in ("image", "sound"):
+    uploads.forget()
+PARTS[part]()

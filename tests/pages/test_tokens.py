@@ -154,6 +154,22 @@ def wav(seconds: float = 1.0) -> bytes:
     return file.getvalue()
 
 
+def held(test: AppTest) -> dict:
+    return test.session_state["_ui_visit"].held
+
+
+@pytest.mark.parametrize("leave", ["another part", "another page"])
+def test_nothing_of_an_upload_is_kept_when_its_visitor_leaves(leave):
+    test = opened(part="image")
+    test.file_uploader(key="picture").upload("red.png", png(), "image/png")
+    assert set(held(run(test))) == {"picture"}
+    if leave == "another page":
+        test.switch_page("foundations/masks.py")
+    else:
+        test.session_state["part"] = "protein"
+    assert held(run(test)) == {}
+
+
 def test_an_uploaded_picture_is_cut_and_forgotten():
     test = opened(part="image")
     before = figures(test)["picture"]
@@ -165,7 +181,7 @@ def test_an_uploaded_picture_is_cut_and_forgotten():
     assert "red, green, blue 200, 30, 40" in figures(run(test))["strip"][0]["caption"]
     test.file_uploader(key="picture").clear()
     run(test)
-    assert "_picture_read" not in test.session_state
+    assert held(test) == {}
     test.slider(key="patch").set_value(16)
     run(test)
     test.slider(key="at").set_value(77)

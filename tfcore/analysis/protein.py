@@ -5,7 +5,6 @@ from dataclasses import dataclass
 # The order of the ids of ESM-2 (doi:10.1126/science.ade2574, its published code); the first 20 are the amino acids.
 SPECIAL = ("<cls>", "<pad>", "<eos>", "<unk>")
 LETTERS = "LAGVSERTIDPKQNFYMHWCXBUZO.-"
-LARGEST = 1_022  # residues ESM-2 was trained with, beside <cls> and <eos>
 
 # One of each letter's usual groupings by side chain.
 GROUPS = {
