@@ -5,6 +5,10 @@ import streamlit as st
 from pages.ui import controls, links
 
 CHAPTERS = {
+    "Tokens": (
+        "foundations/tokens.py",
+        "What does it read? Text, pictures, sounds, series and proteins cut into tokens, merge by merge.",
+    ),
     "Attention heads": (
         "foundations/heads.py",
         "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",

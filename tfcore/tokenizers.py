@@ -187,6 +187,26 @@ class BPETokenizer(_Pieces):
         self._inner.save(str(folder / "tokenizer.json"))
 
     @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Which two pieces each merge joins, in the order in which they were learned: the rank is the place here."""
+        to_byte = byte_level_alphabet()
+        pairs = json.loads(self._inner.to_str())["model"]["merges"]
+        return [(bytes(to_byte[c] for c in left), bytes(to_byte[c] for c in right)) for left, right in pairs]
+
+    def words(self, text: str) -> list[bytes]:
+        """What a text is cut into before any merge (words with the space before them, numbers, signs): no token
+        reaches across."""
+        to_byte = byte_level_alphabet()
+        found: list[bytes] = []
+        for i, part in enumerate(_SURROGATES.split(text)):
+            if i % 2:
+                found.extend(bytes([byte]) for byte in part.encode("utf-8", "surrogatepass"))
+            elif part:
+                cut = self._inner.pre_tokenizer.pre_tokenize_str(part)
+                found.extend(bytes(to_byte[c] for c in word) for word, _ in cut)
+        return found
+
+    @cached_property
     def _bytes(self) -> list[bytes]:
         vocabulary = sorted(self._inner.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
         to_byte = byte_level_alphabet()

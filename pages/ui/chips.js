@@ -1,6 +1,8 @@
 // Token chips. User text only ever goes through textContent, title and aria-label: never through innerHTML.
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }
 
+const mark = (chip, name, value) => value == null ? delete chip.dataset[name] : (chip.dataset[name] = value)
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const row = parentElement.querySelector(".chips")
@@ -21,6 +23,8 @@ export default function (component) {
     if (chip.textContent !== token) chip.textContent = token
     chip.title = data.titles?.[index] ?? ""
     chip.style.setProperty("--shade", data.shade?.[index] ?? 0)
+    mark(chip, "hue", data.hues?.[index])
+    mark(chip, "note", data.notes?.[index])
     if (data.clickable) {
       chip.type = "button"
       chip.setAttribute("aria-pressed", String(index === data.selected))

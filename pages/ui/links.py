@@ -61,6 +61,7 @@ class Visit:
 
     page: str
     seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
+    held: dict[str, Any] = field(default_factory=dict)  # what was read from an upload: it goes when the visit ends
 
 
 def visit() -> Visit:

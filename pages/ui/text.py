@@ -86,6 +86,7 @@ def tick_labels(tokens: Sequence[str | bytes], limit: int = 12) -> list[str]:
 
 
 _HERE = Path(__file__).parent
+HUES = 5  # in chips.css
 _CHIPS = st.components.v2.component(
     "token_chips",
     html='<div class="chips" role="group"></div>',
@@ -101,6 +102,8 @@ def chips(
     selected: int | None = None,
     shade: Sequence[float] | None = None,
     titles: Sequence[str] | None = None,
+    hues: Sequence[int] | None = None,
+    notes: Sequence[str] | None = None,
     on_select: Callable[[int], None] | None = None,
     label: str,
 ) -> None:
@@ -111,6 +114,8 @@ def chips(
         selected: index of the highlighted chip.
         shade: one number from 0 to 1 per token, drawn as the strength of the background.
         titles: one tooltip per token (plain text).
+        hues: one of the colours 0 to 4 per token, where neighbours or kinds are to be told apart; 4 is the loud one.
+        notes: one short line per token, written small under it.
         on_select: a callback; it may call `controls.set_values`. Without it the chips are plain text.
         label: the accessible name of the row.
     """
@@ -120,6 +125,8 @@ def chips(
         "selected": selected if selected is not None and 0 <= selected < count else None,
         "shade": None if shade is None else [round(min(max(float(s), 0.0), 1.0), 3) for s in shade],
         "titles": None if titles is None else [str(title) for title in titles],
+        "hues": None if hues is None else [min(max(int(hue), 0), HUES - 1) for hue in hues],
+        "notes": None if notes is None else [str(note) for note in notes],
         "clickable": on_select is not None,
         "label": label,
     }

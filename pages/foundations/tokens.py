@@ -1,0 +1,36 @@
+"""The page on tokens: what a model reads instead of letters, pixels or sounds; one part at a time."""
+
+from collections.abc import Callable
+
+from pages.foundations import _tokens_embeddings as embeddings
+from pages.foundations import _tokens_merges as merges
+from pages.foundations import _tokens_rows as rows
+from pages.foundations import _tokens_signals as signals
+from pages.foundations import _tokens_text as text
+from pages.foundations import _tokens_uploads as uploads
+from pages.ui import controls, page
+
+PARTS: dict[str, Callable[[], None]] = {
+    "text": text.panel,
+    "merges": merges.replayed,
+    "learning": merges.learned,
+    "image": signals.image,
+    "sound": signals.sound,
+    "series": rows.series,
+    "protein": rows.protein,
+    "embeddings": embeddings.panel,
+}
+NAMES = {
+    "text": "Text", "merges": "Merges, one by one", "learning": "Learning merges", "image": "Image", "sound": "Sound",
+    "series": "Time series", "protein": "Protein", "embeddings": "Embedding table",
+}  # fmt: skip
+
+page.begin(
+    "What does it read?",
+    "A Transformer never sees letters, pixels or sounds. Everything is first **cut into tokens**, and each token "
+    "becomes one vector: how it is cut decides how long the sequence is, and what it costs.",
+)
+part = controls.segmented("Cut up", "part", list(PARTS), "text", NAMES)
+if part not in ("image", "sound"):
+    uploads.forget()
+PARTS[part]()

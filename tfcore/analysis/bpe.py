@@ -1,0 +1,108 @@
+"""Byte-pair encoding, one merge at a time: how a learned list of merges cuts a word, and how such a list is learned."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+Pair = tuple[bytes, bytes]
+Pieces = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStep:
+    """The pieces of a text after one merge.
+
+    Args:
+        rank: place of the merge in the learned list, 0 for the first one learned; None before any merge.
+        pair: the two pieces that were joined; None before any merge.
+        words: the pieces of each word now.
+    """
+
+    rank: int | None
+    pair: Pair | None
+    words: tuple[Pieces, ...]
+
+    @property
+    def pieces(self) -> Pieces:
+        """Of all words, in order."""
+        return tuple(piece for word in self.words for piece in word)
+
+
+def replay(words: Sequence[bytes], ranks: Mapping[Pair, int]) -> list[MergeStep]:
+    """Every step of byte-pair encoding: of all neighbours, the pair learned first is joined, wherever it stands.
+
+    Args:
+        words: a text cut into words; no merge reaches across their borders.
+        ranks: pair -> place in the learned list.
+
+    Returns:
+        the single bytes, then the state after each merge, in rising order of rank.
+
+    Source: arXiv:1508.07909, section 3.2; on bytes instead of characters as in GPT-2.
+    """
+    state: tuple[Pieces, ...] = tuple(tuple(bytes([byte]) for byte in word) for word in words)
+    steps = [MergeStep(None, None, state)]
+    while known := [pair for word in state for pair in pairwise(word) if pair in ranks]:
+        pair = min(known, key=ranks.__getitem__)
+        state = tuple(join(word, pair) for word in state)
+        steps.append(MergeStep(ranks[pair], pair, state))
+    return steps
+
+
+def join(pieces: Pieces, pair: Pair) -> Pieces:
+    """The pieces with every occurrence of the pair made one piece, from left to right."""
+    joined: list[bytes] = []
+    i = 0
+    while i < len(pieces):
+        if pieces[i : i + 2] == pair:
+            joined.append(pair[0] + pair[1])
+            i += 2
+        else:
+            joined.append(pieces[i])
+            i += 1
+    return tuple(joined)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """One merge as it was learned from a text.
+
+    Args:
+        pair: the most frequent pair of neighbours at that moment.
+        count: how often it stood there.
+        tokens: how many pieces the text had after the merge.
+        runners_up: the next most frequent pairs with their counts.
+    """
+
+    pair: Pair
+    count: int
+    tokens: int
+    runners_up: tuple[tuple[Pair, int], ...]
+
+
+def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[Learned]:
+    """Learn merges from a text: count all pairs of neighbours, join the most frequent one, count again.
+
+    Of equally frequent pairs the one that sorts first is taken. It stops early when no pair stands there twice.
+
+    Source: arXiv:1508.07909, algorithm 1.
+    """
+    state = {tuple(bytes([byte]) for byte in word): count for word, count in Counter(words).items()}
+    learned: list[Learned] = []
+    for _ in range(merges):
+        counts: Counter[Pair] = Counter()
+        for word, times in state.items():
+            for pair in pairwise(word):
+                counts[pair] += times
+        best = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: runners_up + 1]
+        if not best or best[0][1] < 2:
+            break
+        (pair, count), *others = best
+        joined: Counter[Pieces] = Counter()
+        for word, times in state.items():
+            joined[join(word, pair)] += times
+        state = dict(joined)
+        tokens = sum(len(word) * times for word, times in state.items())
+        learned.append(Learned(pair, count, tokens, tuple(others)))
+    return learned
