@@ -77,7 +77,7 @@ def effects() -> None:
     page.what_to_see(
         "ALiBi's change is the same slope for every text. RoPE's depends on the words as well as on the distance, and "
         "fades in waves. Sinusoidal vectors change scores in blocks: they go through W_Q and W_K like any other input, "
-        "mixed with what the words say. The model was trained with RoPE, so only its picture under RoPE is what the head "
+        "mixed with what the words say. The model was trained with RoPE, so only that picture is what the head "
         "really does; the others show what the scheme would do to the very same head."
     )
     page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
