@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 import tfcore
 from tests.small import BASE, assert_load_refuses, difference, ids, model
 from tfcore import checkpoints
-from tfcore.checkpoints import CheckpointError, load, save
+from tfcore.checkpoints import CheckpointError, load, save, shipped
 from tfcore.tokenizers import ByteTokenizer, CharacterTokenizer
 
 
@@ -156,3 +156,9 @@ def test_the_undamaged_folder_loads(folder):
 def test_a_folder_without_tokenizer_gives_none(tmp_path):
     save(model(), tmp_path)
     assert load(tmp_path, device="cpu")[1] is None
+
+
+def test_shipped_models_are_listed_by_architecture():
+    assert "stories" in shipped("decoder")
+    assert sorted(shipped("decoder") + shipped("encoder", "encoder-decoder")) == shipped()
+    assert all(load(name, device="cpu")[0].config.architecture == "decoder" for name in shipped("decoder"))

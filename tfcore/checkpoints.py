@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from tfcore.config import ModelConfig
+from tfcore.config import Architecture, ModelConfig
 from tfcore.device import device as pick_device
 from tfcore.families import config_of, family_of
 from tfcore.families.mapping import Family, Piece, Shape, plan
@@ -46,9 +46,12 @@ def save(
         (folder / "CARD.md").write_text(card, "utf-8")
 
 
-def shipped() -> list[str]:
-    """Names of the models that come with tfcore."""
-    return sorted(path.parent.name for path in PRETRAINED.glob("*/config.json"))
+def shipped(*architectures: Architecture) -> list[str]:
+    """Names of the models that come with tfcore; only of these architectures, where some are given."""
+    found = sorted(path.parent.name for path in PRETRAINED.glob("*/config.json"))
+    if not architectures:
+        return found
+    return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
 
 
 def load(

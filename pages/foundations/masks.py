@@ -7,13 +7,14 @@ import streamlit as st
 
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.figure import figure
+from tfcore import shipped
 from tfcore.analysis.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
 from tfcore.analysis.masking import replacement_for as other_token
 from tfcore.attention import attention_weights
 from tfcore.figures import masks as figures
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
-MODEL, CHARACTERS, TOKENS, LONG = "stories", 2_000, 64, 1_024
+CHARACTERS, TOKENS, LONG = 2_000, 64, 1_024
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. "
     "One day the ball rolled away and Lily ran after it."
@@ -71,16 +72,16 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 @cache.data(max_entries=64)
-def encode(pasted: str) -> tuple[list[int], list[str], int]:
+def encode(model_name: str, pasted: str) -> tuple[list[int], list[str], int]:
     """The first tokens of a text, as ids and as pieces, and how many there are in all."""
-    tokenizer = cache.model(MODEL)[1]
+    tokenizer = cache.model(model_name)[1]
     ids = tokenizer.encode(pasted)
     return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
 
 
 @cache.data(max_entries=12)
-def attention(pasted: str, config: MaskConfig) -> MaskedAttention:
-    return masked_attention(cache.model(MODEL)[0], encode(pasted)[0], config)
+def attention(model_name: str, pasted: str, config: MaskConfig) -> MaskedAttention:
+    return masked_attention(cache.model(model_name)[0], encode(model_name, pasted)[0], config)
 
 
 @cache.data(max_entries=64)
@@ -89,10 +90,10 @@ def cost(config: MaskConfig, n: int) -> MaskCost:
 
 
 @cache.data(max_entries=256)
-def leak(pasted: str, config: MaskConfig, position: int) -> tuple[Leak, str]:
+def leak(model_name: str, pasted: str, config: MaskConfig, position: int) -> tuple[Leak, str]:
     """What changes in the outputs when one token does, and which token is put there."""
-    model, tokenizer = cache.model(MODEL)
-    ids = encode(pasted)[0]
+    model, tokenizer = cache.model(model_name)
+    ids = encode(model_name, pasted)[0]
     other = other_token(tokenizer.encode, ids[position])
     return leak_test(model, ids, config, position, other), tokenizer.tokens([other])[0]
 
@@ -117,13 +118,13 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
 
 
 @st.fragment
-def leak_section(pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
+def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
     """Change one token and look for the change in the outputs before it."""
     n = len(tokens)
     position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
     name = NAMES[config.kind]
-    masked, other = leak(pasted, config, position)
-    free, _ = leak(pasted, MaskConfig(kind="bidirectional"), position)
+    masked, other = leak(model_name, pasted, config, position)
+    free, _ = leak(model_name, pasted, MaskConfig(kind="bidirectional"), position)
     st.markdown(
         f"Token {position}, **{text.escape(text.visible(tokens[position]))}**, becomes "
         f"**{text.escape(text.visible(other))}**; the model runs on both texts, and all logits are compared."
@@ -160,10 +161,11 @@ beside, picture = st.columns([2, 3], gap="large")
 with beside:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
     config = choose_mask()
-    layers, heads = cache.model(MODEL)[0].config.n_layers, cache.model(MODEL)[0].config.n_heads
-    layer = controls.slider("Layer", "layer", 0, layers - 1, 3)
-    head = controls.slider("Head", "head", 0, heads - 1, 5)
-ids, tokens, total = encode(pasted)
+    model_name = controls.select("Model", "model", shipped("decoder", "encoder"), "stories")
+    n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
+    layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
+    head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
+ids, tokens, total = encode(model_name, pasted)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
 if total > TOKENS:
     notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
@@ -173,7 +175,7 @@ if not ids:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     st.stop()
 
-attended = attention(pasted, config)
+attended = attention(model_name, pasted, config)
 with picture:
     near, far = cost(config, n), cost(config, LONG)
     ahead = f"{near.ahead:,} of them look ahead" if near.ahead else "none of them looks ahead"
@@ -217,7 +219,7 @@ page.what_to_see(
 
 st.subheader("Leak test: does a later token reach the earlier outputs?", anchor=False)
 if n > 1:
-    leak_section(pasted, config, tokens, labels)
+    leak_section(model_name, pasted, config, tokens, labels)
 else:
     st.info("One token has nothing before it: the test needs at least two.")
 page.what_to_see(

@@ -38,7 +38,7 @@ def _refuse_arrays(function: Callable[..., Any]) -> None:
             )
 
 
-@st.cache_resource(max_entries=2, show_spinner="Loading the model")
+@st.cache_resource(max_entries=6, show_spinner="Loading the model")
 def model(name: str) -> tuple[Any, Any]:
     """The shipped model `name` and its tokenizer, shared by all visitors and read only."""
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
