@@ -5,6 +5,10 @@ import streamlit as st
 from pages.ui import controls, links
 
 CHAPTERS = {
+    "Attention": (
+        "foundations/attention.py",
+        "How does a token choose where to look? Drag queries, keys and values, and watch every number follow.",
+    ),
     "Attention heads": (
         "foundations/heads.py",
         "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",

@@ -14,6 +14,7 @@ NAME = "Inside the Transformer"
 PAGES = {
     "Start": [("home.py", "Home", "home", "")],
     "Foundations": [
+        ("foundations/attention.py", "Attention", "open_with", "attention"),
         ("foundations/heads.py", "Attention heads", "grid_on", "heads"),
         ("foundations/positions.py", "Positions", "airwave", "positions"),
         ("foundations/masks.py", "Masks", "filter_b_and_w", "masks"),
