@@ -47,7 +47,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 def panel() -> None:
     """Drag, and see every number follow."""
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([3, 2], gap="medium")
     matrices = st.container()
     with right:
         temperature = controls.slider("Temperature T: softmax(score / T)", "t", 0.1, 10.0, 1.0, 0.1, format="%.1f")

@@ -86,8 +86,8 @@ def _pair(result: TokenSimilarity, tokens: list[str]) -> None:
     values = [
         ("Dot product of the embeddings", result.products[first, second]),
         ("Cosine", result.cosines[first, second]),
-        (f"Score, {first} looks at {second}", scores[first, second]),
-        (f"Score, {second} looks at {first}", scores[second, first]),
+        (f"Score, {a} looks at {b}", scores[first, second]),
+        (f"Score, {b} looks at {a}", scores[second, first]),
     ]
     for place, (name, value) in zip(st.columns(4), values, strict=True):
         place.metric(name, f"{value:.2f}")

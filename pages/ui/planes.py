@@ -66,6 +66,8 @@ def read(key: str, default: Points) -> Points:
 
     What is missing, no number or out of range is replaced by the nearest valid value, and the page says so.
     """
+    if links.address_decides(key):  # whoever left in the middle of a drag begins anew
+        st.session_state.pop(_held(key), None)
     asked, from_link = links.wanted(key, written(default), links.asked)
     points, exact = parse(asked, default)
     value = written(points)

@@ -123,8 +123,8 @@ def curve_figure(result: Saturation, at: int, height: int = 320) -> go.Figure:
                      "name": name, "marker": {"symbol": SYMBOLS[row] + "-open", "size": 8, "color": COLOURS[row]},
                      "hovertemplate": "largest weight %{x:.3f}: steepest slope %{y:.4f}<extra></extra>"})  # fmt: skip
     layout = theme.base_layout(
-        height, xaxis={"title": "largest weight p of a query", "range": [-0.02, 1.02]}, margin={"t": 40},
-        yaxis={"title": "largest ∂weight ∕ ∂score", "range": [-0.01, 0.27]},
+        height, xaxis={"title": "largest weight p of a query", "range": [-0.02, 1.02]}, margin={"t": 56},
+        yaxis={"title": "largest ∂weight ∕ ∂score", "range": [-0.01, 0.28]},
     )  # fmt: skip
     return theme.build(data, layout)
 
@@ -143,7 +143,10 @@ def gradient_figure(result: Saturation, theory: GradientTheory, at: int, height:
         {"x": math.log10(far**2), "y": math.log10(theory.slope / far), "xanchor": "right",
          "text": f"one winner: {theory.slope:.3f} ÷ √d<sub>k</sub>"},
     ]  # fmt: skip
-    notes = [{**note, "yanchor": "top", "showarrow": False, "font": {"size": 12, "color": "@muted"}} for note in notes]
+    notes = [
+        {**note, "yanchor": "top", "yshift": -6, "showarrow": False, "font": {"size": 12, "color": "@muted"}}
+        for note in notes
+    ]
     if result.n_keys == 2:
         data.append(_theory(s**2, theory.two, "theory: 2p (1 − p)"))
     for row in (0, 1):
