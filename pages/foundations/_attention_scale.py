@@ -11,7 +11,7 @@ from tfcore.analysis import score_scale
 from tfcore.analysis.score_scale import WIDTHS, GradientTheory, ProductSpread, Saturation
 from tfcore.figures import score_scale as figures
 
-SAMPLES = 10_000
+SAMPLES = 4_000
 spread = cache.data(max_entries=8)(score_scale.product_spread)
 saturate = cache.data(max_entries=16)(score_scale.saturation)
 theory = cache.data(max_entries=64)(score_scale.gradient_theory)

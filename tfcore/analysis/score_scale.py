@@ -111,13 +111,13 @@ class Saturation:
 def saturation(n_keys: int, seed: int) -> Saturation:
     """Draw queries and keys as `product_spread` does, and follow scores through the softmax and its gradient.
 
-    About 8,000 scores in all: the fewer keys, the more queries.
+    About 4,000 scores in all: the fewer keys, the more queries.
 
     Source: arXiv:1706.03762, section 3.2.1 ("pushing the softmax function into regions where it has extremely small
     gradients").
     """
     generator = torch.Generator().manual_seed(seed)
-    queries = min(max(8_192 // n_keys, 128), 1_024)
+    queries = min(max(4_096 // n_keys, 64), 1_024)
     q = torch.randn(queries, 1, WIDTHS[-1], generator=generator)
     k = torch.randn(queries, n_keys, WIDTHS[-1], generator=generator)
     rows = []
