@@ -9,6 +9,10 @@ CHAPTERS = {
         "foundations/tokens.py",
         "What does it read? Text, pictures, sounds, series and proteins cut into tokens, merge by merge.",
     ),
+    "Attention": (
+        "foundations/attention.py",
+        "How does a token choose where to look? Drag queries, keys and values, and watch every number follow.",
+    ),
     "Attention heads": (
         "foundations/heads.py",
         "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",

@@ -15,6 +15,7 @@ PAGES = {
     "Start": [("home.py", "Home", "home", "")],
     "Foundations": [
         ("foundations/tokens.py", "Tokens", "content_cut", "tokens"),
+        ("foundations/attention.py", "Attention", "open_with", "attention"),
         ("foundations/heads.py", "Attention heads", "grid_on", "heads"),
         ("foundations/positions.py", "Positions", "airwave", "positions"),
         ("foundations/masks.py", "Masks", "filter_b_and_w", "masks"),

@@ -1,4 +1,4 @@
-"""Files the browser loads once: plotly from the installed package, and our figure script, style and colours.
+"""Files the browser loads once: plotly from the installed package, and our scripts, styles and colours.
 
 They are served by `app.py` under a path that contains a hash of their contents, so a browser may keep them for ever
 and never shows an old script with a new server. Compressed once, in memory.
@@ -27,6 +27,8 @@ def contents() -> dict[str, bytes]:
         "plotly.min.js": PLOTLY.read_bytes(),
         "figure.js": (HERE / "figure.js").read_bytes(),
         "figure.css": (HERE / "figure.css").read_bytes(),
+        "planes.js": (HERE / "planes.js").read_bytes(),
+        "planes.css": (HERE / "planes.css").read_bytes(),
         "theme.js": f"export default {tables}\n".encode(),
     }
 

@@ -114,7 +114,7 @@ async function paint(Plotly, view) {
 
 // ---- colours: the same rules as tfcore.figures.theme.resolve ----
 
-function palette(node) {
+export function palette(node) {
   const css = getComputedStyle(node)
   const own = name => css.getPropertyValue(`--st-${name}`).trim()
   const paper = own("background-color") || "#ffffff"

@@ -13,6 +13,7 @@ from pages.ui import links
 LAST = {
     "/": "arXiv:2209.11895",
     "/tokens": "A question.",
+    "/attention": "A question.",
     "/heads": "A question.",
     "/positions": "See the shuffle test",
     "/masks": "A question.",

@@ -1,0 +1,132 @@
+"""Panel of the page on attention: any two words of a text, compared by their embeddings and by one head."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, notices, page, text
+from pages.ui.figure import Event, figure
+from tfcore.analysis.similarity import TokenSimilarity, token_similarity
+from tfcore.attention import attention_scores
+from tfcore.figures.tokens import token_heatmap
+
+MODEL, CHARACTERS, TOKENS = "stories", 2_000, 48
+TEXT = "The king and the queen had a cat and a dog. The dog was happy, but the cat was sad."
+WIDEST = 2.0  # where the colours of embedding products end; a word with itself is beyond that
+SCORE = 10.0  # and those of a head's scores
+MEASURES = {"product": "dot product", "cosine": "cosine"}
+TRY: dict[str, dict[str, Any]] = {
+    "cat and dog": {"text": TEXT, "first": 7, "second": 10},
+    "king and queen": {"text": TEXT, "first": 1, "second": 4},
+    "opposites are alike": {"text": TEXT, "first": 14, "second": 20},
+    "lengths left out": {"measure": "cosine"},
+    "the word before": {"layer": 1, "head": 1},
+}
+
+
+@cache.data(max_entries=12)
+def similarity(pasted: str) -> tuple[TokenSimilarity, list[str], int] | None:
+    """Every pair of the first tokens of a text, the tokens, and how many there are in all; None without a token."""
+    model, tokenizer = cache.model(MODEL)
+    ids = tokenizer.encode(pasted)
+    kept = ids[:TOKENS]
+    return (token_similarity(model, kept), tokenizer.tokens(kept), len(ids)) if kept else None
+
+
+def panel() -> None:
+    """Two heatmaps of the same text, and one pair of its words in numbers."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    compared = similarity(pasted)
+    if compared is None:
+        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        return
+    result, tokens, total = compared
+    if total > TOKENS:
+        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
+    else:
+        notices.drop("tokens")
+    _pair(result, tokens)
+    page.try_this(TRY)
+    page.what_to_see(
+        "The left map is a mirror image of itself: a dot product knows no direction. Words that are used alike have "
+        "embeddings that point alike, “cat” and “dog” as much as “happy” and “sad”. The right map asks another "
+        "question of the same words, through the head's own query and key matrices, and it is not symmetric: what a "
+        "word looks for is not what it offers."
+    )
+    page.source(token_similarity, attention_scores)
+    st.caption(
+        "Queries and keys: arXiv:1706.03762, section 3.2. The scores include the rotation by position (RoPE, "
+        "arXiv:2104.09864) and come before the causal mask."
+    )
+    page.question(
+        "If similar words are what matters, why does a head not simply use the embeddings' dot product?",
+        "A word would then always look at itself and its synonyms. With a matrix for what is looked for and another "
+        "for what is offered, “sat” can look for a noun, and a pronoun for a name.",
+    )
+
+
+@st.fragment
+def _pair(result: TokenSimilarity, tokens: list[str]) -> None:
+    """The two maps and the chosen pair."""
+    labels, n = text.tick_labels(tokens), len(tokens)
+    n_layers, n_heads = result.scores.shape[:2]
+    one, two, three, four = st.columns(4)
+    with one:
+        first = controls.slider("First word (position)", "first", 0, n - 1, min(7, n - 1))
+    with two:
+        second = controls.slider("Second word (position)", "second", 0, n - 1, min(10, n - 1))
+    with three:
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, 2)
+    with four:
+        head = controls.slider("Head", "head", 0, n_heads - 1, 3)
+    a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
+    st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")
+    scores = result.scores[layer, head]
+    values = [
+        ("Dot product of the embeddings", result.products[first, second]),
+        ("Cosine", result.cosines[first, second]),
+        (f"Score, {a} looks at {b}", scores[first, second]),
+        (f"Score, {b} looks at {a}", scores[second, first]),
+    ]
+    for place, (name, value) in zip(st.columns(4), values, strict=True):
+        place.metric(name, f"{value:.2f}")
+    measure = controls.segmented("Compare embeddings by", "measure", list(MEASURES), "product", MEASURES)
+    left, right = st.columns(2, gap="medium")
+    shown = result.products if measure == "product" else result.cosines
+    end = WIDEST if measure == "product" else 1.0
+    pair = f"'{text.visible(tokens[first])}' and '{text.visible(tokens[second])}'"
+    with left:
+        figure(
+            token_heatmap(shown, labels, scale="@signed", zmin=-end, zmax=end, height=460,
+                          hover=f"{MEASURES[measure]} of %{{y}} and %{{x}}: %{{z:.2f}}"),
+            key="embeddings", height=460, min_width=420, cursor=True, on_click=_choose,
+            table=lambda: _rows(shown, tokens, MEASURES[measure]),
+            alt=f"{MEASURES[measure]} of the embeddings of {n} tokens with each other; {pair}: "
+            f"{shown[first, second]:.2f}.",
+            caption=f"Embeddings, {MEASURES[measure]}, shape ({n}, {n}): {pair} {shown[first, second]:.2f}. "
+            "Click a cell to choose its two words.",
+        )  # fmt: skip
+    with right:
+        figure(
+            token_heatmap(scores, labels, scale="@signed", zmin=-SCORE, zmax=SCORE, height=460,
+                          hover="%{y} scores %{x} with %{z:.2f}"),
+            key="scores", height=460, min_width=420, cursor=True, on_click=_choose,
+            table=lambda: _rows(scores, tokens, "score"),
+            alt=f"Scores of layer {layer}, head {head}: {pair} {scores[first, second]:.2f} one way, "
+            f"{scores[second, first]:.2f} the other.",
+            caption=f"Layer {layer}, head {head}: q · k ÷ √d_k, (query, key) = ({n}, {n}): {pair} "
+            f"{scores[first, second]:.2f} one way, {scores[second, first]:.2f} the other.",
+        )  # fmt: skip
+
+
+def _choose(event: Event) -> None:
+    """A click on a cell: its row and its column are the two words."""
+    if isinstance(event["y"], int | float) and isinstance(event["x"], int | float):
+        controls.set_values(first=int(event["y"]), second=int(event["x"]))
+
+
+def _rows(matrix: object, tokens: list[str], name: str) -> pd.DataFrame:
+    """A matrix as rows of two tokens and a value."""
+    rows = pd.DataFrame(matrix).stack().rename(name).rename_axis(["row", "column"]).reset_index()
+    return rows.assign(row_token=[tokens[i] for i in rows["row"]], column_token=[tokens[i] for i in rows["column"]])

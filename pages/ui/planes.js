@@ -1,0 +1,219 @@
+// The browser's half of planes.py: points dragged by pointer or keys. Python computes while they move: one request at
+// a time, the last position always follows.
+import { palette } from "./figure.js"
+
+const SVG = "http://www.w3.org/2000/svg"
+const PAUSE = 40, PATIENCE = 2000 // ms between two requests at least; until an answer is given up
+const NEAR = 22 // px: of several handles under a finger the nearest is taken
+const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }
+const ROLES = ["query", "key", "value", "attention"]
+const EDGE = 1.15 // how much of the plane is seen, in limits
+const views = new WeakMap()
+const sheet = document.createElement("link")
+sheet.rel = "stylesheet"
+sheet.href = new URL("planes.css", import.meta.url)
+document.head.append(sheet)
+
+export function render({ data, parentElement, setTriggerValue }) {
+  const view = views.get(parentElement) || create(parentElement, data)
+  view.data = data
+  view.send = setTriggerValue
+  if (data.seq === view.sent) view.waiting = false
+  // While the hand is ahead of the server, the hand decides where the points are.
+  if (!view.held && !view.waiting && !view.next) view.points = data.points.map(point => [...point])
+  const { roles } = palette(view.root)
+  for (const role of ROLES) view.root.style.setProperty("--" + role, roles[role])
+  paint(view)
+  post(view)
+  return () => {
+    clearTimeout(view.timer)
+    clearTimeout(view.patience)
+    views.delete(parentElement)
+    view.root.remove()
+  }
+}
+
+function element(tag, name, parent) {
+  const made = document.createElement(tag)
+  made.className = name
+  parent.append(made)
+  return made
+}
+
+function create(parent, data) {
+  const root = element("div", "tf-planes", parent)
+  const view = { root, sent: data.seq, last: -Infinity, planes: [], handles: [] }
+  for (const { title, label, kinds } of data.planes) {
+    const frame = element("figure", "", root)
+    const box = element("div", "tf-plane", frame)
+    box.setAttribute("role", "group")
+    box.setAttribute("aria-label", label)
+    const drawing = document.createElementNS(SVG, "svg")
+    drawing.setAttribute("aria-hidden", "true")
+    box.append(drawing)
+    element("figcaption", "", frame).textContent = title
+    const plane = { box, drawing, kinds, marks: [] }
+    for (const kind of kinds) data.tokens.forEach((_, token) => view.handles.push(handle(view, plane, kind, token)))
+    view.planes.push(plane)
+  }
+  views.set(parent, view)
+  return view
+}
+
+function handle(view, plane, kind, token) {
+  const node = element("div", `tf-handle tf-${kind}`, plane.box)
+  element("i", "", node)
+  const made = { node, plane, kind, token, name: element("b", "", node) }
+  node.tabIndex = 0
+  node.setAttribute("role", "slider")
+  node.setAttribute("aria-roledescription", "point in the plane, moved with the arrow keys")
+  node.onpointerdown = event => take(view, made, event)
+  node.onkeydown = event => press(view, made, event)
+  return made
+}
+
+// ---- what is seen ----
+
+function paint(view) {
+  const { data, planes } = view
+  for (const plane of planes) grid(plane, data)
+  for (const one of view.handles) place(view, one)
+  planes.forEach((plane, index) => {
+    const wanted = data.marks.filter(mark => mark.plane === index)
+    while (plane.marks.length > wanted.length) plane.marks.pop().remove()
+    while (plane.marks.length < wanted.length) {
+      plane.marks.push(element("div", "tf-mark", plane.box))
+      element("i", "", plane.marks.at(-1))
+    }
+    wanted.forEach(({ at, strong, title }, i) => {
+      put(plane.marks[i], at, data.limit)
+      plane.marks[i].classList.toggle("tf-strong", strong)
+      plane.marks[i].setAttribute("aria-label", title)
+      plane.marks[i].setAttribute("role", "img")
+    })
+    for (const { from, to, width } of data.links.filter(link => link.plane === index)) {
+      line(plane, "tf-link", from, to).style.strokeWidth = width + "px"
+    }
+  })
+}
+
+function grid(plane, { limit }) {
+  const end = limit * EDGE
+  plane.drawing.setAttribute("viewBox", `${-end} ${-end} ${2 * end} ${2 * end}`)
+  plane.drawing.replaceChildren()
+  for (let at = -Math.floor(limit); at <= limit; at += 1) {
+    line(plane, at ? "tf-grid" : "tf-axis", [at, -end], [at, end])
+    line(plane, at ? "tf-grid" : "tf-axis", [-end, at], [end, at])
+  }
+}
+
+function line(plane, name, [x1, y1], [x2, y2]) {
+  const made = document.createElementNS(SVG, "line")
+  made.setAttribute("class", name)
+  for (const [key, value] of Object.entries({ x1, y1: -y1, x2, y2: -y2 })) made.setAttribute(key, value)
+  plane.drawing.append(made)
+  return made
+}
+
+function put(node, [x, y], limit) {
+  node.style.left = 50 + (50 * x) / (limit * EDGE) + "%"
+  node.style.top = 50 - (50 * y) / (limit * EDGE) + "%"
+}
+
+function place(view, { node, plane, kind, token, name }) {
+  const { tokens, limit, chosen } = view.data
+  const at = view.points[index(view, kind, token)]
+  put(node, at, limit)
+  node.style.setProperty("--own", `var(--${kind})`)
+  node.classList.toggle("tf-left", at[0] > 0.6 * limit)
+  name.textContent = tokens[token]
+  const said = { valuemin: -limit, valuemax: limit, valuenow: at[0], valuetext: `x ${signed(at[0])}, y ${signed(at[1])}` }
+  for (const [key, value] of Object.entries(said)) node.setAttribute("aria-" + key, value)
+  node.setAttribute("aria-label", `${kind} of ${tokens[token]}`)
+  if (kind === "value") return
+  const arm = line(plane, "tf-arm", [0, 0], at)
+  arm.style.stroke = `var(--${kind})`
+  arm.classList.toggle("tf-strong", kind === "query" && token === chosen)
+}
+
+const signed = number => number.toFixed(2).replace("-", "−")
+const index = (view, kind, token) => view.data.kinds.indexOf(kind) * view.data.tokens.length + token
+
+// ---- the hand ----
+
+function take(view, touched, event) {
+  if (event.button || view.held) return
+  const one = nearest(view, touched, event)
+  const [left, top] = middle(one)
+  const grip = [event.clientX - left, event.clientY - top] // the point stays under the finger where it was taken
+  view.held = one
+  one.node.classList.add("tf-held")
+  one.node.focus({ preventScroll: true })
+  one.node.setPointerCapture(event.pointerId)
+  event.preventDefault()
+  one.node.onpointermove = move => {
+    const box = one.plane.box.getBoundingClientRect(), half = box.width / 2, unit = (view.data.limit * EDGE) / half
+    const x = (move.clientX - grip[0] - box.left - half) * unit, y = (box.top + half - move.clientY + grip[1]) * unit
+    set(view, one, [x, y], false)
+  }
+  one.node.onpointerup = one.node.onpointercancel = one.node.onlostpointercapture = () => {
+    one.node.onpointermove = one.node.onpointerup = one.node.onpointercancel = one.node.onlostpointercapture = null
+    one.node.classList.remove("tf-held")
+    view.held = null
+    set(view, one, view.points[index(view, one.kind, one.token)], true)
+  }
+}
+
+function middle({ node }) {
+  const { left, top, width, height } = node.getBoundingClientRect()
+  return [left + width / 2, top + height / 2]
+}
+
+function nearest(view, touched, { clientX, clientY }) {
+  const distance = one => {
+    const [left, top] = middle(one)
+    return Math.hypot(left - clientX, top - clientY)
+  }
+  const near = view.handles.filter(one => one.plane === touched.plane && distance(one) <= NEAR)
+  return near.reduce((best, one) => (distance(one) < distance(best) ? one : best), touched)
+}
+
+function press(view, one, event) {
+  const step = KEYS[event.key]
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return
+  event.preventDefault()
+  const far = view.data.step * (event.shiftKey ? 10 : 2)
+  const [x, y] = view.points[index(view, one.kind, one.token)]
+  set(view, one, [x + far * step[0], y + far * step[1]], true)
+}
+
+function set(view, one, at, final) {
+  const { limit, step } = view.data
+  const here = index(view, one.kind, one.token)
+  const now = at.map(part => Number((step * Math.round(Math.min(Math.max(part, -limit), limit) / step)).toFixed(2)) || 0)
+  const same = now.every((part, i) => part === view.points[here][i])
+  if (same && !final) return
+  view.points[here] = now
+  view.next = { points: view.points.map(point => point.join("_")).join("_"), kind: one.kind, token: one.token, final }
+  paint(view)
+  post(view)
+}
+
+// ---- what is said ----
+
+function post(view) {
+  if (view.waiting || !view.next) return
+  const early = view.last + PAUSE - performance.now()
+  clearTimeout(view.timer)
+  if (early > 0) return void (view.timer = setTimeout(() => post(view), early))
+  view.last = performance.now()
+  view.waiting = true
+  view.sent += 1
+  view.send("moved", { ...view.next, seq: view.sent })
+  view.next = null
+  clearTimeout(view.patience)
+  view.patience = setTimeout(() => {
+    view.waiting = false
+    post(view)
+  }, PATIENCE)
+}
