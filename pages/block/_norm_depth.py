@@ -20,7 +20,7 @@ NORMS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 PLACEMENTS = [name for name, (_, skip, _) in WIRINGS.items() if skip]
 RATES = [0.001, 0.003, 0.006, 0.01]
 DEEPEST_TRAINED = 32
-SLICE, PAUSE = 0.35, 0.5  # seconds of training at a time, and from one slice to the next
+PAUSE = 0.7  # seconds from one look at a running training to the next
 STOPPED = "stopped race"  # of this visitor: its settings
 
 
@@ -38,9 +38,9 @@ def placements() -> None:
         networks = [Deep(n_layers=n_layers, placement=WIRINGS[name][0], norm=norm, init=init) for name in PLACEMENTS]
         found = dict(zip(PLACEMENTS, probe_all(networks), strict=True))
         last = {name: float(result.gradient[-1]) for name, result in found.items()}
-        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="by theory about the same at every depth")
+        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="about the same at every depth")
         st.metric("Last layer, pre-LN, · √layers", f"{last['pre-LN'] * math.sqrt(n_layers):.3f}",
-                  help="by theory this product is about the same at every depth")  # fmt: skip
+                  help="by theory of the same order at every depth")  # fmt: skip
     layers, places = np.arange(1, n_layers + 1), np.arange(n_layers + 1)
     with right:
         words = ", ".join(f"{name} {short(value)}" for name, value in last.items())
@@ -72,11 +72,12 @@ def placements() -> None:
         }
     )
     page.what_to_see(
-        "With post-LN the last layer's gradient is as large in a deep network as in a shallow one; with pre-LN it "
-        "falls as one over the root of the depth: move the depth, and the two numbers at the left hardly change. The "
-        "theorem says just this, and that the first steps of post-LN are therefore too large without warm-up. "
-        "With pre-LN the stream grows layer by layer, since everyone adds to it; post-LN "
-        "sets it back to 1 each time. Without any norm, all depends on the initial weights: with Xavier it explodes."
+        "With post-LN the last layer's gradient is as large in a deep network as in a shallow one. With pre-LN and "
+        "Xavier weights it falls, about as one over the root of the depth: from 1 layer to 64 twelvefold, while the "
+        "number at the left stays within a factor of two. This is what the theorem says, and why the first steps of "
+        "post-LN are too large without warm-up. GPT-2's weights undo the fall, since they are divided by that root "
+        "themselves. With pre-LN the stream grows layer by layer, since everyone adds to it; post-LN sets it back to 1 "
+        "each time. Without any norm, all depends on the weights: with Xavier the stream explodes."
     )
     page.source(depth.residual, depth.probe)
     st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
@@ -155,10 +156,12 @@ def first_steps() -> None:
 
 
 def watch(n_layers: int, peak: float, warmup: int, seed: int, running: bool) -> None:
-    """Train for a moment, show all curves so far; drawn again and again while the training runs."""
+    """Show all curves so far; drawn again and again while the training runs."""
     runs = race(n_layers, peak, warmup, seed)
-    if running and runs.advance(SLICE):
-        st.rerun()  # the whole page, so that the clock stops
+    if running:
+        runs.watch()
+        if runs.done == runs.total:
+            st.rerun()  # the whole page, so that the clock stops
     name_of = {name: [runs.losses[f"{name}, {way}"] for way in ("warm-up", "none")] for name in PLACEMENTS}
     ends = "; ".join(
         f"{name} {_now(warm)} with warm-up and {_now(cold)} without" for name, (warm, cold) in name_of.items()

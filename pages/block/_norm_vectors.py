@@ -71,9 +71,6 @@ def by_hand() -> None:
         right.info(str(problem))
         st.stop()
     layer, rms = (steps(numbers, kind, scale, shift, 10.0**power) for kind in KINDS)
-    with left:
-        st.metric("Largest difference from torch", f"{max(layer.difference, rms.difference):.1e}",
-                  help="the last step here against torch.nn.LayerNorm and torch.nn.RMSNorm, float64")  # fmt: skip
     n = len(numbers)
     finding = (
         f"mean {layer.mean:.4g}, variance {layer.variance:.4g}: LayerNorm divides by {layer.divisor:.4g}, "
@@ -86,6 +83,10 @@ def by_hand() -> None:
             alt=f"{n} numbers through LayerNorm and RMSNorm, step by step; {finding}.",
             caption=f"{n} features of one token; {finding}. “Size” is the root mean square.",
         )  # fmt: skip
+    right.caption(
+        f"Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
+        f"{max(layer.difference, rms.difference):.1e} at most."
+    )
     page.try_this(
         {
             "add 100 to all": {"numbers": "102, 104, 104, 105, 107, 108"},

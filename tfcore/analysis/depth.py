@@ -147,8 +147,8 @@ def _size(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " p
 
 
 def likeness(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
-    """Mean cosine between the vectors of two different tokens of the same text."""
-    unit = F.normalize(stream, dim=-1)
+    """Mean cosine between the vectors of two different tokens of the same text; not a number where all are zero."""
+    unit = stream / stream.norm(dim=-1, keepdim=True)  # F.normalize would take vectors below 1e-12 for shorter ones
     n = stream.shape[2]
     cosines = unit @ unit.mT  # (place, batch, seq, seq)
     return ((cosines.sum((-1, -2)) - n) / (n * (n - 1))).mean(-1)

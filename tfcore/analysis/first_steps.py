@@ -14,6 +14,8 @@ from tfcore.analysis.depth import Deep, build, run
 
 VOCAB, SEQ, ROWS, STEPS = 16, 16, 16, 80
 BETAS = (0.9, 0.98)  # of Adam, arXiv:1706.03762, section 5.3
+PATIENCE = 2.0  # seconds that a race goes on after somebody looked
+_TURN = threading.Lock()  # whose step it is
 
 
 def chance_loss() -> float:
@@ -57,9 +59,11 @@ def _loss(logits: Float[Tensor, "row seq vocab"], targets: Int[Tensor, "row seq"
 
 
 class Race:
-    """Several training runs that advance side by side, a slice of time at a time, shared by all who watch.
+    """Several training runs that advance side by side in a thread, for as long as somebody watches.
 
-    Nothing runs between the slices: a race that nobody watches costs nothing, and goes on where it was.
+    Shared by all who watch: each call of `watch` keeps it going for a while. A race that nobody watches stops, and
+    goes on where it was when it is watched again. All races of a process take turns, so that together they use one
+    core at most.
 
     Args:
         starts: name -> what starts that run.
@@ -70,7 +74,7 @@ class Race:
         self.steps = steps
         self.losses: dict[str, list[float]] = {name: [] for name in starts}
         self._starts, self._runs = dict(starts), dict[str, Iterator[float]]()
-        self._lock = threading.Lock()
+        self._lock, self._until, self._thread = threading.Lock(), 0.0, threading.Thread()
 
     @property
     def done(self) -> int:
@@ -82,25 +86,32 @@ class Race:
         """Steps there are to do, of all runs together."""
         return self.steps * len(self.losses)
 
-    def advance(self, seconds: float) -> bool:
-        """Do steps for about this long, always in the run that is furthest behind; True once all are done.
+    def watch(self, seconds: float = PATIENCE) -> None:
+        """Go on for this long, or until all is done."""
+        with self._lock:
+            self._until = time.monotonic() + seconds
+            if self.done < self.total and not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._go_on, name="race", daemon=True)
+                self._thread.start()
 
-        While another visitor advances the same race, this one only waits as long, and has what the other computed.
-        """
-        if not self._lock.acquire(timeout=seconds):
-            return self.done == self.total
-        try:
-            until = time.monotonic() + seconds
-            while self.done < self.total and time.monotonic() < until:
+    def _go_on(self) -> None:
+        while self._wanted():
+            with _TURN:
                 self._step(min(self.losses, key=lambda name: len(self.losses[name])))
-        finally:
-            self._lock.release()
-        return self.done == self.total
+
+    def _wanted(self) -> bool:
+        """Whether to go on; under the lock, so that no `watch` believes in a thread that is about to end."""
+        with self._lock:
+            on = self.done < self.total and time.monotonic() < self._until
+            if not on:
+                self._thread = threading.Thread()
+            return on
 
     def _step(self, name: str) -> None:
+        """One more loss of a run; the last one lets go of its model."""
         losses = self.losses[name]
         if name not in self._runs:
             self._runs[name] = self._starts[name]()
         losses.append(next(self._runs[name]))
         if len(losses) == self.steps:
-            del self._runs[name]  # and with it the model
+            del self._runs[name]

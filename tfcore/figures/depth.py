@@ -124,13 +124,20 @@ def race_figure(
             data.append({**_curve(line, "step %{x}: %{y:.2f} nats"), "xaxis": f"x{number}", "yaxis": f"y{number}",
                          "showlegend": i == 0, "legendgroup": dash})  # fmt: skip
         axes[f"xaxis{number}"] = {"domain": domain, "anchor": f"y{number}", "range": [0, steps], "title": "step",
-                                  "nticks": 5}  # fmt: skip
+                                  "type": "linear", "nticks": 5}  # fmt: skip
         axes[f"yaxis{number}"] = {"anchor": f"x{number}", "range": [0, 1.35 * chance], "showticklabels": i == 0,
                                   "title": "loss (nats)" if i == 0 else ""}  # fmt: skip
         notes.append(heading(domain[0], 1.0, name))
         shapes.append({**_rule(), "xref": f"x{number}", "yref": f"y{number}", "x0": 0, "x1": steps, "y0": chance,
                        "y1": chance})  # fmt: skip
-    note = {**heading(0.0, 0.0, "chance", colour="@muted"), "xref": "x", "yref": "y", "x": 1, "y": chance}
+    note = {
+        **heading(0.0, 0.0, "chance", colour="@muted"),
+        "xref": "x",
+        "yref": "y",
+        "x": steps,
+        "xanchor": "right",
+        "y": chance,
+    }
     layout = theme.base_layout(
         height, margin={"t": 58, "l": 52}, annotations=[*notes, note], shapes=shapes, legend={"y": 1.1}, **axes
     )
