@@ -104,7 +104,7 @@ def race(n_layers: int, peak: float, warmup: int, seed: int) -> Race:
         for name in PLACEMENTS
         for steps in (warmup, 0)
     }
-    return Race(starts)
+    return Race(starts, training.STEPS)
 
 
 def network(n_layers: int, placement: Placement) -> Deep:
@@ -137,10 +137,11 @@ def first_steps() -> None:
         }
     )
     page.what_to_see(
-        "Pre-LN and sandwich learn with or without warm-up; without it they are even ahead. Post-LN without warm-up "
-        "takes its first steps at full length, lands where its gradients no longer tell it anything, and stays at "
-        "chance; with warm-up the same network learns. With two layers, or a smaller learning rate, post-LN needs no "
-        "warm-up. Each curve is one run with one seed; try another."
+        "Pre-LN and sandwich learn with or without warm-up; without it they are even ahead. Post-LN with eight layers "
+        "takes its first steps without warm-up at full length, lands where its gradients no longer tell it anything, "
+        "and stays at chance; with warm-up the same network learns. With two layers, or a smaller learning rate, "
+        "post-LN needs no warm-up; with 16 layers 40 steps of it are too few. Without norms all is slow. Each curve is "
+        "one run with one seed; try another."
     )
     page.source(training.first_losses, training.learning_rate, depth.residual)
     st.caption(
@@ -150,8 +151,9 @@ def first_steps() -> None:
     page.question(
         "GPT-2, LLaMA and nearly all large models since are pre-LN. What did that change about training?",
         "Depth stopped being a risk in the first hundred steps: the curves of pre-LN hardly change from 2 layers to "
-        "32, while post-LN at the same learning rate needs its warm-up ever longer. Large models still warm up, "
-        "because Adam's own averages are poor at first, but they no longer depend on it to start at all.",
+        "16, while post-LN at the same learning rate needs warm-up at 8, and at 16 the default 40 steps of it do not "
+        "help. Large models still warm up, because Adam's own averages are poor at first, but they no longer depend "
+        "on it to start at all.",
     )
 
 

@@ -70,7 +70,7 @@ class Race:
         steps: how many losses each will give.
     """
 
-    def __init__(self, starts: Mapping[str, Callable[[], Iterator[float]]], steps: int = STEPS) -> None:
+    def __init__(self, starts: Mapping[str, Callable[[], Iterator[float]]], steps: int) -> None:
         self.steps = steps
         self.losses: dict[str, list[float]] = {name: [] for name in starts}
         self._starts, self._runs = dict(starts), dict[str, Iterator[float]]()
