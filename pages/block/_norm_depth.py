@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.block._probing import INITS, WIRINGS, probe_all, short
+from pages.block._probing import INITS, WIRINGS, measure_all, probe, short
 from pages.ui import controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import depth
@@ -36,7 +36,7 @@ def placements() -> None:
         init = controls.select("Initial weights", "init", list(INITS), "xavier", INITS)
         norm = controls.segmented("Norm", "norm", list(NORMS), "layernorm", NORMS)
         networks = [Deep(n_layers=n_layers, placement=WIRINGS[name][0], norm=norm, init=init) for name in PLACEMENTS]
-        found = dict(zip(PLACEMENTS, probe_all(networks), strict=True))
+        found = dict(zip(PLACEMENTS, measure_all(probe, networks), strict=True))
         last = {name: float(result.gradient[-1]) for name, result in found.items()}
         st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="about the same at every depth")
         st.metric("Last layer, pre-LN, · √layers", f"{last['pre-LN'] * math.sqrt(n_layers):.3f}",
@@ -123,8 +123,10 @@ def first_steps() -> None:
         runs = race(n_layers, peak, warmup, seed)
         settings, over = (n_layers, peak, warmup, seed), runs.done == runs.total
         running = not over and st.session_state.get(STOPPED) != settings
-        st.button("Done" if over else "Stop" if running else "Go on", key="stop", disabled=over, width="stretch",
-                  on_click=lambda: st.session_state.update({STOPPED: settings if running else None}))  # fmt: skip
+        st.button(
+            "Done" if over else "Stop training" if running else "Go on", key="stop", disabled=over, width="stretch",
+            on_click=lambda: st.session_state.update({STOPPED: settings if running else None}),
+        )  # fmt: skip
     with right:
         st.fragment(watch, run_every=PAUSE if running else None)(n_layers, peak, warmup, seed, running)
     page.try_this(

@@ -1,15 +1,17 @@
 """Networks built from the sliders, measured one by one, with progress where there is something to wait for."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
 
 from pages.ui import cache
 from tfcore.analysis import depth
-from tfcore.analysis.depth import Deep, Probe
+from tfcore.analysis.depth import Deep
 from tfcore.config import Init
 
+Result = TypeVar("Result")
 PATIENCE = 0.15  # seconds without a word
 INITS: dict[Init, str] = {"xavier": "Xavier", "normal": "N(0, 0.02²)", "gpt2": "GPT-2"}
 # wiring: (placement of the norms, with skips, colour role)
@@ -21,7 +23,8 @@ WIRINGS: dict[str, tuple[depth.Placement, bool, str]] = {
     "no skip": ("pre", False, "@cat4"),
     "no skip, no norm": ("none", False, "@cat6"),
 }
-_probe = cache.data(max_entries=1_024)(depth.probe)
+probe = cache.data(max_entries=1_024)(depth.probe)
+activations = cache.data(max_entries=512)(depth.activations)
 
 
 def short(value: float) -> str:
@@ -31,15 +34,16 @@ def short(value: float) -> str:
     return f"{value:.2g}" if 0.001 <= abs(value) < 100 else f"{value:.1e}"
 
 
-def probe_all(networks: Sequence[Deep]) -> list[Probe]:
-    """Measure these networks; those that were measured before cost nothing."""
-    place, started, found = st.empty(), time.monotonic(), []
+def measure_all(measure: Callable[[Deep], Result], networks: Sequence[Deep]) -> list[Result]:
+    """Measure these networks with one of the functions above; those that were measured before cost nothing."""
+    place, started = st.empty(), time.monotonic()
+    found: list[Result] = []
     total, done = sum(network.n_layers for network in networks), 0
     for i, network in enumerate(networks):
         if time.monotonic() - started > PATIENCE:
             words = f"Network {i + 1} of {len(networks)}: {network.n_layers} layers"
             place.progress(done / total, words)
-        found.append(_probe(network))
+        found.append(measure(network))
         done += network.n_layers
     place.empty()
     return found

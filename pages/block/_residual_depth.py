@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.block._probing import INITS, WIRINGS, probe_all, short
-from pages.ui import cache, controls, page
+from pages.block._probing import INITS, WIRINGS, activations, measure_all, probe, short
+from pages.ui import controls, page
 from pages.ui.figure import figure
 from tfcore import initialise
 from tfcore.analysis import depth
@@ -15,7 +15,6 @@ from tfcore.figures import depth as figures
 
 ALIKE = 0.99  # mean cosine from which on tokens count as the same vector
 SHOWN = ("pre-LN", "post-LN", "no skip", "no skip, no norm")
-activations = cache.data(max_entries=512)(depth.activations)
 # name: (init, its standard deviation, colour role)
 STARTS: dict[str, tuple[Init, float, str]] = {
     "std 1": ("normal", 1.0, "@cat1"),
@@ -51,7 +50,7 @@ def gradients() -> None:
         deepest = controls.slider("Layers of the deepest network", "layers", 1, depth.DEEPEST, depth.DEEPEST)
         init = controls.select("Initial weights", "init", list(INITS), "xavier", INITS)
         counts = depths(deepest)
-        every = probe_all([network for name in SHOWN for network in networks(name, counts, init)])
+        every = measure_all(probe, [network for name in SHOWN for network in networks(name, counts, init)])
     found = {name: every[i * len(counts) : (i + 1) * len(counts)] for i, name in enumerate(SHOWN)}
     first = {name: np.array([result.gradient[0] for result in found[name]]) for name in SHOWN}
     with left:
@@ -136,10 +135,11 @@ def initial_weights() -> None:
         n_layers = controls.slider("Layers N", "layers", 1, depth.DEEPEST, 48)
         name = controls.select("Network", "network", list(NETWORKS), "pre-LN")
         placement, skip = NETWORKS[name]
-        found = {
-            start: activations(Deep(n_layers=n_layers, placement=placement, skip=skip, init=init, init_std=std))
-            for start, (init, std, _) in STARTS.items()
-        }
+        starts = [
+            Deep(n_layers=n_layers, placement=placement, skip=skip, init=init, init_std=std)
+            for init, std, _ in STARTS.values()
+        ]
+        found = dict(zip(STARTS, measure_all(activations, starts), strict=True))
         growth = {start: float(values[-1] / values[0]) for start, values in found.items()}
         for start in ("std 0.02", list(STARTS)[-1]):
             st.metric(f"Growth, {start.partition(':')[0]}", f"× {short(growth[start])}", help="last size / first size")

@@ -173,8 +173,8 @@ def test_a_race_can_be_stopped_and_taken_up_again(monkeypatch):
     test.button(key="stop").click()
     assert run(test).button(key="stop").label == "Go on"
     test.button(key="stop").click()
-    assert run(test).button(key="stop").label == "Stop"
+    assert run(test).button(key="stop").label == "Stop training"
     test.button(key="stop").click()
     run(test)
     test.slider(key="seed").set_value(5)
-    assert run(test).button(key="stop").label == "Stop", "another race starts by itself"
+    assert run(test).button(key="stop").label == "Stop training", "another race starts by itself"
