@@ -48,7 +48,7 @@ def placements() -> None:
         figure(
             figures.curves_figure(lines, x_title="layer", y_title="gradient of W₂", height=330,
                                   limits=figures.LARGEST),
-            key="gradients", height=330, min_width=420, table=lambda: by_layer(lines, "layer"),
+            key="gradients", height=330, min_width=340, table=lambda: by_layer(lines, "layer"),
             alt=f"Gradient norm in each of {n_layers} layers at initialisation; in the last layer: {words}.",
             caption=f"Norm of ∂loss/∂W₂ (the feed-forward layer's second matrix) in each of {n_layers} layers before "
             f"training. Last layer: {words}.",
@@ -58,7 +58,7 @@ def placements() -> None:
         figure(
             figures.curves_figure(sized, x_title="after layer", y_title="size of the stream", height=300,
                                   limits=figures.LARGEST),
-            key="sizes", height=300, min_width=420, table=lambda: by_layer(sized, "after layer"),
+            key="sizes", height=300, min_width=340, table=lambda: by_layer(sized, "after layer"),
             alt=f"Root mean square of the residual stream after each layer; after the last: {sizes}.",
             caption=f"Root mean square of the residual stream. After the last layer: {sizes}.",
         )  # fmt: skip
@@ -179,7 +179,7 @@ def watch(n_layers: int, peak: float, warmup: int, seed: int, running: bool) -> 
         figures.race_figure(
             {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, runs.steps, chance, 380
         ),
-        key="race", height=380, min_width=640,
+        key="race", height=380, min_width=580,
         table=lambda: pd.DataFrame({name: pd.Series(losses, dtype=float) for name, losses in runs.losses.items()}),
         alt=f"Loss over {runs.steps} steps of networks of {n_layers} layers; chance {chance:.2f}. Now: {ends}.",
         caption=f"Loss in nats, chance is ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: {ends}.",

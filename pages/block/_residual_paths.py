@@ -90,19 +90,18 @@ def skip_blocks() -> None:
     names = [f"{PARTS[name.split('.')[-1]]} {name.split('.')[1]}" for name in paths.names(N_LAYERS)]
     words = "without " + ", ".join(names[s] for s in without) if without else "with nothing left out"
     means = ", ".join(f"{result.loss[result.removed == k].mean():.2f}" for k in (1, 2, 4, 8))
-    with left:
-        one, two = st.columns(2)
-        one.metric("Loss, whole model", f"{full:.2f}", help="nats per token")
-        two.metric("Loss, your set", f"{loss:.2f}", f"{loss - full:+.2f}", delta_color="inverse")
     with right:
         figure(
-            figures.paths_figure(result, row, 430), key="paths", height=430, min_width=420, on_click=choose,
+            figures.paths_figure(result, row, 430), key="paths", height=430, min_width=340, on_click=choose,
             table=lambda: _table(result, names),
             alt=f"Loss of {whole + 1} ways through the model. Whole {full:.2f}; {words} {loss:.2f}; mean with "
             f"1, 2, 4, 8 sublayers left out: {means}.",
             caption=f"All 2^{len(KEYS)} = {whole + 1} ways to leave out sublayers, on {n} tokens; click a dot. "
             f"{words.capitalize()}: {loss:.2f} nats; mean with 1, 2, 4, 8 left out: {means}.",
         )  # fmt: skip
+        one, two = st.columns(2)
+        one.metric("Loss, whole model", f"{full:.2f}", help="nats per token")
+        two.metric("Loss, your set", f"{loss:.2f}", f"{loss - full:+.2f}", delta_color="inverse")
     for title, chosen in (("The whole model goes on", ()), (words.capitalize(), without)):
         st.markdown(f"**{title}:** {text.escape(continuation(pasted, chosen))}")
     page.try_this(
@@ -125,9 +124,9 @@ def skip_blocks() -> None:
     st.caption("Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2")
     page.question(
         "Which sublayer can the model spare least, and why might it be that one?",
-        "The first attention layer (click the highest dot of the column at 1): all that follows was trained to read a "
-        "stream in which it has written, and here it tells each token what stands just before it. With nothing left "
-        "out of eight, the stream is the bare embedding, and the model repeats the token it was given.",
+        "On this text the first attention layer (click the highest dot of the column at 1): before it, no token knows "
+        "of any other, and all later layers were trained to read a stream in which it has written. With all eight left "
+        "out, the stream is the bare embedding, and the model repeats the token it was given.",
     )
 
 
@@ -175,7 +174,7 @@ def dropout() -> None:
             f"numbers: {n - kept} dropped, {kept} multiplied by {factor:.3g}. Drawn: the first {figures.SHOWN}.",
         )  # fmt: skip
         figure(
-            figures.means_figure(result, 290), key="means", height=290, min_width=420,
+            figures.means_figure(result, 290), key="means", height=290, min_width=340,
             table=lambda: pd.DataFrame({"mean after dropout": result.means}),
             alt=f"Mean over {dropping.DRAWS:,} draws: {measured:.4f} on average, {result.mean:.4f} before.",
             caption=f"{dropping.DRAWS:,} draws: their means average {measured:.5f} (before: {result.mean:.5f}), with "

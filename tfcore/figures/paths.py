@@ -90,7 +90,7 @@ def dropped_figure(result: Dropped, height: int = 300) -> go.Figure:
             "hovertemplate": "number %{x}: dropped<extra></extra>",
         },
     ]  # fmt: skip
-    limit = round_up(1.05 * float(np.abs([result.before, result.after]).max()))
+    limit = round_up(1.05 * float(np.abs([before, after]).max()))
     layout = theme.base_layout(
         height,
         xaxis={"title": "number of the vector", "range": [-1, len(x)], "showgrid": False},
