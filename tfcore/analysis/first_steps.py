@@ -91,7 +91,8 @@ class Race:
         with self._lock:
             self._until = time.monotonic() + seconds
             if self.done < self.total and not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._go_on, name="race", daemon=True)
+                # No daemon: a process that ends waits the moment until nobody watches, instead of cutting torch off.
+                self._thread = threading.Thread(target=self._go_on, name="race")
                 self._thread.start()
 
     def _go_on(self) -> None:
