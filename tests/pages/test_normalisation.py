@@ -1,5 +1,6 @@
 """The page on normalisation: every panel at its defaults and its ends, numbers of all kinds, a race to its end."""
 
+import threading
 import time
 from pathlib import Path
 
@@ -24,6 +25,10 @@ def _small(monkeypatch):
     st.cache_resource.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
     monkeypatch.setattr(first_steps, "STEPS", 4)
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "race":  # it ends soon after nobody watches
+            thread.join()
 
 
 def opened(**address: str) -> AppTest:
