@@ -25,6 +25,14 @@ CHAPTERS = {
         "foundations/masks.py",
         "Who may look at whom? Eight masks before and after the softmax, and what leaks when a mask is missing.",
     ),
+    "Normalisation": (
+        "block/normalisation.py",
+        "What keeps numbers in range? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
+    ),
+    "Residual connections": (
+        "block/residuals.py",
+        "Why add, and not replace? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
+    ),
 }
 
 TEXT = "The little dog lost the red ball. The little dog"

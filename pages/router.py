@@ -20,6 +20,10 @@ PAGES = {
         ("foundations/positions.py", "Positions", "airwave", "positions"),
         ("foundations/masks.py", "Masks", "filter_b_and_w", "masks"),
     ],
+    "Block": [
+        ("block/normalisation.py", "Normalisation", "straighten", "normalisation"),
+        ("block/residuals.py", "Residual connections", "alt_route", "residuals"),
+    ],
 }
 
 

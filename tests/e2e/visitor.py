@@ -17,6 +17,8 @@ LAST = {
     "/heads": "A question.",
     "/positions": "See the shuffle test",
     "/masks": "A question.",
+    "/normalisation": "A question.",
+    "/residuals": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

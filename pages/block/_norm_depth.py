@@ -1,0 +1,190 @@
+"""Panels of the page on normalisation: where the norm stands, in real networks, and the first steps of training."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.block._probing import INITS, WIRINGS, measure_all, probe, short
+from pages.ui import controls, page
+from pages.ui.figure import figure
+from tfcore.analysis import depth
+from tfcore.analysis import first_steps as training
+from tfcore.analysis.depth import Deep, Placement
+from tfcore.analysis.first_steps import Race
+from tfcore.config import Norm
+from tfcore.figures import depth as figures
+
+NORMS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+PLACEMENTS = [name for name, (_, skip, _) in WIRINGS.items() if skip]
+RATES = [0.001, 0.003, 0.006, 0.01]
+DEEPEST_TRAINED = 32
+PAUSE = 0.7  # seconds from one look at a running training to the next
+STOPPED = "stopped race"  # of this visitor: its settings
+
+
+def placements() -> None:
+    """The panel of gradients and activations by layer, for each placement."""
+    st.latex(
+        r"\text{pre: } x + f(\mathrm{LN}(x)) \qquad \text{post: } \mathrm{LN}(x + f(x)) \qquad "
+        r"\text{sandwich: } x + \mathrm{LN}(f(\mathrm{LN}(x))) \qquad \text{none: } x + f(x)"
+    )
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        n_layers = controls.slider("Layers", "layers", 1, depth.DEEPEST, 24)
+        init = controls.select("Initial weights", "init", list(INITS), "xavier", INITS)
+        norm = controls.segmented("Norm", "norm", list(NORMS), "layernorm", NORMS)
+        networks = [Deep(n_layers=n_layers, placement=WIRINGS[name][0], norm=norm, init=init) for name in PLACEMENTS]
+        found = dict(zip(PLACEMENTS, measure_all(probe, networks), strict=True))
+        last = {name: float(result.gradient[-1]) for name, result in found.items()}
+        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="about the same at every depth")
+        st.metric("Last layer, pre-LN, · √layers", f"{last['pre-LN'] * math.sqrt(n_layers):.3f}",
+                  help="by theory of the same order at every depth")  # fmt: skip
+    layers, places = np.arange(1, n_layers + 1), np.arange(n_layers + 1)
+    with right:
+        words = ", ".join(f"{name} {short(value)}" for name, value in last.items())
+        lines = [figures.Line(name, WIRINGS[name][2], layers, result.gradient) for name, result in found.items()]
+        figure(
+            figures.curves_figure(lines, x_title="layer", y_title="gradient of W₂", height=330,
+                                  limits=figures.LARGEST),
+            key="gradients", height=330, min_width=340, table=lambda: by_layer(lines, "layer"),
+            alt=f"Gradient norm in each of {n_layers} layers at initialisation; in the last layer: {words}.",
+            caption=f"Norm of ∂loss/∂W₂ (the feed-forward layer's second matrix) in each of {n_layers} layers before "
+            f"training. Last layer: {words}.",
+        )  # fmt: skip
+        sizes = ", ".join(f"{name} {short(result.activation[-1])}" for name, result in found.items())
+        sized = [figures.Line(name, WIRINGS[name][2], places, result.activation) for name, result in found.items()]
+        figure(
+            figures.curves_figure(sized, x_title="after layer", y_title="size of the stream", height=300,
+                                  limits=figures.LARGEST),
+            key="sizes", height=300, min_width=340, table=lambda: by_layer(sized, "after layer"),
+            alt=f"Root mean square of the residual stream after each layer; after the last: {sizes}.",
+            caption=f"Root mean square of the residual stream. After the last layer: {sizes}.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "the paper's six layers": {"layers": 6, "init": "xavier"},
+            "very deep": {"layers": 64, "init": "xavier"},
+            "GPT-2's weights": {"layers": 24, "init": "gpt2"},
+            "small weights": {"layers": 24, "init": "normal"},
+            "RMSNorm": {"norm": "rmsnorm"},
+        }
+    )
+    page.what_to_see(
+        "With post-LN the last layer's gradient is as large in a deep network as in a shallow one. With pre-LN and "
+        "Xavier weights it falls, about as one over the root of the depth: from 1 layer to 64 twelvefold, while the "
+        "number at the left stays within a factor of two. This is what the theorem says, and why the first steps of "
+        "post-LN are too large without warm-up. GPT-2's weights undo the fall, since they are divided by that root "
+        "themselves. With pre-LN the stream grows layer by layer, since everyone adds to it; post-LN sets it back to 1 "
+        "each time. Without any norm, all depends on the weights: with Xavier the stream explodes."
+    )
+    page.source(depth.residual, depth.probe)
+    st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
+    page.question(
+        "Pre-LN puts one more norm after the last block, post-LN does not. Why?",
+        "With post-LN, each block ends with a norm, so the stream leaves at size 1. With pre-LN, nothing ever "
+        "normalises the stream itself; see how large it is after the last layer. The final norm brings it to the size "
+        "that the unembedding can work with. Without it, the logits would grow with depth.",
+    )
+
+
+def by_layer(lines: list[figures.Line], index: str) -> pd.DataFrame:
+    """The curves as columns."""
+    return pd.DataFrame({index: lines[0].x} | {line.name: line.y for line in lines})
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def race(n_layers: int, peak: float, warmup: int, seed: int) -> Race:
+    """All placements, with warm-up and without; shared by all visitors, and going on where it was left."""
+    starts = {
+        f"{name}, {'warm-up' if steps else 'none'}": lambda p=WIRINGS[name][0], s=steps: training.first_losses(
+            network(n_layers, p), peak, s, seed
+        )
+        for name in PLACEMENTS
+        for steps in (warmup, 0)
+    }
+    return Race(starts, training.STEPS)
+
+
+def network(n_layers: int, placement: Placement) -> Deep:
+    return Deep(n_layers=n_layers, placement=placement, vocab_size=training.VOCAB)
+
+
+def first_steps() -> None:
+    """The panel of the first training steps."""
+    st.latex(r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        n_layers = controls.slider("Layers", "deep", 2, DEEPEST_TRAINED, 8, 2)
+        peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
+        warmup = controls.slider("Warm-up: steps to reach it", "warmup", 5, training.STEPS, 40, 5)
+        seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
+        runs = race(n_layers, peak, warmup, seed)
+        settings, over = (n_layers, peak, warmup, seed), runs.done == runs.total
+        running = not over and st.session_state.get(STOPPED) != settings
+        st.button(
+            "Done" if over else "Stop training" if running else "Go on", key="stop", disabled=over, width="stretch",
+            on_click=lambda: st.session_state.update({STOPPED: settings if running else None}),
+        )  # fmt: skip
+    with right:
+        st.fragment(watch, run_every=PAUSE if running else None)(n_layers, peak, warmup, seed, running)
+    page.try_this(
+        {
+            "shallow": {"deep": 2, "rate": 0.006},
+            "deeper": {"deep": 16, "rate": 0.006},
+            "a smaller learning rate": {"deep": 8, "rate": 0.001},
+            "another seed": {"seed": (seed + 1) % 10},
+            "a short warm-up": {"deep": 8, "rate": 0.006, "warmup": 10},
+        }
+    )
+    page.what_to_see(
+        "Pre-LN and sandwich learn with or without warm-up; without it they are even ahead. Post-LN with eight layers "
+        "takes its first steps without warm-up at full length, lands where its gradients no longer tell it anything, "
+        "and stays at chance; with warm-up the same network learns. With two layers, or a smaller learning rate, "
+        "post-LN needs no warm-up; with 16 layers 40 steps of it are too few. Without norms all is slow. Each curve is "
+        "one run with one seed; try another."
+    )
+    page.source(training.first_losses, training.learning_rate, depth.residual)
+    st.caption(
+        "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: say the token "
+        f"before, {training.VOCAB} tokens, {training.ROWS} texts of {training.SEQ} a step, width {depth.D_MODEL}."
+    )
+    page.question(
+        "GPT-2, LLaMA and nearly all large models since are pre-LN. What did that change about training?",
+        "Depth stopped being a risk in the first hundred steps: the curves of pre-LN hardly change from 2 layers to "
+        "16, while post-LN at the same learning rate needs warm-up at 8, and at 16 the default 40 steps of it do not "
+        "help. Large models still warm up, because Adam's own averages are poor at first, but they no longer depend "
+        "on it to start at all.",
+    )
+
+
+def watch(n_layers: int, peak: float, warmup: int, seed: int, running: bool) -> None:
+    """Show all curves so far; drawn again and again while the training runs."""
+    runs = race(n_layers, peak, warmup, seed)
+    if running:
+        runs.watch()
+        if runs.done == runs.total:
+            st.rerun()  # the whole page, so that the clock stops
+    name_of = {name: [runs.losses[f"{name}, {way}"] for way in ("warm-up", "none")] for name in PLACEMENTS}
+    ends = "; ".join(
+        f"{name} {_now(warm)} with warm-up and {_now(cold)} without" for name, (warm, cold) in name_of.items()
+    )
+    done = min(len(losses) for losses in runs.losses.values())
+    st.progress(
+        runs.done / runs.total, f"Step {done} of {runs.steps}, {len(runs.losses)} networks of {n_layers} layers"
+    )
+    chance = training.chance_loss()
+    figure(
+        figures.race_figure(
+            {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, runs.steps, chance, 380
+        ),
+        key="race", height=380, min_width=580,
+        table=lambda: pd.DataFrame({name: pd.Series(losses, dtype=float) for name, losses in runs.losses.items()}),
+        alt=f"Loss over {runs.steps} steps of networks of {n_layers} layers; chance {chance:.2f}. Now: {ends}.",
+        caption=f"Loss in nats, chance is ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: {ends}.",
+    )  # fmt: skip
+
+
+def _now(losses: list[float]) -> str:
+    return f"{np.mean(losses[-5:]):.2f}" if losses else "–"
