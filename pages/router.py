@@ -18,6 +18,10 @@ PAGES = {
         ("foundations/positions.py", "Positions", "airwave", "positions"),
         ("foundations/masks.py", "Masks", "filter_b_and_w", "masks"),
     ],
+    "Block": [
+        ("block/feedforward.py", "Feed-forward", "memory", "feedforward"),
+        ("block/pitfalls.py", "Pitfalls", "bug_report", "pitfalls"),
+    ],
 }
 
 

@@ -15,6 +15,8 @@ LAST = {
     "/heads": "A question.",
     "/positions": "See the shuffle test",
     "/masks": "A question.",
+    "/feedforward": "A question.",
+    "/pitfalls": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
