@@ -160,7 +160,7 @@ TASK = (
     else "Task: sentences of a little language of our own, letter by letter; decoders of width 64, 16 texts of 48 "
     "letters a step, AdamW."
 )
-st.caption(f"{words.source[0].upper()}{words.source[1:]}. {TASK}")
+st.caption(f"Paper: {words.source}. {TASK}")
 page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
 page.question(
     "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "

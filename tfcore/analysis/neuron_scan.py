@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
@@ -32,9 +32,9 @@ class NeuronScan:
         value: the activation there.
     """
 
-    windows: Int[ndarray, "window seq"]
-    window: Int[ndarray, "layer neuron side rank"]
-    position: Int[ndarray, "layer neuron side rank"]
+    windows: Integer[ndarray, "window seq"]
+    window: Integer[ndarray, "layer neuron side rank"]
+    position: Integer[ndarray, "layer neuron side rank"]
     value: Float[ndarray, "layer neuron side rank"]
 
     def ids(self, window: int) -> list[int]:
@@ -43,7 +43,7 @@ class NeuronScan:
         return row[row != PADDING].tolist()
 
 
-def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Int[ndarray, "window length"]:
+def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
     """Documents as windows of `length` ids that begin every `stride` of them; the last of a document is shorter."""
     rows = []
     for ids in documents:
@@ -56,7 +56,7 @@ def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Int[nda
 
 
 @torch.no_grad()
-def scan(model: Transformer, windows: Int[ndarray, "window length"], kept: int, rows: int = 64) -> NeuronScan:
+def scan(model: Transformer, windows: Integer[ndarray, "window length"], kept: int, rows: int = 64) -> NeuronScan:
     """Run a model over all windows and keep for each neuron where it was most active, either way.
 
     Args:
@@ -98,7 +98,7 @@ def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -
 
 
 @torch.no_grad()
-def activations(model: Transformer, ids: Int[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
+def activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
     """What every neuron gives at every token: act(gate x) * up x, which is multiplied with its value vector."""
     found = model(ids, capture=POSTS).activations
     return torch.stack([found[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
