@@ -50,13 +50,16 @@ class Snippet:
 
 def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side: int) -> list[Snippet]:
     """The texts the scan kept for a neuron, the strongest first, each read again by the model."""
-    found = []
-    for rank, window in enumerate(scan.window[layer, neuron, side]):
-        ids = scan.ids(int(window))
-        values = activations(model, _row(model, ids))[layer, 0, :, neuron].cpu().numpy()
-        place = layer, neuron, side, rank
-        found.append(Snippet(tuple(ids), int(scan.position[place]), values, float(scan.value[place])))
-    return found
+    rows = [scan.ids(int(window)) for window in scan.window[layer, neuron, side]]
+    longest = max(len(ids) for ids in rows)
+    # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
+    batch = torch.cat([_row(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
+    values = activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
+    place = scan.position[layer, neuron, side], scan.value[layer, neuron, side]
+    return [
+        Snippet(tuple(ids), int(peak), own[: len(ids)], float(stored))
+        for ids, own, peak, stored in zip(rows, values, *place, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
