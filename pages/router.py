@@ -23,6 +23,8 @@ PAGES = {
     "Block": [
         ("block/normalisation.py", "Normalisation", "straighten", "normalisation"),
         ("block/residuals.py", "Residual connections", "alt_route", "residuals"),
+        ("block/feedforward.py", "Feed-forward", "memory", "feedforward"),
+        ("block/pitfalls.py", "Pitfalls", "bug_report", "pitfalls"),
     ],
 }
 

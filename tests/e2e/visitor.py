@@ -19,6 +19,8 @@ LAST = {
     "/masks": "A question.",
     "/normalisation": "A question.",
     "/residuals": "A question.",
+    "/feedforward": "A question.",
+    "/pitfalls": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

@@ -44,6 +44,8 @@ def main() -> int:
     entry = RECIPES[options.recipe]
     if entry.needs_corpus and options.corpus is None:
         parser.error(f"{options.recipe} needs --corpus PATH")
+    if options.steps is not None and not hasattr(entry.recipe, "settings"):
+        parser.error(f"{options.recipe} has no steps; leave --steps out")
     if options.out is None and not options.measure:
         parser.error(f"{options.recipe} needs --out DIR")
     try:

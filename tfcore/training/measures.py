@@ -13,6 +13,8 @@ from tfcore.analysis.attention_maps import attention_maps
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.information import bits_per_byte
 from tfcore.analysis.masked_tokens import filled
+from tfcore.analysis.neuron_scan import load_scan
+from tfcore.analysis.neurons import snippets
 from tfcore.analysis.translation import chrf, exact, translate
 from tfcore.checkpoints import load
 from tfcore.film import load_film
@@ -125,3 +127,16 @@ def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
     if not isinstance(tokenizer, BPETokenizer):
         raise ValueError(f"{name} has no tokenizer of byte pairs")
     return model, tokenizer
+
+
+def of_neurons(name: str, every: int = 97) -> dict[str, float]:
+    """How large the scan of a model's neurons is, and how far every so many-th neuron's activations are from it now."""
+    model, found = load(name, device="cpu")[0], load_scan(name)
+    layers, per_layer, sides, _ = found.value.shape
+    chosen = [divmod(i, per_layer) for i in range(0, layers * per_layer, every)]
+    read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]
+    difference = max(abs(float(s.values[s.peak]) - s.stored) for s in read)
+    return {
+        "neurons": layers * per_layer, "windows": len(found.windows), "strongest": float(np.abs(found.value).max()),
+        "largest_difference": round(difference, 4),
+    }  # fmt: skip

@@ -16,6 +16,7 @@ from tfcore.training.recipes.ladder_positions import POSITIONS, positions
 from tfcore.training.recipes.ladder_positions import measured as of_positions
 from tfcore.training.recipes.ladder_scaling import SCALING, scaling
 from tfcore.training.recipes.ladder_scaling import measured as of_scaling
+from tfcore.training.recipes.neurons import NEURONS, neurons
 from tfcore.training.recipes.stories import STORIES, stories
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 
@@ -109,5 +110,13 @@ RECIPES: dict[str, Entry] = {
         "a table: five position schemes read four times the length they were trained at",
         "1 hour",
         "not climbed yet; 15 models",
+    ),
+    "neurons": Entry(
+        neurons,
+        NEURONS,
+        lambda _: measures.of_neurons("stories"),
+        "for each neuron of stories the texts that excite it most, without any training",
+        "2 minutes",
+        "2,048 neurons over 421 held-out stories",
     ),
 }

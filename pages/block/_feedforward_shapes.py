@@ -1,0 +1,247 @@
+"""Panels of the page on the feed-forward layer: non-linearities, gates, and how many parameters it has."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from tfcore import presets
+from tfcore.analysis import activation_functions as functions
+from tfcore.analysis import feed_forward_widths as widths
+from tfcore.config import Activation, ModelConfig
+from tfcore.feedforward import FeedForward
+from tfcore.figures import feedforward as figures
+
+MODEL = "stories"
+TEXT = "Once upon a time there was a little dog named Max. Max had a red ball. One day he lost it, and he was very sad."
+NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+FORMULAS: dict[Activation, str] = {
+    "relu": r"\mathrm{ReLU}(x) = \max(0, x) \qquad \mathrm{ReLU}'(x) = [x > 0]",
+    "gelu": r"\mathrm{GELU}(x) = x\,\Phi(x) \qquad \mathrm{GELU}'(x) = \Phi(x) + x\,\varphi(x)",
+    "gelu_tanh": r"\tfrac{x}{2}\left(1 + \tanh\!\left[\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right]\right)",
+    "silu": r"\mathrm{SiLU}(x) = x\,\sigma(x) \qquad \mathrm{SiLU}'(x) = \sigma(x)\,\big(1 + x\,(1 - \sigma(x))\big)",
+}
+GATES: dict[Activation, str] = {"swiglu": "SwiGLU", "geglu": "GEGLU", "reglu": "ReGLU"}
+PLAIN: dict[Activation, str] = {"swiglu": "SiLU", "geglu": "GELU", "reglu": "ReLU"}
+MODELS = {
+    "GPT-2 small": presets.gpt2_small, "GPT-3 175B": presets.gpt3_175b, "BERT base": presets.bert_base,
+    "Transformer base (decoder)": presets.transformer_base, "T5 base (decoder)": presets.t5_base,
+    "LLaMA-2 7B": presets.llama2_7b, "LLaMA-3 8B": presets.llama3_8b, "Mistral 7B": presets.mistral_7b,
+    "Gemma 7B": presets.gemma_7b, "Mixtral 8x7B": presets.mixtral_8x7b,
+}  # fmt: skip
+OURS, OWN = "stories (ours)", "your own"
+
+curves = cache.data(max_entries=1)(functions.curves)
+unit = cache.data(max_entries=4)(widths.gated_unit)
+layer_cost = cache.data(max_entries=64)(widths.layer_cost)
+
+
+@cache.data(max_entries=8)
+def layer_inputs(layer: int) -> functions.Inputs:
+    model, tokenizer = cache.model(MODEL)
+    return functions.layer_inputs(model, tokenizer.encode(TEXT), layer)
+
+
+def activations() -> None:
+    """The panel of the non-linearities."""
+    st.markdown(
+        "**Without a non-linearity two matrices are one.** The bend is all that makes the layer more than a product; "
+        "where its slope is 0, nothing is learned."
+    )
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        kind = controls.select("Function", "act", list(NAMES), "gelu", NAMES)
+        x = controls.slider("Input x", "x", -functions.LIMIT, functions.LIMIT, -1.0, 0.1)
+        layer = controls.slider("Layer of the stories model", "gates", 0, cache.model(MODEL)[0].config.n_layers - 1, 1)
+        value, slope = functions.at(kind, x)
+        st.metric(f"{NAMES[kind]}({x:g})", f"{value:.4f}")
+        st.metric("Slope there", f"{slope:.4f}")
+    found, inputs = curves(), layer_inputs(layer)
+    with right:
+        st.latex(FORMULAS[kind])
+        for place, is_slope in zip(st.columns(2, gap="medium"), (False, True), strict=True):
+            what, number = ("Slope", slope) if is_slope else ("Value", value)
+            rows = found.slope if is_slope else found.value
+            with place:
+                figure(
+                    figures.curves_figure(found, kind, NAMES, x, 340, slope=is_slope), key=what.lower(), height=340,
+                    table=lambda r=rows: pd.DataFrame(r.T, columns=list(NAMES.values())).assign(x=found.x),
+                    alt=f"{what} of four functions from {-functions.LIMIT:g} to {functions.LIMIT:g}; {NAMES[kind]} at "
+                    f"{x:g}: {number:.4f}, its lowest {rows[functions.KINDS.index(kind)].min():.4f}.",
+                    caption=f"{what} of {NAMES[kind]} at {x:g}: {number:.4f}; lowest "
+                    f"{rows[functions.KINDS.index(kind)].min():.4f}"
+                    + (f", highest {rows[functions.KINDS.index(kind)].max():.4f}." if is_slope else "."),
+                )  # fmt: skip
+        figure(
+            figures.inputs_figure(inputs, x, 220), key="inputs", height=220,
+            table=lambda: pd.DataFrame({"from": inputs.edges[:-1], "to": inputs.edges[1:], "share": inputs.share}),
+            alt=f"{inputs.count:,} inputs of layer {layer} on one text: {inputs.negative:.0%} are below 0.",
+            caption=f"Where a trained model works: {inputs.count:,} inputs of the gates of layer {layer} on one text, "
+            f"{inputs.negative:.0%} below 0. {NAMES[kind]} has a slope under {functions.FLAT} at "
+            f"{inputs.flat[kind]:.0%} of them.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "dead for good": {"act": "relu", "x": -1.0},
+            "steeper than 1": {"act": "gelu", "x": 1.4},
+            "the lowest point": {"act": "silu", "x": -1.3},
+            "exact or tanh?": {"act": "gelu_tanh", "x": -2.0},
+        }
+    )
+    page.what_to_see(
+        "ReLU's slope is 0 below 0: an input that stays there gets no gradient. GELU and SiLU dip below 0 and keep a "
+        "slope there, and are a little steeper than 1 above. Exact GELU and its tanh form differ by at most "
+        f"{found.difference:.5f}: the original GPT-2 used the approximation because it was faster. "
+    )
+    page.source(functions.SLOPES[kind], FeedForward)
+    st.caption("GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118, equation 2.")
+    page.question(
+        "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
+        "and a layer with GELU not?",
+        "max(0, 2x) = 2 max(0, x): ReLU does not know how large its input is. GELU does: at −1 it is −0.16, at −2 "
+        "only −0.05.",
+    )
+
+
+def gates() -> None:
+    """The panel of gated layers."""
+    st.markdown(
+        "**A gated layer multiplies two products of the input**: one is bent and opens or closes the other. It has "
+        "three matrices, so it gets two thirds of the width for the same number of parameters."
+    )
+    st.latex(
+        r"\mathrm{FFN}(x) = W_{down}\,\mathrm{act}(W_{up}\,x) \qquad "
+        r"\mathrm{GLU}(x) = W_{down}\big(\mathrm{act}(W_{gate}\,x) \odot W_{up}\,x\big), \quad "
+        r"3\,d \cdot \tfrac{8}{3}d = 2\,d \cdot 4d"
+    )
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        kind = controls.select("Gate", "glu", list(GATES), "swiglu", GATES)
+        d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
+        up = controls.slider("Second input: W_up x", "up", -4.0, 4.0, -2.0, 0.1)
+    plain = layer_cost("relu", d_model)
+    matched, wide = layer_cost(kind, d_model), layer_cost(kind, d_model, 4 * d_model)
+    rows = [
+        ("FFN, 4 d", plain),
+        (f"{GATES[kind]}, 8/3 d", matched),
+        (f"{GATES[kind]}, 4 d", wide),
+    ]
+    ratio = matched.count / plain.count
+    with left:
+        st.metric("d_ff for the same parameters", f"{matched.d_ff:,}", f"8/3 d = {8 * d_model / 3:,.1f}",
+                  delta_color="off", delta_arrow="off")  # fmt: skip
+    with right:
+        figure(
+            figures.matrices_figure(rows, d_model, 260), key="matrices", height=260, min_width=560,
+            table=lambda: pd.DataFrame([(name, c.d_ff, c.matrices, c.count) for name, c in rows],
+                                       columns=["layer", "d_ff", "matrices", "parameters"]),
+            alt=f"Parameters of three layers of width {d_model}: FFN {plain.count:,}, {GATES[kind]} of width "
+            f"{matched.d_ff:,} {matched.count:,} ({ratio:.2%}), of width {wide.d_ff:,} {wide.count:,}.",
+            caption=f"FFN: {plain.count:,}. {GATES[kind]} at {matched.d_ff:,} (a multiple of 8): {matched.count:,}, "
+            f"{ratio:.2%} of it; at 4 d: {wide.count:,}, {wide.count / plain.count:.0%}.",
+        )  # fmt: skip
+        found = unit(kind)
+        low, high = found.gated.min(), found.gated.max()
+        surface, line = st.columns(2, gap="medium")
+        with surface:
+            figure(
+                figures.unit_figure(found, up, 340), key="unit", height=340,
+                table=lambda: pd.DataFrame(found.gated, columns=found.gate.round(2)),
+                alt=f"A {GATES[kind]} unit over gate and up from −4 to 4: from {low:.1f} to {high:.1f}; near 0 where "
+                "the gate is below −2.",
+                caption=f"One {GATES[kind]} unit over its two inputs: from {low:.1f} to {high:.1f}. Left: the gate is "
+                "closed.",
+            )  # fmt: skip
+        with line:
+            figure(
+                figures.slice_figure(found, up, 340), key="slice", height=340,
+                table=lambda: pd.DataFrame({"gate": found.gate, "plain": found.plain}),
+                alt=f"The same unit where W_up x is {up:g}, beside a plain {PLAIN[kind]} unit, which cannot be "
+                "negative but for its dip.",
+                caption=f"Where W_up x = {up:g}: at gate 4 the gated unit gives {up * found.plain[-1]:.1f}, a plain "
+                f"one {found.plain[-1]:.1f}.",
+            )  # fmt: skip
+    page.try_this(
+        {
+            "LLaMA's width": {"glu": "swiglu", "d": 4096},
+            "a negative second input": {"up": -3.0},
+            "GEGLU, small": {"glu": "geglu", "d": 512},
+            "ReGLU: hard gates": {"glu": "reglu", "up": 2.0},
+        }
+    )
+    page.what_to_see(
+        "The first two bars are equally long: three thin matrices cost what two thick ones do. Only rounding to a "
+        "multiple of 8 keeps them from being equal. The surface shows what is bought: a plain unit gives one number "
+        "for one input; a gated one is a product, which can be large either way and is switched off on the left."
+    )
+    page.source(FeedForward, widths.layer_cost)
+    st.caption(
+        "GLU variants: arXiv:2002.05202, equations 5 and 6; widths: section 2. LLaMA (arXiv:2302.13971, section 2.2) "
+        "uses 8/3 d, rounded up to 11,008 at d = 4,096."
+    )
+    page.question(
+        "With both inputs of a ReGLU unit doubled, its output is four times as large. What does that tell about depth?",
+        "It is a product of two numbers that depend on the token, as attention is: a gated layer can compute "
+        "products of features by itself, where a plain one needs many bends to come near one.",
+    )
+
+
+def share() -> None:
+    """The panel of the two thirds."""
+    st.markdown(
+        "**Two thirds of a block are feed-forward** in the classic shape: 8 d² weights beside attention's 4 d². It is "
+        "no law: shared key/value heads make attention smaller, experts make the other half larger."
+    )
+    st.latex(
+        r"\text{share} = \frac{m\,r}{m\,r + 2 + 2g}, \quad m \text{ matrices}, \; r = d_{ff}/d, \; g = n_{kv}/n_{heads}"
+    )
+    left, right = st.columns([1, 3], gap="large")
+    names = [*MODELS, OURS, OWN]
+    with left:
+        chosen = controls.select("Look at", "model", names, OWN)
+        st.caption("Your own block:")
+        d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
+        ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)
+        kv = controls.select("Key/value heads, of 32", "kv", [1, 2, 4, 8, 16, 32], 32)
+        gated = controls.toggle("Gated (three matrices)", "gated")
+    own = ModelConfig(
+        vocab_size=1, d_model=d_model, n_layers=1, n_heads=32, n_kv_heads=kv, d_ff=round(ratio * d_model),
+        activation="swiglu" if gated else "relu",
+    )  # fmt: skip
+    configs = {name: build() for name, build in MODELS.items()} | {OURS: cache.model(MODEL)[0].config, OWN: own}
+    rows = [(name, widths.block_share(config)) for name, config in configs.items()]
+    looked = dict(rows)[chosen]
+    with left:
+        st.metric(f"Feed-forward share, {chosen}", f"{looked.share:.1%}")
+        if chosen == OWN:
+            st.caption(f"By the formula: {widths.share_formula(3 if gated else 2, ratio, kv / 32):.1%} (without norms)")
+    with right:
+        figure(
+            figures.shares_figure(rows, chosen, 470), key="shares", height=470, min_width=460,
+            table=lambda: pd.DataFrame([(n, b.feed_forward, b.attention, b.norms, b.share) for n, b in rows],
+                                       columns=["model", "feed-forward", "attention", "norms", "share"]),
+            alt="Share of the feed-forward half in one block: " + ", ".join(f"{n} {b.share:.1%}" for n, b in rows),
+            caption=f"{chosen}: {looked.feed_forward:,} of {looked.total:,} parameters of a block, {looked.share:.1%}.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "the classic": {"model": OWN, "ratio": 4.0, "kv": 32, "gated": False},
+            "grouped queries": {"model": "LLaMA-3 8B"},
+            "one key/value head": {"model": OWN, "kv": 1},
+            "experts": {"model": "Mixtral 8x7B"},
+            "with cross-attention": {"model": "Transformer base (decoder)"},
+        }
+    )
+    page.what_to_see(
+        "GPT-2, GPT-3 and BERT sit on the line; LLaMA-2 does too, although its layers are gated, because their width "
+        "is 8/3 d. LLaMA-3 and Mistral share key/value heads and widen the layer, and reach 81 %. Mixtral has eight "
+        "layers for one: 97 % (a token uses two of them). A decoder with cross-attention has attention twice, and "
+        "falls to one half."
+    )
+    page.source(widths.block_share, widths.share_formula)
+    st.caption("4 d² and 8 d² of a block: arXiv:2001.08361, table 1. Grouped queries: arXiv:2305.13245.")
+    page.question(
+        "Which is larger in GPT-3's 96 blocks: what attention can look up, or what the feed-forward layers store?",
+        "The feed-forward layers, two to one: 116 billion of 174 billion weights of the blocks are theirs. Attention "
+        "decides what to read; most of what the model keeps is read out of here.",
+    )

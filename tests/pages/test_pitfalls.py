@@ -1,0 +1,120 @@
+"""The page on pitfalls: every mistake begins by itself, ends, can be stopped, and survives damaged addresses."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.block._pitfalls_words import WORDS
+from pages.ui import jobs
+from tests.pages.figures import figures
+from tfcore.analysis.pitfalls import DOSES, KINDS, PitfallConfig
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+SOON = 240.0
+
+
+@pytest.fixture(autouse=True)
+def own_jobs(monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs())
+    wait = jobs.Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
+    monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
+
+
+def opened(**address: str) -> AppTest:
+    test = AppTest.from_file(str(ROUTER), default_timeout=120)
+    test.switch_page("block/pitfalls.py")
+    test.query_params.update({"steps": "40"} | address)
+    return run(test)
+
+
+def run(test: AppTest) -> AppTest:
+    test = test.run()
+    assert not test.exception, test.exception
+    assert not test.error, test.error
+    return test
+
+
+def ended(test: AppTest, config: PitfallConfig) -> AppTest:
+    jobs.JOBS.wait(config, 10**9, SOON)
+    return run(test)
+
+
+def said(test: AppTest) -> str:
+    words = " ".join(element.value for kind in (test.caption, test.info, test.markdown) for element in kind)
+    return words.replace("\\", "").replace("\u2060", "")
+
+
+def test_every_mistake_has_its_words_and_its_doses():
+    assert set(WORDS) == set(KINDS)
+    assert {kind for kind, words in WORDS.items() if words.dose} == set(DOSES)
+
+
+def test_the_default_trains_by_itself_and_shows_both_curves():
+    test = opened()
+    assert set(figures(test)) == {"loss", "symptom"}
+    test = ended(test, PitfallConfig(steps=40))
+    for head, spec in figures(test).values():
+        assert head["alt"]
+        assert head["csv"]
+        assert list(spec["data"][0]["x"])[-1] == 40
+        assert spec["layout"]["annotations"][-1]["text"]
+    assert "**Found.**" in said(test)
+    assert [button.key for button in test.button if button.key == "again"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mistake_begins_with_a_figure_and_stops(kind):
+    test = opened(kind=kind, steps="400")
+    config = PitfallConfig(kind=kind, steps=400)
+    assert set(figures(test)) == {"loss", "symptom"}
+    test.button(key="stop").click()
+    run(test)
+    assert jobs.JOBS.look(config, "").state == "stopped"
+    assert set(figures(test)) == {"loss", "symptom"}
+    assert test.button(key="anew").label == "Train again"
+
+
+def test_another_experiment_takes_the_place_of_the_one_before():
+    test = opened(steps="400")
+    test.slider(key="seed").set_value(1)
+    run(test)
+    first, second = (PitfallConfig(steps=400, seed=seed) for seed in (0, 1))
+    jobs.JOBS.wait(first, 10**9, SOON)
+    assert jobs.JOBS.look(first, "").state == "stopped"
+    test.button(key="stop").click()
+    run(test)
+    jobs.JOBS.wait(second, 10**9, SOON)
+
+
+def test_train_again_begins_what_was_stopped():
+    test = opened(steps="400")
+    test.button(key="stop").click()
+    run(test)
+    test.button(key="anew").click()
+    run(test)
+    test.button(key="stop").click()
+    run(test)
+
+
+def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0, waiting=0))
+    test = opened()
+    assert "as soon as there is room" in said(test)
+    assert not figures(test)
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"kind": "<script>"}, "kind"),
+        ({"kind": "no residual", "skip": "1000"}, "skip 1000"),
+        ({"steps": "1e9"}, "steps 1e9"),
+        ({"seed": "nan", "steps": "-3"}, "seed nan"),
+        ({"kind": "rate too large", "rate": "0"}, "rate 0"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice, monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0))  # the words are what counts here
+    monkeypatch.setattr("pages.ui.jobs.Jobs.wait", lambda *_: None)
+    assert notice in said(opened(**address))

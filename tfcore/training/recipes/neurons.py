@@ -1,0 +1,63 @@
+"""The scan of `stories`: for each neuron the texts that excite it most. Trains nothing, reads the held-out stories."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfcore.analysis.neuron_scan import PADDING, cut, save_scan, scan
+from tfcore.checkpoints import load
+from tfcore.training import data
+from tfcore.training.loop import Progress
+
+LICENCE = (
+    "The windows are excerpts of TinyStories, validation split (Eldan and Li, arXiv:2305.07759), "
+    "CDLA-Sharing-1.0, https://cdla.dev/sharing-1-0/"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeuronsRecipe:
+    """How to scan.
+
+    Args:
+        model: the shipped model.
+        length, stride: tokens of a window, and from one window to the next.
+        kept: windows a neuron keeps on each side.
+        every: only every so many-th story is read, so that what ships stays a collection of excerpts.
+    """
+
+    model: str = "stories"
+    length: int = 48
+    stride: int = 40
+    kept: int = 5
+    every: int = 2
+
+
+NEURONS = NeuronsRecipe()
+
+
+def neurons(
+    corpus: Path,
+    out: Path,
+    report: Callable[[Progress], None],  # noqa: ARG001 - there are no steps to report
+    recipe: NeuronsRecipe = NEURONS,
+) -> dict[str, float]:
+    """Scan the held-out stories and write the result to `out`; returns how much there was.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = load(recipe.model, device="cpu")
+    if tokenizer is None:
+        raise ValueError(f"{recipe.model} has no tokenizer, so no text can be read")
+    stories = data.held_out(corpus)[:: recipe.every]
+    windows = cut([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
+    found = scan(model, windows, recipe.kept)
+    save_scan(out, found, LICENCE)
+    layers, per_layer = found.value.shape[:2]
+    return {
+        "neurons": layers * per_layer, "windows read": len(windows), "windows kept": len(found.windows),
+        "tokens read": int(np.count_nonzero(windows != PADDING)),
+    }  # fmt: skip
