@@ -7,12 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from pages.block._probing import INITS, WIRINGS, measure_all, probe, short
-from pages.ui import controls, page
+from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import depth
 from tfcore.analysis import first_steps as training
 from tfcore.analysis.depth import Deep, Placement
-from tfcore.analysis.first_steps import Race
 from tfcore.config import Norm
 from tfcore.figures import depth as figures
 
@@ -20,8 +19,6 @@ NORMS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 PLACEMENTS = [name for name, (_, skip, _) in WIRINGS.items() if skip]
 RATES = [0.001, 0.003, 0.006, 0.01]
 DEEPEST_TRAINED = 32
-PAUSE = 0.7  # seconds from one look at a running training to the next
-STOPPED = "stopped race"  # of this visitor: its settings
 
 
 def placements() -> None:
@@ -94,19 +91,6 @@ def by_layer(lines: list[figures.Line], index: str) -> pd.DataFrame:
     return pd.DataFrame({index: lines[0].x} | {line.name: line.y for line in lines})
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def race(n_layers: int, peak: float, warmup: int, seed: int) -> Race:
-    """All placements, with warm-up and without; shared by all visitors, and going on where it was left."""
-    starts = {
-        f"{name}, {'warm-up' if steps else 'none'}": lambda p=WIRINGS[name][0], s=steps: training.first_losses(
-            network(n_layers, p), peak, s, seed
-        )
-        for name in PLACEMENTS
-        for steps in (warmup, 0)
-    }
-    return Race(starts, training.STEPS)
-
-
 def network(n_layers: int, placement: Placement) -> Deep:
     return Deep(n_layers=n_layers, placement=placement, vocab_size=training.VOCAB)
 
@@ -120,15 +104,22 @@ def first_steps() -> None:
         peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
         warmup = controls.slider("Warm-up: steps to reach it", "warmup", 5, training.STEPS, 40, 5)
         seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
-        runs = race(n_layers, peak, warmup, seed)
-        settings, over = (n_layers, peak, warmup, seed), runs.done == runs.total
-        running = not over and st.session_state.get(STOPPED) != settings
-        st.button(
-            "Done" if over else "Stop training" if running else "Go on", key="stop", disabled=over, width="stretch",
-            on_click=lambda: st.session_state.update({STOPPED: settings if running else None}),
-        )  # fmt: skip
-    with right:
-        st.fragment(watch, run_every=PAUSE if running else None)(n_layers, peak, warmup, seed, running)
+        beside = st.container()
+    runs = {
+        f"{name}, {'warm-up' if steps else 'none'}": (network(n_layers, WIRINGS[name][0]), steps)
+        for name in PLACEMENTS
+        for steps in (warmup, 0)
+    }
+    key = ("first steps", n_layers, peak, warmup, seed)
+    job = live.begin(key, lambda: training.race(runs, peak, seed))
+
+    def draw(job: jobs.Job) -> None:
+        with beside:
+            live.bar(key, job, len(job.items), training.STEPS, {"seed": (seed + 1) % 10})
+        with right:
+            curves(n_layers, list(job.items))
+
+    live.watch(key, draw, job)
     page.try_this(
         {
             "shallow": {"deep": 2, "rate": 0.006},
@@ -159,29 +150,19 @@ def first_steps() -> None:
     )
 
 
-def watch(n_layers: int, peak: float, warmup: int, seed: int, running: bool) -> None:
-    """Show all curves so far; drawn again and again while the training runs."""
-    runs = race(n_layers, peak, warmup, seed)
-    if running:
-        runs.watch()
-        if runs.done == runs.total:
-            st.rerun()  # the whole page, so that the clock stops
-    name_of = {name: [runs.losses[f"{name}, {way}"] for way in ("warm-up", "none")] for name in PLACEMENTS}
+def curves(n_layers: int, steps: list[dict[str, float]]) -> None:
+    """All curves so far."""
+    name_of = {name: [[step[f"{name}, {way}"] for step in steps] for way in ("warm-up", "none")] for name in PLACEMENTS}
     ends = "; ".join(
         f"{name} {_now(warm)} with warm-up and {_now(cold)} without" for name, (warm, cold) in name_of.items()
-    )
-    done = min(len(losses) for losses in runs.losses.values())
-    st.progress(
-        runs.done / runs.total, f"Step {done} of {runs.steps}, {len(runs.losses)} networks of {n_layers} layers"
     )
     chance = training.chance_loss()
     figure(
         figures.race_figure(
-            {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, runs.steps, chance, 380
+            {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, training.STEPS, chance, 380
         ),
-        key="race", height=380, min_width=580,
-        table=lambda: pd.DataFrame({name: pd.Series(losses, dtype=float) for name, losses in runs.losses.items()}),
-        alt=f"Loss over {runs.steps} steps of networks of {n_layers} layers; chance {chance:.2f}. Now: {ends}.",
+        key="race", height=380, min_width=580, table=lambda: pd.DataFrame(steps),
+        alt=f"Loss over {len(steps)} steps of networks of {n_layers} layers; chance {chance:.2f}. Now: {ends}.",
         caption=f"Loss in nats, chance is ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: {ends}.",
     )  # fmt: skip
 

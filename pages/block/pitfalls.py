@@ -7,14 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.block._pitfalls_words import HALF, WORDS
-from pages.ui import controls, jobs, page
+from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import pitfall_variants as variants
 from tfcore.analysis.pitfall_findings import Finding, finding
 from tfcore.analysis.pitfalls import DOSES, KINDS, Look, Pitfall, PitfallConfig, Twin, train_twins
 from tfcore.figures import pitfalls as figures
 
-EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
 HEIGHT = 380
 NAMES: dict[Pitfall, str] = {kind: words.name for kind, words in WORDS.items()}
 TRY: dict[str, dict[str, Any]] = {
@@ -24,7 +23,6 @@ TRY: dict[str, dict[str, Any]] = {
     "nearly all gradients lost": {"kind": "half", "half": 4096},
     "who needs order?": {"kind": "positions"},
 }
-STOPPED = "pitfalls stopped"  # in the session: the experiment this visitor stopped, not to be begun again by itself
 SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": variants.everyone, "axis": variants.AcrossBatch, "skip": variants.WithoutSkip,
     "final": variants.Untouched, "half": variants.HalfGradients,
@@ -41,46 +39,6 @@ def choose() -> PitfallConfig:
     steps = controls.slider("Training steps", "steps", 40, 400, 160, 20)
     seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
     return PitfallConfig(kind=kind, dose=dose, seed=seed, steps=steps)
-
-
-def stop(config: PitfallConfig) -> None:
-    st.session_state[STOPPED] = config
-    jobs.JOBS.stop(config, jobs.visitor())
-
-
-def go_on() -> None:
-    st.session_state.pop(STOPPED, None)
-
-
-def begin(config: PitfallConfig) -> jobs.Job:
-    """The training of this experiment: begun unless it was stopped here, and with something to show already."""
-    if st.session_state.get(STOPPED) == config:
-        return jobs.JOBS.look(config, jobs.visitor()) or jobs.Job("stopped")
-    job = jobs.JOBS.start(config, lambda: train_twins(config), jobs.visitor())
-    if job.active and not job.items:
-        jobs.JOBS.wait(config, 1, FIRST)
-    return jobs.JOBS.look(config, jobs.visitor()) or job
-
-
-def bar(job: jobs.Job, config: PitfallConfig) -> None:
-    """How far the training is, and the button that stops it or begins again; it never moves."""
-    done = job.items[-1].step if job.items else 0
-    said = {
-        "waiting": f"Waiting: other trainings are running, and {job.ahead} wait before this one",
-        "running": f"Step {done} of {config.steps}, {job.seconds:.0f} s",
-        "done": f"Both trained for {config.steps} steps in {job.seconds:.1f} s",
-        "stopped": f"Stopped at step {done} of {config.steps}",
-        "failed": f"The training failed: {job.problem}",
-        "refused": "Too many trainings wait on this server; try again in a minute",
-    }
-    st.progress(done / config.steps, said[job.state])
-    if job.active:
-        st.button("Stop", key="stop", on_click=stop, args=(config,), width="stretch")
-    elif job.state == "done":
-        seed = {"seed": (config.seed + 1) % 21}
-        st.button("Another seed", key="again", on_click=controls.set_values, kwargs=seed, width="stretch")
-    else:
-        st.button("Train again", key="anew", on_click=go_on, width="stretch")
 
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:
@@ -118,13 +76,11 @@ def say(looks: list[Look], found: Finding) -> None:
     st.markdown(f"**Found.** {found.sentence}")
 
 
-def watch(config: PitfallConfig, live: bool) -> None:
-    """The training as it is now. Runs again by itself while there is more to come."""
-    job = jobs.JOBS.look(config, jobs.visitor()) or jobs.Job("refused")
-    if live and not job.active:
-        st.rerun()  # the whole page, which then stops looking
+def draw(job: jobs.Job) -> None:
+    """The training as it is now."""
     with beside:
-        bar(job, config)
+        done = job.items[-1].step if job.items else 0
+        live.bar(config, job, done, config.steps, {"seed": (config.seed + 1) % 21})
     with picture:
         if job.items:
             show(config, list(job.items))
@@ -147,8 +103,7 @@ with right:
     st.markdown(words.claim)
     st.code(words.change, language="diff", wrap_lines=True)
     picture = st.container()
-job = begin(config)
-st.fragment(watch, run_every=EVERY if job.active else None)(config, job.active)
+live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
 if kind == "half":
     st.caption(HALF.format(dose=config.dose, tokens=768 * config.dose))
 page.try_this(TRY)

@@ -10,6 +10,7 @@ rerun or a lost connection does not break them. Two visitors who ask for the sam
 One visitor has one job at a time: starting another lets go of the one before. Few jobs run at a time and few wait.
 """
 
+import atexit
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ import streamlit as st
 State = Literal["waiting", "running", "done", "stopped", "failed", "refused"]
 Work = Callable[[], Iterator[Any]]
 ACTIVE: tuple[State, ...] = ("waiting", "running")
+LAST_STEP = 10.0  # seconds that a process which ends waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,14 @@ class Jobs:
             if (task := self._tasks.get(key)) is not None:
                 self._let_go(task, visitor)
 
+    def close(self) -> None:
+        """Stop all jobs and wait for their threads: a process that ends must not cut torch off in the middle."""
+        with self._lock:
+            for task in self._in(*ACTIVE):
+                task.visitors.clear()
+                self._let_go(task, "")
+            self._lock.wait_for(lambda: self._busy == 0, LAST_STEP)
+
     def _leave(self, visitor: str, but: Hashable) -> None:
         for task in self._in(*ACTIVE):
             if task.key != but:
@@ -179,6 +189,7 @@ class Jobs:
 
 
 JOBS = Jobs()
+atexit.register(JOBS.close)
 
 
 def visitor() -> str:

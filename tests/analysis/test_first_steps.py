@@ -1,25 +1,15 @@
-"""The first training steps: warm-up by the formula, real losses, and a race that stops when nobody watches."""
-
-import threading
-import time
+"""The first training steps: warm-up by the formula, real losses, and a race of several."""
 
 import pytest
 import torch
 
 from tfcore.analysis import first_steps
 from tfcore.analysis.depth import Deep
-from tfcore.analysis.first_steps import VOCAB, Race, batch, chance_loss, first_losses, learning_rate
+from tfcore.analysis.first_steps import VOCAB, batch, chance_loss, first_losses, learning_rate, race
 
 
 def deep(placement, n_layers=8):
     return Deep(n_layers=n_layers, placement=placement, vocab_size=VOCAB)
-
-
-def wait(condition, seconds=60.0):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_warm_up_is_a_line():
@@ -51,48 +41,12 @@ def test_post_norm_without_warm_up_is_stuck_where_pre_norm_learns():
     assert ends["post", 40] < 2.3
 
 
-def counter(n):
-    yield from (float(i) for i in range(n))
-
-
-def test_a_race_advances_all_runs_alike_to_the_end_and_lets_go_of_them():
-    race = Race({"a": lambda: counter(5), "b": lambda: counter(5)}, steps=5)
-    assert (race.done, race.total) == (0, 10)
-    race.watch()
-    wait(lambda: race.done == race.total)
-    assert race.losses == {"a": [0, 1, 2, 3, 4], "b": [0, 1, 2, 3, 4]}
-    assert not race._runs
-    race.watch()
-    assert race.done == race.total
-
-
-def test_a_race_that_nobody_watches_stops_and_goes_on_where_it_was():
-    def slow(n):
-        for i in range(n):
-            time.sleep(0.02)
-            yield float(i)
-
-    race = Race({"a": lambda: slow(40)}, steps=40)
-    race.watch(seconds=0.1)
-    wait(lambda: not race._thread.is_alive())
-    so_far = race.done
-    assert 0 < so_far < 40
-    race.watch(seconds=60.0)
-    wait(lambda: race.done == 40)
-    assert race.losses["a"] == [float(i) for i in range(40)]
-
-
-def test_many_watchers_are_one_thread():
-    gate = threading.Event()
-
-    def waits():
-        gate.wait()
-        yield 0.0
-
-    race = Race({"a": waits}, steps=1)
-    for _ in range(5):
-        race.watch(seconds=60.0)
-    assert sum(thread.name == "race" for thread in threading.enumerate()) == 1
-    gate.set()
-    wait(lambda: race.done == 1)
-    assert first_steps.PATIENCE > 0
+def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypatch):
+    monkeypatch.setattr(first_steps, "STEPS", 2)
+    runs = {"a": (deep("pre", 2), 0), "b": (deep("post", 2), 5)}
+    given = list(race(runs, 0.003, 1))
+    assert [item is None for item in given] == [True, True, False] * 2
+    steps = [item for item in given if item is not None]
+    for name, (network, warmup) in runs.items():
+        alone = first_losses(network, 0.003, warmup, 1)
+        assert [step[name] for step in steps] == [next(alone), next(alone)]

@@ -1,7 +1,5 @@
 """The page on normalisation: every panel at its defaults and its ends, numbers of all kinds, a race to its end."""
 
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.block._norm_vectors import read_numbers
+from pages.ui import jobs
 from tests.pages.figures import array, figures
 from tfcore.analysis import depth, first_steps
 
@@ -25,10 +24,6 @@ def _small(monkeypatch):
     st.cache_resource.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
     monkeypatch.setattr(first_steps, "STEPS", 4)
-    yield
-    for thread in threading.enumerate():
-        if thread.name == "race":  # it ends soon after nobody watches
-            thread.join()
 
 
 def opened(**address: str) -> AppTest:
@@ -160,26 +155,24 @@ def test_the_gradients_are_those_of_the_networks():
 
 def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
     test = opened(part="First steps", deep="2")
-    until = time.monotonic() + 60
-    while not test.button(key="stop").disabled:
-        assert time.monotonic() < until
-        run(test)
-    heads, spec = figures(test)["race"]
+    (key,) = jobs.JOBS._tasks
+    jobs.JOBS.wait(key, 10**9, 240)
+    heads, spec = figures(run(test))["race"]
     assert [len(array(trace["y"])) for trace in spec["data"]] == [4] * 8
     assert "post-LN" in heads["alt"]
     other = opened(part="First steps", deep="2")
-    assert other.button(key="stop").label == "Done"
+    assert other.button(key="again").label == "Another seed"
     assert figures(other)["race"][1] == spec
 
 
-def test_a_race_can_be_stopped_and_taken_up_again(monkeypatch):
+def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     monkeypatch.setattr(first_steps, "STEPS", 10_000)
     test = opened(part="First steps", deep="2")
     test.button(key="stop").click()
-    assert run(test).button(key="stop").label == "Go on"
-    test.button(key="stop").click()
-    assert run(test).button(key="stop").label == "Stop training"
+    assert run(test).button(key="anew").label == "Train again"
+    test.button(key="anew").click()
+    assert run(test).button(key="stop").label == "Stop"
     test.button(key="stop").click()
     run(test)
     test.slider(key="seed").set_value(5)
-    assert run(test).button(key="stop").label == "Stop training", "another race starts by itself"
+    assert run(test).button(key="stop").label == "Stop", "another race starts by itself"

@@ -15,8 +15,7 @@ SOON = 240.0
 
 
 @pytest.fixture(autouse=True)
-def own_jobs(monkeypatch):
-    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs())
+def _patience(monkeypatch):
     wait = jobs.Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
     monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
 

@@ -1,0 +1,67 @@
+"""A training that a page watches: it begins by itself, its pictures grow, a button stops it.
+
+job = live.begin(config, lambda: train(config))
+live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
+live.bar(config, job, done, total)     # in draw: how far it is, and the button
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import controls, jobs
+
+EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
+STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
+
+
+def begin(key: Hashable, work: jobs.Work) -> jobs.Job:
+    """The job of this key: begun unless it was stopped here, and with something to show already."""
+    if st.session_state.get(STOPPED) == key:
+        return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
+    job = jobs.JOBS.start(key, work, jobs.visitor())
+    if job.active and not job.items:
+        jobs.JOBS.wait(key, 1, FIRST)
+    return jobs.JOBS.look(key, jobs.visitor()) or job
+
+
+def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job) -> None:
+    """Draw the job as it is now, and again by itself while there is more to come."""
+    st.fragment(_watch, run_every=EVERY if job.active else None)(key, draw, job.active)
+
+
+def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
+    job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
+    if is_live and not job.active:
+        st.rerun()  # the whole page, which then stops looking
+    draw(job)
+
+
+def bar(key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any]) -> None:
+    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`
+    for another seed; it never moves."""
+    said = {
+        "waiting": f"Waiting: other trainings are running, and {job.ahead} wait before this one",
+        "running": f"Step {done} of {total}, {job.seconds:.0f} s",
+        "done": f"{total} steps in {job.seconds:.1f} s",
+        "stopped": f"Stopped at step {done} of {total}",
+        "failed": f"The training failed: {job.problem}",
+        "refused": "Too many trainings wait on this server; try again in a minute",
+    }
+    st.progress(done / total, said[job.state])
+    if job.active:
+        st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
+    elif job.state == "done":
+        st.button("Another seed", key="again", on_click=controls.set_values, kwargs=again, width="stretch")
+    else:
+        st.button("Train again", key="anew", on_click=_go_on, width="stretch")
+
+
+def _stop(key: Hashable) -> None:
+    st.session_state[STOPPED] = key
+    jobs.JOBS.stop(key, jobs.visitor())
+
+
+def _go_on() -> None:
+    st.session_state.pop(STOPPED, None)
