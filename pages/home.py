@@ -4,36 +4,50 @@ import streamlit as st
 
 from pages.ui import controls, links
 
+# chapter -> title: (file, what it answers)
 CHAPTERS = {
-    "Tokens": (
-        "foundations/tokens.py",
-        "What does it read? Text, pictures, sounds, series and proteins cut into tokens, merge by merge.",
-    ),
-    "Attention": (
-        "foundations/attention.py",
-        "How does a token choose where to look? Drag queries, keys and values, and watch every number follow.",
-    ),
-    "Attention heads": (
-        "foundations/heads.py",
-        "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",
-    ),
-    "Positions": (
-        "foundations/positions.py",
-        "How does it know the order of words? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
-    ),
-    "Masks": (
-        "foundations/masks.py",
-        "Who may look at whom? Eight masks before and after the softmax, and what leaks when a mask is missing.",
-    ),
-    "Normalisation": (
-        "block/normalisation.py",
-        "What keeps numbers in range? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
-    ),
-    "Residual connections": (
-        "block/residuals.py",
-        "Why add, and not replace? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
-    ),
+    "Foundations": {
+        "Tokens": (
+            "foundations/tokens.py",
+            "What does it read? Text, pictures, sounds, series and proteins cut into tokens, merge by merge.",
+        ),
+        "Attention": (
+            "foundations/attention.py",
+            "How does a token choose where to look? Drag queries, keys and values, and watch every number follow.",
+        ),
+        "Attention heads": (
+            "foundations/heads.py",
+            "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",
+        ),
+        "Positions": (
+            "foundations/positions.py",
+            "How does it know the order of words? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
+        ),
+        "Masks": (
+            "foundations/masks.py",
+            "Who may look at whom? Eight masks before and after the softmax, and what leaks when a mask is missing.",
+        ),
+    },
+    "Block": {
+        "Normalisation": (
+            "block/normalisation.py",
+            "What keeps numbers in range? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
+        ),
+        "Residual connections": (
+            "block/residuals.py",
+            "Why add, and not replace? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
+        ),
+        "Feed-forward": (
+            "block/feedforward.py",
+            "What do neurons know? The texts that excite one, the tokens it promotes, and the text without it.",
+        ),
+        "Pitfalls": (
+            "block/pitfalls.py",
+            "What if it is built wrong? Eight mistakes, each trained live beside its healthy twin.",
+        ),
+    },
 }
+COLUMNS = 3
 
 TEXT = "The little dog lost the red ball. The little dog"
 
@@ -48,10 +62,14 @@ with st.container(border=True):
     )
     if st.button("See its attention", type="primary", disabled=not pasted):
         st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
-for column, (title, (file, answer)) in zip(st.columns(len(CHAPTERS)), CHAPTERS.items(), strict=True):
-    with column, st.container(border=True, height="stretch"):
-        st.page_link(file, label=f"**{title}**")
-        st.markdown(answer)
+for chapter, pages in CHAPTERS.items():
+    st.subheader(chapter, anchor=False)
+    entries = list(pages.items())
+    for start in range(0, len(entries), COLUMNS):
+        for column, (title, (file, answer)) in zip(st.columns(COLUMNS), entries[start : start + COLUMNS], strict=False):
+            with column, st.container(border=True, height="stretch"):
+                st.page_link(file, label=f"**{title}**")
+                st.markdown(answer)
 st.caption(
     "The model behind these pages, stories, is a small decoder trained on children's stories by a recipe in this "
     "repository; its card says what it can do. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."

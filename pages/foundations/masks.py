@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.foundations._masks_training import cheating
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.figure import figure
 from tfcore import shipped
@@ -228,6 +229,7 @@ page.what_to_see(
     "predict the next token through a leak would only learn to copy it."
 )
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
+cheating()
 page.question(
     "A prefix-LM lets the first tokens see what comes after them. Why is that no cheating?",
     "Because nobody asks it to predict them. The prefix is given (a question, a text to translate); only what follows "

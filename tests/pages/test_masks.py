@@ -1,11 +1,14 @@
 """The page about masks: every mask, every damaged address, every hostile text, and true numbers in the leak test."""
 
+import re
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache
+from pages.ui import cache, jobs
+from tests.pages.figures import figures
+from tfcore.analysis.pitfalls import PitfallConfig
 from tfcore.masks import FUNCTIONS
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
@@ -119,3 +122,13 @@ def test_much_text_is_cut_and_the_page_says_so():
     assert leaks(test)[0] == EQUAL
     test.text_area(key="text").set_value("A cat sat.")
     assert "the first 64 are used" not in said(run(test))
+
+
+def test_a_model_trained_without_a_mask_cheats():
+    test = opened(train="true")
+    config = PitfallConfig(kind="mask", steps=160)
+    jobs.JOBS.wait(config, 10**9, 240)
+    head, _ = figures(run(test))["cheating"]
+    without, with_mask = re.search(r"steps: (\S+) without a mask, (\S+) with it", head["alt"]).groups()
+    assert float(without) < 0.5 * float(with_mask)
+    assert test.button(key="again").label == "Another seed"

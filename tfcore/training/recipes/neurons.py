@@ -9,7 +9,7 @@ import numpy as np
 from tfcore.analysis.neuron_scan import PADDING, cut, save_scan, scan
 from tfcore.checkpoints import load
 from tfcore.training import data
-from tfcore.training.loop import Progress
+from tfcore.training.loop import Processes, Progress
 
 LICENCE = (
     "The windows are excerpts of TinyStories, validation split (Eldan and Li, arXiv:2305.07759), "
@@ -49,6 +49,8 @@ def neurons(
     Raises:
         CorpusError: when a text below `corpus` is missing.
     """
+    if Processes.join().rank > 0:  # one process does it
+        return {}
     model, tokenizer = load(recipe.model, device="cpu")
     if tokenizer is None:
         raise ValueError(f"{recipe.model} has no tokenizer, so no text can be read")

@@ -1,0 +1,55 @@
+"""The page on masks: a model trained without one, here and now, beside one trained with it."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import controls, jobs, live, page
+from pages.ui.figure import figure
+from tfcore.analysis import pitfall_variants as variants
+from tfcore.analysis.pitfall_findings import finding
+from tfcore.analysis.pitfalls import Look, PitfallConfig, train_twins
+from tfcore.figures import pitfalls as figures
+
+STEPS, HEIGHT = 160, 340
+
+
+def cheating() -> None:
+    """The section: a switch that begins the training, both curves, and what both models write."""
+    st.subheader("Trained without a mask: it cheats", anchor=False)
+    st.markdown(
+        "A model that sees the token it is to predict need not learn anything else. Two small models, the same seed "
+        "and the same texts, letter by letter; one sees ahead."
+    )
+    if not controls.toggle("Train both, now (some ten seconds)", "train"):
+        return
+    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    config = PitfallConfig(kind="mask", seed=seed, steps=STEPS)
+
+    def draw(job: jobs.Job) -> None:
+        looks: list[Look] = list(job.items)
+        live.bar(config, job, looks[-1].step if looks else 0, STEPS, {"seed": (seed + 1) % 21})
+        if looks:
+            show(config, looks)
+
+    live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
+    page.source(variants.everyone, train_twins)
+
+
+def show(config: PitfallConfig, looks: list[Look]) -> None:
+    """The losses so far, and what the models write."""
+    found, (bad, good) = finding(config, looks), looks[-1].loss
+    curves, texts = st.columns([3, 2], gap="medium")
+    with curves:
+        figure(
+            figures.loss_figure(looks, found, STEPS, HEIGHT), key="cheating", height=HEIGHT,
+            table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),
+            alt=f"Training loss after {looks[-1].step} steps: {bad:.3g} without a mask, {good:.3g} with it.",
+            caption=f"Training loss, nats a letter, after {looks[-1].step} steps: {bad:.3g} without a mask, "
+            f"{good:.3g} with it.",
+        )  # fmt: skip
+    with texts:
+        said = next((look.said for look in reversed(looks) if look.said is not None), None)
+        for name, words in zip(("Without a mask it writes", "With a mask it writes"), said or (), strict=False):
+            st.caption(f"{name}:")
+            st.code(words, language=None, wrap_lines=True)
+    st.markdown(f"**Found.** {found.sentence}")
