@@ -21,8 +21,10 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 run: setup
 	PORT=$(PORT) $(BIN)/python app.py
 
+# In parallel, one thread each; the tests in the browser afterwards, one by one.
 test: setup-dev check
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope -m "not e2e"
+	$(BIN)/python -m pytest tests/e2e
 
 check: setup-dev
 	$(BIN)/ruff check .

@@ -62,7 +62,7 @@ def gradients() -> None:
         figure(
             figures.curves_figure(lines, x_title="layers of the network", y_title="gradient of the first layer",
                                   height=360, log_x=True, limits=figures.SMALLEST),
-            key="first", height=360, min_width=340,
+            key="first", height=360, min_width=460,
             table=lambda: pd.DataFrame({"layers": counts} | first),
             alt=f"Gradient norm at the first layer against depth. With {deepest} layers: {words}.",
             caption=f"Norm of ∂loss/∂W₂ in the first layer of {len(counts) * len(SHOWN)} networks, each built with "
@@ -149,7 +149,7 @@ def initial_weights() -> None:
         figure(
             figures.curves_figure(lines, x_title="after layer", y_title="std of the stream", height=400,
                                   limits=(*figures.LARGEST, *figures.SMALLEST)),
-            key="starts", height=400, min_width=340,
+            key="starts", height=400, min_width=460,
             table=lambda: pd.DataFrame({"after layer": lines[0].x} | found),
             alt=f"Standard deviation of the activations after each of {n_layers} layers; after the last: {words}.",
             caption=f"Standard deviation (about zero) of the stream of {n_layers} layers, {name}, width "

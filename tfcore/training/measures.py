@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from tfcore.analysis.attention_maps import attention_maps
+from tfcore.analysis.expert_load import expert_load
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.information import bits_per_byte
 from tfcore.analysis.masked_tokens import filled
@@ -49,6 +50,21 @@ def of_stories(name: str, corpus: Path) -> dict[str, float]:
         "second_loss": copies.second_loss,
     }
     return {measure: round(value, 4) for measure, value in found.items()}
+
+
+def of_experts(name: str, corpus: Path) -> dict[str, float]:
+    """What of_stories says, and how evenly the experts are used on the held-out stories: the smallest and the largest
+    share of the choices in any layer, and of the tokens.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = _shipped(name)
+    context = model.config.max_seq_len
+    loads = expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
+    shares = {"choices": loads.choices, "tokens": loads.tokens}
+    found = {f"{end}_share_of_{of}": getattr(share, end)() for of, share in shares.items() for end in ("min", "max")}
+    return of_stories(name, corpus) | {measure: round(float(value), 4) for measure, value in found.items()}
 
 
 def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> float:

@@ -1,4 +1,4 @@
-"""The recipe of `stories`: a small decoder that tells stories, with heads that copy."""
+"""The recipes of `stories`, a small decoder with heads that copy, and `stories-moe`, the same with experts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import save
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.part_configs import ExpertsConfig
 from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, Settings, train
 
@@ -55,6 +56,14 @@ STORIES = StoriesRecipe(
     model=ModelConfig(vocab_size=2048, d_model=192, n_layers=4, n_heads=6, d_ff=512, max_seq_len=256, dropout=0.1),
     start=Settings(steps=400, rows=32, lr=2e-3, lr_min=1e-3, warmup=100, betas=(0.9, 0.98)),
     settings=Settings(steps=7_500, rows=16, lr=2e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.3),
+)
+
+# As many parameters at work for a token as in STORIES (two experts of 256 for a layer of 512), and all else alike.
+STORIES_MOE = replace(
+    STORIES,
+    model=replace(
+        STORIES.model, experts=ExpertsConfig(n_experts=8, top_k=2, d_expert=256, balance_loss=0.02, z_loss=1e-4)
+    ),
 )
 
 
