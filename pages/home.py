@@ -46,6 +46,12 @@ CHAPTERS = {
             "What if it is built wrong? Eight mistakes, each trained live beside its healthy twin.",
         ),
     },
+    "Model": {
+        "Parameters": (
+            "model/parameters.py",
+            "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
+        ),
+    },
 }
 COLUMNS = 3
 

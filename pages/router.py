@@ -26,6 +26,9 @@ PAGES = {
         ("block/feedforward.py", "Feed-forward", "memory", "feedforward"),
         ("block/pitfalls.py", "Pitfalls", "bug_report", "pitfalls"),
     ],
+    "Model": [
+        ("model/parameters.py", "Parameters", "donut_large", "parameters"),
+    ],
 }
 
 

@@ -21,6 +21,7 @@ LAST = {
     "/residuals": "A question.",
     "/feedforward": "A question.",
     "/pitfalls": "A question.",
+    "/parameters": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

@@ -1,0 +1,67 @@
+"""The page on parameters: which model is counted - a published one, or one's own by sliders."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import cache, controls
+from tfcore import presets, shipped
+from tfcore.analysis.head_cuts import divisors
+from tfcore.config import Activation, ModelConfig
+from tfcore.part_configs import ExpertsConfig
+
+NAMES = {
+    "transformer_base": "Transformer base (2017)", "transformer_big": "Transformer big (2017)",
+    "bert_base": "BERT base", "bert_large": "BERT large", "gpt2_small": "GPT-2 small", "gpt2_medium": "GPT-2 medium",
+    "gpt2_large": "GPT-2 large", "gpt2_xl": "GPT-2 XL", "gpt3_175b": "GPT-3 175B", "t5_small": "T5 small",
+    "t5_base": "T5 base", "t5_large": "T5 large", "llama_7b": "LLaMA 7B", "llama2_7b": "LLaMA 2 7B",
+    "llama2_13b": "LLaMA 2 13B", "llama2_70b": "LLaMA 2 70B", "llama3_8b": "LLaMA 3 8B", "llama3_70b": "LLaMA 3 70B",
+    "llama3_405b": "LLaMA 3.1 405B", "mistral_7b": "Mistral 7B", "mixtral_8x7b": "Mixtral 8x7B",
+    "qwen2_7b": "Qwen2 7B", "gemma_7b": "Gemma 7B", "deepseek_moe_16b": "DeepSeekMoE 16B",
+}  # fmt: skip
+OWN = "own"
+KINDS: dict[Activation, str] = {"gelu": "GELU, two matrices", "swiglu": "SwiGLU, three matrices"}
+
+
+def all_names() -> dict[str, str]:
+    """Key -> label of everything that can be counted without sliders."""
+    return NAMES | {name: f"{name} (ours)" for name in shipped()}
+
+
+def known(name: str) -> ModelConfig:
+    """The config of a preset or of a shipped model."""
+    if name in presets.PRESETS:
+        return presets.PRESETS[name]()
+    config: ModelConfig = cache.model(name)[0].config
+    return config
+
+
+def by_sliders() -> ModelConfig | None:
+    """A decoder of one's own; None, with a sentence that says why, where the numbers do not go together."""
+    d_model = controls.slider("Width d_model", "d_model", 64, 16_384, 768, 64)
+    n_layers = controls.slider("Layers", "n_layers", 1, 128, 12)
+    n_heads = controls.slider("Heads", "n_heads", 1, 128, 12)
+    group = controls.slider("Heads that share keys and values (1: none)", "group", 1, n_heads, 1)
+    activation = controls.segmented("Feed-forward", "activation", list(KINDS), "gelu", KINDS)
+    d_ff = controls.slider("Its width d_ff", "d_ff", 64, 65_536, 3_072, 64)
+    vocab = controls.slider("Vocabulary", "vocab", 256, 262_144, 50_257, 1)
+    tied = controls.toggle("Unembedding tied to the embedding", "tied", True)
+    n_experts = controls.slider("Experts a layer (1: none)", "n_experts", 1, 64, 1)
+    top_k = controls.slider("Experts a token", "top_k", 1, n_experts, min(2, n_experts)) if n_experts > 1 else 1
+    parts: dict[str, Any] = {}
+    if n_experts > 1:
+        parts["experts"] = ExpertsConfig(n_experts=n_experts, top_k=top_k)
+    if n_heads % group:
+        st.warning(
+            f"{n_heads} heads do not fall into groups of {group}; {', '.join(map(str, divisors(n_heads)))} would do."
+        )
+        return None
+    try:
+        return ModelConfig(
+            vocab_size=vocab, d_model=d_model, n_layers=n_layers, n_heads=n_heads,
+            n_kv_heads=n_heads // group, d_ff=d_ff, activation=activation, tie_embeddings=tied,
+            max_seq_len=131_072, **parts,
+        )  # fmt: skip
+    except ValueError as problem:
+        st.warning(f"This cannot be built: {problem}.")
+        return None
