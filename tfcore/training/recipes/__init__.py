@@ -68,7 +68,7 @@ RECIPES: dict[str, Entry] = {
         lambda corpus: measures.of_experts("stories-moe", corpus),
         "stories with eight experts a layer, two of them for a token",
         "3 hours",
-        "not shipped yet; 0.891 bits per byte is what it has to reach",
+        "not shipped yet: a first run reached 0.916 bits per byte, its dense twin 0.891",
     ),
     "induction": Entry(
         induction,
