@@ -63,9 +63,7 @@ st.markdown(
     "own, and copy the link: whoever opens it sees exactly the same."
 )
 with st.container(border=True):
-    pasted = controls.text_area(
-        "Your text", "text", "The little dog lost the red ball. The little dog", 2_000, height=80
-    )
+    pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=80)
     if st.button("See its attention", type="primary", disabled=not pasted):
         st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
 for chapter, pages in CHAPTERS.items():

@@ -1,6 +1,6 @@
 """Continue a text token by token, each new token read with a KV cache."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tfcore.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.sampling import Sampling, Stage, draw
@@ -29,6 +30,7 @@ def generate(
     seed: int = 0,
     stop_ids: Collection[int] = (),
     decoder_ids: Ids | None = None,
+    edits: Iterable[Edit] = (),
 ) -> list[int]:
     """The ids that continue `ids`, at most max_new_tokens of them; fewer where the context is full.
 
@@ -38,6 +40,7 @@ def generate(
         seed: of the draws; the same seed gives the same text.
         stop_ids: each of them ends the text, as its last id.
         decoder_ids: what an encoder-decoder's decoder starts with; None means config.start_id.
+        edits: changes to activations in every pass.
 
     Returns:
         The new ids alone.
@@ -48,7 +51,7 @@ def generate(
     sampling = Sampling(
         temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
     )
-    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids)
+    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, edits=edits)
     generator = torch.Generator().manual_seed(seed)
 
     def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, int]:
@@ -129,7 +132,7 @@ class Reader:
     """A model that reads a text piece by piece, and its cache; decoder-only or encoder-decoder is all the same here.
 
     Args:
-        model, ids, max_new_tokens, decoder_ids: see generate.
+        model, ids, max_new_tokens, decoder_ids, edits: see generate.
         slack: how many tokens the caller may take back from the cache.
 
     Attributes:
@@ -141,7 +144,14 @@ class Reader:
     """
 
     def __init__(
-        self, model: Transformer, ids: Ids, *, max_new_tokens: int, decoder_ids: Ids | None = None, slack: int = 0
+        self,
+        model: Transformer,
+        ids: Ids,
+        *,
+        max_new_tokens: int,
+        decoder_ids: Ids | None = None,
+        slack: int = 0,
+        edits: Iterable[Edit] = (),
     ) -> None:
         config, weight = model.config, model.embed.weight
         if max_new_tokens < 0:
@@ -151,7 +161,7 @@ class Reader:
                 f"a model with architecture={config.architecture!r} and head={config.head!r} does not continue texts; "
                 "take a decoder or an encoder-decoder with head='lm'"
             )
-        self.model, self.source = model, None
+        self.model, self.source, self.edits = model, None, tuple(edits)
         self.prompt = _listed(ids)
         if config.architecture == "encoder-decoder":
             self.source = torch.tensor([self.prompt], device=weight.device)
@@ -169,9 +179,10 @@ class Reader:
         """Scores for the token after each of these, which follow those read before; on the CPU in float32."""
         tokens = tokens.to(self.model.embed.weight.device)
         if self.source is None:
-            output = self.model(tokens, cache=self.cache)
+            output = self.model(tokens, cache=self.cache, edits=self.edits)
         else:
-            output = self.model(self.source.expand(len(tokens), -1), decoder_ids=tokens, cache=self.cache)
+            source = self.source.expand(len(tokens), -1)
+            output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
         return output.logits.float().cpu()
 
 

@@ -11,8 +11,9 @@ from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import pitfall_variants as variants
 from tfcore.analysis.pitfall_findings import Finding, finding
-from tfcore.analysis.pitfalls import DOSES, KINDS, Look, Pitfall, PitfallConfig, Twin, train_twins
+from tfcore.analysis.pitfalls import DOSES, KINDS, Look, Pitfall, PitfallConfig, Twin, last_said, train_twins
 from tfcore.figures import pitfalls as figures
+from tfcore.masks import bidirectional
 
 HEIGHT = 380
 NAMES: dict[Pitfall, str] = {kind: words.name for kind, words in WORDS.items()}
@@ -24,7 +25,7 @@ TRY: dict[str, dict[str, Any]] = {
     "who needs order?": {"kind": "positions"},
 }
 SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
-    "mask": variants.everyone, "axis": variants.AcrossBatch, "skip": variants.WithoutSkip,
+    "mask": bidirectional, "axis": variants.AcrossBatch, "skip": variants.WithoutSkip,
     "final": variants.Untouched, "half": variants.HalfGradients,
 }  # fmt: skip
 
@@ -67,7 +68,7 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
 
 def say(looks: list[Look], found: Finding) -> None:
     """What each model says now, and what the numbers say."""
-    spoken = next((look for look in reversed(looks) if look.said is not None), None)
+    spoken = last_said(looks)
     if spoken is not None and spoken.said is not None:
         names = ("With the mistake", "Healthy twin")
         for place, name, said in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):

@@ -1,6 +1,8 @@
 """The page on heads: two heads on one text, or one head on two texts, side by side."""
 
 import streamlit as st
+from numpy import ndarray
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations._heads_maps import CHARACTERS, Reading, read
 from pages.ui import controls, page, text
@@ -61,7 +63,7 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
     )
 
 
-def one_map(place: "st.delta_generator.DeltaGenerator", key: str, reading: Reading, layer: int, head: int):  # type: ignore[no-untyped-def]
+def one_map(place: DeltaGenerator, key: str, reading: Reading, layer: int, head: int) -> ndarray:
     """Draw one of the maps; returns its weights."""
     pattern = reading.found.patterns[layer, head]
     step = -(-max(pattern.shape) // SIDE)

@@ -20,8 +20,8 @@ def cut_of(model_name: str, ids: tuple[int, ...], layer: int, n_heads: int) -> h
 
 
 @cache.data(max_entries=8)
-def shared_of(model_name: str, ids: tuple[int, ...], layer: int) -> list[head_cuts.Shared]:
-    return head_cuts.sharing(cache.model(model_name)[0], ids, layer)
+def shared_of(model_name: str, ids: tuple[int, ...]) -> list[head_cuts.Shared]:
+    return head_cuts.sharing(cache.model(model_name)[0], ids)
 
 
 def cuts(reading: Reading, model_name: str) -> None:
@@ -68,7 +68,7 @@ def cuts(reading: Reading, model_name: str) -> None:
             table=lambda: pd.DataFrame(cut.patterns.reshape(n_heads * len(ids), -1)),
         )
     st.subheader(SHARING, anchor=False)
-    sharing(shared_of(model_name, ids, layer), config.n_heads, layer)
+    sharing(shared_of(model_name, ids), config.n_heads, layer)
     page.what_to_see(
         "With one head there is one map, an average of what the heads do apart. With many, each has few dimensions and "
         "a softer map. Sharing keys and values makes the cache smaller by the same factor, but here the heads were "
@@ -102,13 +102,12 @@ def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
         caption="Orange: query heads. Blue: the key/value heads they read.", table=lambda: table,
     )  # fmt: skip
     st.dataframe(table, hide_index=True)
-    maps = [v.patterns for v in shared]
+    own, height = shared[0].patterns[layer], 170 * len(shared) + 20
     figure(
-        figures.shared_maps_figure(shared, 170 * len(shared) + 20), key="shared maps", height=170 * len(shared) + 20,
-        min_width=560,
+        figures.shared_maps_figure(shared, layer, height), key="shared maps", height=height, min_width=560,
         alt=f"Attention maps of layer {layer} for every variant; the loss on the text goes from {shared[0].loss:.2f} "
         f"to {shared[-1].loss:.2f} nats a token.",
         caption=f"Layer {layer}, one row a variant. The loss goes from {shared[0].loss:.2f} to {shared[-1].loss:.2f} "
         "nats a token when heads are merged and not trained on.",
-        table=lambda: pd.DataFrame(maps[0].reshape(len(maps[0]) * maps[0].shape[1], -1)),
+        table=lambda: pd.DataFrame(own.reshape(len(own) * own.shape[1], -1)),
     )  # fmt: skip

@@ -5,10 +5,10 @@ import streamlit as st
 
 from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
-from tfcore.analysis import pitfall_variants as variants
 from tfcore.analysis.pitfall_findings import finding
-from tfcore.analysis.pitfalls import Look, PitfallConfig, train_twins
+from tfcore.analysis.pitfalls import Look, PitfallConfig, last_said, train_twins
 from tfcore.figures import pitfalls as figures
+from tfcore.masks import bidirectional
 
 STEPS, HEIGHT = 160, 340
 
@@ -32,7 +32,7 @@ def cheating() -> None:
             show(config, looks)
 
     live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
-    page.source(variants.everyone, train_twins)
+    page.source(bidirectional, train_twins)
 
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:
@@ -48,7 +48,8 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
             f"{good:.3g} with it.",
         )  # fmt: skip
     with texts:
-        said = next((look.said for look in reversed(looks) if look.said is not None), None)
+        spoken = last_said(looks)
+        said = spoken.said if spoken is not None else None
         for name, words in zip(("Without a mask it writes", "With a mask it writes"), said or (), strict=False):
             st.caption(f"{name}:")
             st.code(words, language=None, wrap_lines=True)

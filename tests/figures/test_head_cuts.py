@@ -9,7 +9,7 @@ from tfcore.figures import theme
 
 
 def shared(kv_heads):
-    return Shared(kv_heads, np.full((6, 4, 4), 0.25, dtype=np.float32), 1.5, 100, 48 * kv_heads)
+    return Shared(kv_heads, np.full((2, 6, 4, 4), 0.25, dtype=np.float32), 1.5, 100, 48 * kv_heads)
 
 
 @pytest.mark.parametrize("n_heads", [1, 3, 16])
@@ -26,7 +26,7 @@ def test_every_query_head_is_tied_to_the_head_it_shares():
     variants = [shared(n) for n in (6, 3, 1)]
     figure = figures.sharing_figure(variants, 6, 160)
     theme.check(figure)
-    theme.check(figures.shared_maps_figure(variants, 400))
+    theme.check(figures.shared_maps_figure(variants, 1, 400))
     lines = [trace for trace in figure.to_dict()["data"] if trace["mode"] == "lines"]
     for variant, trace in zip(variants, lines, strict=True):
         ends = trace["x"][1::3]

@@ -1,15 +1,17 @@
 """The page on attention: every panel, both ends of every slider, every damaged address, and true numbers."""
 
 import math
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.visits import run
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "foundations/attention.py")
 LOOKS = ["drag", "words", "scale", "gradient", "temperature"]
 FIGURES = {
     "drag": {"steps"},
@@ -20,23 +22,8 @@ FIGURES = {
 }
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=60)
-    test.switch_page("foundations/attention.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
 def said(test: AppTest) -> str:
-    words = " ".join(element.value for element in (*test.caption, *test.markdown))
-    return words.replace("\\", "").replace("\u2060", "")
+    return visits.said(test, "caption", "markdown")
 
 
 def matrices(test: AppTest) -> list[np.ndarray]:

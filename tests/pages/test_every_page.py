@@ -1,31 +1,15 @@
 """Every page on the list, under one suite: its defaults, every choice, every slider at both ends, damaged addresses."""
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.test_router import listed
+from tests.pages.visits import opened, run
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 FILES = [file for file, *_ in listed()]
 TEACHING = [file for file in FILES if file != "home.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 DAMAGED = ["nan", "-1e99", "<script>alert(1)</script>", "%00😀", "", "9" * 400]
-
-
-def opened(file: str, **address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page(file)
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
 
 
 def choices(test: AppTest) -> dict[str, list[str]]:

@@ -1,16 +1,18 @@
 """The page on the feed-forward layer: every panel, slider end, example, damaged address and hostile text."""
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache
+from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.visits import run
 from tfcore.analysis.neurons import text_activations
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "block/feedforward.py")
 PANELS = {
     "neurons": {"value", "text", "excited"},
     "activations": {"value", "slope", "inputs"},
@@ -19,23 +21,8 @@ PANELS = {
 }
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("block/feedforward.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
 def said(test: AppTest) -> str:
-    words = " ".join(element.value for kind in (test.caption, test.info, test.markdown) for element in kind)
-    return words.replace("\\", "").replace("\u2060", "")
+    return visits.said(test, "caption", "info", "markdown")
 
 
 @pytest.mark.parametrize("panel", PANELS)

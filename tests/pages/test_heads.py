@@ -1,17 +1,19 @@
 """The page on heads: defaults, every slider end, damaged addresses, hostile texts - and true numbers in the figures."""
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache
+from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.visits import run
 from tfcore.analysis.attention_maps import attention_maps, head_mean, overlap, pool, rollout
 from tfcore.analysis.heads import repeated_tokens
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "foundations/heads.py")
 HOSTILE = {
     "spaces": "   \n\n\t ",
     "one token": "a",
@@ -24,23 +26,8 @@ HOSTILE = {
 }
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=60)
-    test.switch_page("foundations/heads.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
 def said(test: AppTest) -> str:
-    words = " ".join(element.value for kind in (test.caption, test.info) for element in kind)
-    return words.replace("\\", "").replace("\u2060", "")
+    return visits.said(test, "caption", "info")
 
 
 def closer(test: AppTest) -> np.ndarray:

@@ -1,41 +1,29 @@
 """The page about masks: every mask, every damaged address, every hostile text, and true numbers in the leak test."""
 
 import re
-from pathlib import Path
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache, jobs
+from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.visits import run
 from tfcore.analysis.pitfalls import PitfallConfig
 from tfcore.masks import FUNCTIONS
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "foundations/masks.py")
 EQUAL = ("0.0", "equal to the last bit")
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=60)
-    test.switch_page("foundations/masks.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption")
 
 
 def leaks(test: AppTest) -> list[tuple[str, str]]:
     """Number and verdict, with the mask and without."""
     return [(metric.value, metric.delta) for metric in test.metric]
-
-
-def said(test: AppTest) -> str:
-    return " ".join(caption.value for caption in test.caption)
 
 
 def test_default_view_shows_that_nothing_leaks_and_that_without_a_mask_it_does():

@@ -1,6 +1,6 @@
 """The page on normalisation: every panel at its defaults and its ends, numbers of all kinds, a race to its end."""
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,13 +9,19 @@ from streamlit.testing.v1 import AppTest
 
 from pages.block._norm_vectors import read_numbers
 from pages.ui import jobs
+from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.visits import run
 from tfcore.analysis import depth, first_steps
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "block/normalisation.py")
 PANELS = {
     "By hand": {"steps"}, "Which axis": {"axis"}, "Where it stands": {"gradients", "sizes"}, "First steps": {"race"},
 }  # fmt: skip
+
+
+def words(test: AppTest) -> str:
+    return visits.said(test, "markdown", "caption")
 
 
 @pytest.fixture(autouse=True)
@@ -24,24 +30,6 @@ def _small(monkeypatch):
     st.cache_resource.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
     monkeypatch.setattr(first_steps, "STEPS", 4)
-
-
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("block/normalisation.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
-def words(test: AppTest) -> str:
-    return " ".join(element.value for kind in (test.markdown, test.caption) for element in kind)
 
 
 @pytest.mark.parametrize("part", PANELS)

@@ -1,24 +1,15 @@
 """The page on parameters: the counts that everybody quotes, and a sentence for what cannot be built."""
 
-from pathlib import Path
+from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.model._parameters_choice import NAMES
+from tests.pages import visits
 from tests.pages.figures import figures
 from tfcore.presets import PRESETS
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
-
-
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("model/parameters.py")
-    test.query_params.update(address)
-    test = test.run()
-    assert not test.exception, test.exception
-    return test
+opened = partial(visits.opened, "model/parameters.py")
 
 
 def test_every_preset_has_a_name():

@@ -1,17 +1,20 @@
 """The page on pitfalls: every mistake begins by itself, ends, can be stopped, and survives damaged addresses."""
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.block._pitfalls_words import WORDS
 from pages.ui import jobs
+from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.visits import run
 from tfcore.analysis.pitfalls import DOSES, KINDS, PitfallConfig
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 SOON = 240.0
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "info", "markdown")
 
 
 @pytest.fixture(autouse=True)
@@ -21,27 +24,12 @@ def _patience(monkeypatch):
 
 
 def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("block/pitfalls.py")
-    test.query_params.update({"steps": "40"} | address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
+    return visits.opened("block/pitfalls.py", **{"steps": "40"} | address)
 
 
 def ended(test: AppTest, config: PitfallConfig) -> AppTest:
     jobs.JOBS.wait(config, 10**9, SOON)
     return run(test)
-
-
-def said(test: AppTest) -> str:
-    words = " ".join(element.value for kind in (test.caption, test.info, test.markdown) for element in kind)
-    return words.replace("\\", "").replace("\u2060", "")
 
 
 def test_every_mistake_has_its_words_and_its_doses():

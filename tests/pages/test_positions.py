@@ -1,20 +1,18 @@
 """The page on positions: every scheme at its defaults, its slider ends, and from damaged addresses."""
 
+from functools import partial
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages import visits
+
+opened = partial(visits.opened, "foundations/positions.py")
 SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None", "All on one head")
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file("../../pages/router.py", default_timeout=300)
-    for key, value in address.items():
-        test.query_params[key] = value
-    return test.switch_page("foundations/positions.py").run()
-
-
 def words(test: AppTest) -> str:
-    return " ".join(element.value for kind in (test.markdown, test.caption) for element in kind)
+    return visits.said(test, "markdown", "caption")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

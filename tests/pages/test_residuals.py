@@ -1,6 +1,6 @@
 """The page on residual connections: every panel at its defaults and its ends, every text, true losses."""
 
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,38 +10,26 @@ from streamlit.testing.v1 import AppTest
 
 from pages.block import _residual_paths as paths_panel
 from pages.ui import cache
+from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.visits import run
 from tfcore.analysis import depth
 from tfcore.edits import Edit
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "block/residuals.py")
 PANELS = {
     "Gradients": {"first", "inside"}, "Skip blocks": {"paths"}, "Initial weights": {"starts"},
     "Dropout": {"dropped", "means"},
 }  # fmt: skip
 
 
+def words(test: AppTest) -> str:
+    return visits.said(test, "markdown", "caption")
+
+
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch):
     monkeypatch.setattr(depth, "D_MODEL", 8)
-
-
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("block/residuals.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test: AppTest) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
-def words(test: AppTest) -> str:
-    return " ".join(element.value for kind in (test.markdown, test.caption) for element in kind)
 
 
 @pytest.mark.parametrize("part", PANELS)

@@ -2,36 +2,23 @@
 
 import io
 import wave
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.visits import run
 
-ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+opened = partial(visits.opened, "foundations/tokens.py")
 PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Time series", "Protein", "Embedding table")
 
 
-def opened(**address: str) -> AppTest:
-    test = AppTest.from_file(str(ROUTER), default_timeout=120)
-    test.switch_page("foundations/tokens.py")
-    test.query_params.update(address)
-    return run(test)
-
-
-def run(test) -> AppTest:
-    test = test.run()
-    assert not test.exception, test.exception
-    assert not test.error, test.error
-    return test
-
-
 def said(test: AppTest) -> str:
-    kinds = (test.caption, test.markdown, test.warning, test.info)
-    return " ".join(element.value for kind in kinds for element in kind).replace("\\", "").replace("\u2060", "")
+    return visits.said(test, "caption", "markdown", "warning", "info")
 
 
 @pytest.mark.parametrize("part", PARTS)

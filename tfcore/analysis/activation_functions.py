@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.config import Activation
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.model import Transformer
@@ -105,8 +106,7 @@ class Inputs:
 def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> Inputs:
     """The inputs of a layer's non-linearity at every token of a text: a gate's, in a gated layer."""
     name = f"blocks.{layer}.mlp.pre"
-    device = next(model.parameters()).device
-    found = model(torch.tensor([list(ids)], device=device), capture=(name,)).activations[name].flatten().float().cpu()
+    found = model(one_text(model, ids), capture=(name,)).activations[name].flatten().float().cpu()
     edges = np.linspace(-LIMIT, LIMIT, 81)
     counts, _ = np.histogram(found.clamp(-LIMIT, LIMIT).numpy(), edges)
     flat = {kind: float((SLOPES[kind](found).abs() < FLAT).float().mean()) for kind in KINDS}

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.heads import HeadScores, score_cross, score_heads
+from tfcore.analysis.one_text import one_text
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
@@ -64,20 +65,17 @@ def attention_maps(
     Raises:
         ValueError: no ids, or more than the model's context; decoder_ids that are missing, or that nobody reads.
     """
-    device, part = next(model.parameters()).device, part or parts(model.config)[0]
-    read, written = (
-        None if some is None else torch.tensor([list(some)], dtype=torch.int64, device=device)
-        for some in (ids, decoder_ids)
-    )
-    assert read is not None
+    part = part or parts(model.config)[0]
     n_layers = model.config.encoder_layers if part == "encoder" else model.config.decoder_layers
     names = [NAMES[part].format(i) for i in range(n_layers)]
-    output = model(read, decoder_ids=written, capture=names)
+    written = None if decoder_ids is None else one_text(model, decoder_ids)
+    output = model(one_text(model, ids), decoder_ids=written, capture=names)
     patterns = torch.stack([output.activations[name][0] for name in names]).float().cpu().numpy()
-    looked_at = np.asarray(decoder_ids if part == "decoder" and decoder_ids is not None else ids)
-    if part != "cross" or decoder_ids is None:
-        return AttentionMaps(looked_at, looked_at, patterns, score_heads(patterns, looked_at, inducing))
-    return AttentionMaps(looked_at, np.asarray(decoder_ids), patterns, score_cross(patterns))
+    read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
+    if part == "cross":
+        return AttentionMaps(read, own, patterns, score_cross(patterns))
+    text = own if part == "decoder" else read
+    return AttentionMaps(text, text, patterns, score_heads(patterns, text, inducing))
 
 
 def head_mean(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, "layer query key"]:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
@@ -59,7 +60,7 @@ def drop(model: Transformer, ids: Sequence[int], name: str, p: float, training: 
         training: False is inference, where dropout does nothing.
         seed: of the draw that is shown; the many draws have seeds of their own.
     """
-    found = model(torch.tensor([list(ids)], device=model.embed.weight.device), capture=(name,)).activations[name]
+    found = model(one_text(model, ids), capture=(name,)).activations[name]
     x = found[0, -1].float().cpu()  # (feature,)
     after = dropout(x, p, training, torch.Generator().manual_seed(seed))
     means = dropout(x.expand(DRAWS, -1), p, training, torch.Generator().manual_seed(DRAWS + seed)).mean(-1)

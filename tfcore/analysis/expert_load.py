@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.one_text import one_text
 from tfcore.model import Transformer
 
 
@@ -39,7 +40,7 @@ def expert_load(model: Transformer, texts: Iterable[Sequence[int]]) -> ExpertLoa
     names = [f"blocks.{i}.mlp.router.indices" for i in range(config.n_layers) if config.is_routed(i)]
     counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
     for ids in texts:
-        found = model(torch.tensor([list(ids)], device=model.embed.weight.device), capture=names).activations
+        found = model(one_text(model, ids), capture=names).activations
         for layer, name in enumerate(names):
             counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
         tokens += len(ids)

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.information import surprisal
 from tfcore.analysis.memory_use import memory
+from tfcore.analysis.one_text import one_text
 from tfcore.analysis.parameter_count import parameters
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import ModelConfig
+from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 
 MOST_HEADS = 16
@@ -58,16 +60,13 @@ def cut_anew(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) -
         raise ValueError(f"{width} dimensions do not fall into {n_heads} heads; try one of {divisors(width)}")
     rotated = "rot_" if config.positions == "rope" else ""
     names = [f"blocks.{layer}.attn.{part}" for part in (f"{rotated}q", f"{rotated}k", "v")]
-    tokens = torch.tensor([list(ids)], device=model.embed.weight.device)
-    output = model(tokens, capture=names)
+    output = model(one_text(model, ids), capture=names)
     q, k, v = (output.activations[name][0].float() for name in names)  # (head, seq, d_head)
     side_by_side = [part.transpose(0, 1).flatten(1) for part in (q, k, v)]  # (seq, d)
     keys = k.repeat_interleave(config.n_heads // config.kv_heads, 0).transpose(0, 1).flatten(1)
     scores = attention_scores(cut(side_by_side[0], n_heads), cut(keys, n_heads))
-    seen = None
-    if config.architecture == "decoder":
-        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-    patterns = attention_weights(scores, seen)
+    may_see = (causal if config.architecture == "decoder" else bidirectional)(len(ids))
+    patterns = attention_weights(scores, may_see.to(scores.device))
     return Cut(
         torch.cat(side_by_side, dim=1).cpu().numpy(),
         (side_by_side[0].shape[1], side_by_side[1].shape[1], side_by_side[2].shape[1]),
@@ -81,31 +80,30 @@ class Shared:
 
     Args:
         kv_heads: how many there are: as many as query heads (MHA), fewer (GQA) or one (MQA).
-        patterns: attention weights of one layer.
+        patterns: attention weights.
         loss: mean surprisal of the text, nats a token; nan for a text of one token.
         parameters: of the whole model.
         cache_bytes: what the KV cache takes a token, in 16 bits.
     """
 
     kv_heads: int
-    patterns: Float[ndarray, "head query key"]
+    patterns: Float[ndarray, "layer head query key"]
     loss: float
     parameters: int
     cache_bytes: int
 
 
 @torch.no_grad()
-def sharing(model: Transformer, ids: Sequence[int], layer: int) -> list[Shared]:
+def sharing(model: Transformer, ids: Sequence[int]) -> list[Shared]:
     """The model with its own key/value heads, then with ever fewer, each the mean of those it stands for
     (arXiv:2305.13245, section 2.1); none is trained further, which is what the loss shows."""
-    found = []
-    tokens = torch.tensor([list(ids)], device=model.embed.weight.device)
-    name = f"blocks.{layer}.attn.pattern"
+    found, tokens = [], one_text(model, ids)
     for kv_heads in divisors(model.config.kv_heads)[::-1]:
         shared = with_kv_heads(model, kv_heads)
-        pattern = shared(tokens, capture=(name,)).activations[name][0].float().cpu().numpy()
-        loss = float(surprisal(shared, ids).mean()) if len(ids) > 1 else float("nan")
-        found.append(Shared(kv_heads, pattern, loss, parameters(shared.config).total, cache_bytes(shared.config)))
+        output = shared(tokens, capture=("blocks.*.attn.pattern",))
+        patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
+        loss = float(F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:]))  # nan where nothing follows
+        found.append(Shared(kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(shared.config)))
     return found
 
 

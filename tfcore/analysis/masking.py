@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
-from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig, build
 from tfcore.model import Transformer
@@ -65,7 +65,9 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
     The mask acts in every layer, so the scores of a later layer depend on it too.
     """
     mask = build(config, len(ids))
-    found = model(_row(model, ids), mask=mask, capture=("blocks.*.attn.scores", "blocks.*.attn.pattern")).activations
+    found = model(
+        one_text(model, ids), mask=mask, capture=("blocks.*.attn.scores", "blocks.*.attn.pattern")
+    ).activations
     layers = range(model.config.n_layers)
     scores, masked = (
         torch.cat([found[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers]) for name in ("scores", "pattern")
@@ -115,7 +117,7 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
         raise ValueError(f"replacement={replacement} is the token that stands at {position} already")
     mask = build(config, len(ids))
     changed = [*ids[:position], replacement, *ids[position + 1 :]]
-    first, second = (model(_row(model, row), mask=mask).logits[0].float().cpu() for row in (ids, changed))
+    first, second = (model(one_text(model, row), mask=mask).logits[0].float().cpu() for row in (ids, changed))
     difference = (first - second).abs().amax(-1)  # (seq,)
     same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
     before = float(difference[:position].max())
@@ -129,8 +131,3 @@ def replacement_for(encode: Callable[[str], list[int]], token_id: int) -> int:
     """A token to put in the place of another: the same one each time, readable, and never the same as it."""
     candidates = (ids[0] for ids in map(encode, _WORDS) if len(ids) == 1)
     return next(candidate for candidate in candidates if candidate != token_id)
-
-
-def _row(model: Transformer, ids: Sequence[int]) -> Tensor:
-    """A batch of one text, on the model's device."""
-    return torch.tensor([list(ids)], device=next(model.parameters()).device)

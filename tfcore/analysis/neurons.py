@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.neuron_scan import NeuronScan, activations
+from tfcore.analysis.one_text import one_text
 from tfcore.edits import Edit
 from tfcore.linear import Linear
 from tfcore.model import Transformer
@@ -53,7 +54,7 @@ def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side
     rows = [scan.ids(int(window)) for window in scan.window[layer, neuron, side]]
     longest = max(len(ids) for ids in rows)
     # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
-    batch = torch.cat([_row(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
+    batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
     values = activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
     place = scan.position[layer, neuron, side], scan.value[layer, neuron, side]
     return [
@@ -87,7 +88,7 @@ def effect(model: Transformer, layer: int, neuron: int, snippet: Snippet) -> Eff
     The lift is activation * E (gamma * v) / scale, with the final norm's scale at this place: the part of the logits
     that is this neuron's own. Later layers may answer to it, which only the second measure sees.
     """
-    ids, name = _row(model, snippet.ids), f"blocks.{layer}.mlp.post"
+    ids, name = one_text(model, snippet.ids), f"blocks.{layer}.mlp.post"
 
     def off(post: Tensor) -> Tensor:
         post[..., neuron] = 0
@@ -123,7 +124,7 @@ class Excited:
 @torch.no_grad()
 def text_activations(model: Transformer, ids: Sequence[int]) -> Float[ndarray, "layer seq neuron"]:
     """Every neuron at every token of a text."""
-    return activations(model, _row(model, ids))[:, 0].float().cpu().numpy()
+    return activations(model, one_text(model, ids))[:, 0].float().cpu().numpy()
 
 
 def most_excited(
@@ -142,8 +143,3 @@ def most_excited(
         Excited(int(layer), int(neuron), int(side), float(shares[layer, neuron, side]), float(values[layer, neuron]))
         for layer, neuron, side in places
     ]
-
-
-def _row(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "row seq"]:
-    """A batch of one text, on the model's device."""
-    return torch.tensor([list(ids)], device=next(model.parameters()).device)

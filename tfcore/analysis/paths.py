@@ -10,11 +10,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.attention import Visibility
 from tfcore.block import Block
 from tfcore.capture import Tape
 from tfcore.edits import Edit
-from tfcore.kv_cache import KVCache
+from tfcore.generate import generate
 from tfcore.model import Transformer
 from tfcore.positions import rope_angles
 
@@ -62,7 +63,7 @@ def every_subset(model: Transformer, ids: Sequence[int]) -> Paths:
     """
     if len(ids) < 2:
         raise ValueError("a loss needs a token and the one after it; give at least two")
-    x = doubled_streams(model, torch.tensor([list(ids)], device=model.embed.weight.device))
+    x = doubled_streams(model, one_text(model, ids))
     targets = torch.tensor(list(ids[1:]), device=x.device)
     losses = torch.cat([_losses(model, part, targets) for part in x.split(ROWS)])
     sublayers = torch.arange(2 * model.config.n_layers)
@@ -91,16 +92,8 @@ def _losses(model: Transformer, x: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.mT, targets.expand(len(x), -1), reduction="none")
 
 
-@torch.inference_mode()
 def continue_without(model: Transformer, ids: Sequence[int], without: Collection[int], new_tokens: int) -> list[int]:
     """The greedy continuation of a text by the model without these sublayers: what they add is set to zero."""
     every = names(model.config.n_layers)
     edits = [Edit.zero(every[sublayer]) for sublayer in without]
-    device = model.embed.weight.device
-    room = min(new_tokens, model.config.max_seq_len - len(ids))
-    cache = KVCache(model.config, room=len(ids) + room, device=device, dtype=model.embed.weight.dtype)
-    found, new = [], list(ids)
-    for _ in range(room):
-        new = [int(model(torch.tensor([new], device=device), cache=cache, edits=edits).logits[0, -1].argmax())]
-        found += new
-    return found
+    return generate(model, ids, max_new_tokens=new_tokens, temperature=0, edits=edits)

@@ -1,7 +1,6 @@
 """Models broken on purpose, each by one change to a healthy one. Nothing of this belongs into the library itself."""
 
-import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from tfcore.block import Block
@@ -57,11 +56,6 @@ def without_skip(model: Transformer, seed: int) -> None:
 def without_final_norm(model: Transformer) -> None:
     """Leave out the norm before the unembedding."""
     model.decoder.ln_final = Untouched()  # type: ignore[assignment]
-
-
-def everyone(n: int) -> Bool[Tensor, "query key"]:
-    """A mask that hides nothing."""
-    return torch.ones(n, n, dtype=torch.bool)
 
 
 class HalfGradients:

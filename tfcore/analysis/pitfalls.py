@@ -1,6 +1,6 @@
 """Train a model with one mistake beside its healthy twin: same seed, same batches, one number that gives it away."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -14,6 +14,7 @@ from tfcore.analysis import pitfall_variants as variants
 from tfcore.checks import check_choice, check_whole
 from tfcore.config import ModelConfig
 from tfcore.generate import generate
+from tfcore.masks import bidirectional
 from tfcore.model import Transformer
 
 Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
@@ -141,6 +142,11 @@ def train_twins(config: PitfallConfig) -> Iterator[Look | None]:
         yield Look(step, (loss[0], loss[1]), symptom, said)
 
 
+def last_said(looks: Sequence[Look]) -> Look | None:
+    """The last look at which the models were asked to write."""
+    return next((look for look in reversed(looks) if look.said is not None), None)
+
+
 def model_config(config: PitfallConfig) -> ModelConfig:
     """The healthy model: two layers (or as many as asked for) of width 64."""
     common = ModelConfig(vocab_size=len(tasks.LETTERS), d_model=64, n_layers=2, n_heads=4, d_ff=128, max_seq_len=128)
@@ -165,7 +171,7 @@ def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
     bad, good = Transformer(wrong, config.seed), Transformer(right, config.seed)
     match config.kind:
         case "mask":
-            return Twin(bad, mask=variants.everyone(SEQ)), Twin(good)
+            return Twin(bad, mask=bidirectional(SEQ)), Twin(good)
         case "axis":
             variants.across_batch(bad)
         case "skip":

@@ -9,9 +9,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.config import Positions
 from tfcore.edits import Edit
+from tfcore.masks import causal
 from tfcore.model import Transformer
 from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate, sinusoidal
 
@@ -48,7 +50,7 @@ def position_effects(
     """
     n, config = len(ids), model.config
     places = torch.arange(n)
-    tokens = torch.tensor([list(ids)], device=model.embed.weight.device)
+    tokens = one_text(model, ids)
     size = model.embed(tokens).square().mean().sqrt().cpu()
     vectors = {"sinusoidal": sinusoidal(places, config.d_model)}
     if table is not None:
@@ -77,7 +79,7 @@ def _queries_keys(model: Transformer, tokens: Tensor, head: int, added: Tensor |
 
 def _effect(scores: Tensor, plain: Tensor) -> Effect:
     n = len(scores)
-    weights = attention_weights(scores, torch.ones(n, n, dtype=torch.bool).tril()).numpy()
+    weights = attention_weights(scores, causal(n)).numpy()
     back = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     previous = float(np.diagonal(weights, -1).mean()) if n > 1 else 0.0
     distance = float((weights * back)[1:].sum(-1).mean()) if n > 1 else 0.0

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores
 from tfcore.model import Transformer
 
@@ -34,8 +35,7 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     The embeddings are those the model starts from; queries and keys are made from what the layers before left of them,
     so that they know the position and (in layers above the first) what stands around.
     """
-    row = torch.tensor([list(ids)], device=next(model.parameters()).device)
-    found = model(row, capture=("embed", "blocks.*.attn.scores")).activations
+    found = model(one_text(model, ids), capture=("embed", "blocks.*.attn.scores")).activations
     embedded = found["embed"][0].float().cpu()  # (seq, d_model)
     directions = F.normalize(embedded, dim=-1)
     scores = torch.cat([found[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])

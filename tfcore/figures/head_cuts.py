@@ -104,10 +104,10 @@ def kind(kv_heads: int, n_heads: int) -> str:
     return "MHA" if kv_heads == n_heads else "MQA" if kv_heads == 1 else "GQA"
 
 
-def shared_maps_figure(shared: Sequence[Shared], height: int) -> go.Figure:
-    """The maps of all heads, a row for each variant."""
-    n_heads = len(shared[0].patterns)
-    maps = np.concatenate([variant.patterns for variant in shared])
+def shared_maps_figure(shared: Sequence[Shared], layer: int, height: int) -> go.Figure:
+    """The maps of all heads of a layer, a row for each variant."""
+    n_heads = shared[0].patterns.shape[1]
+    maps = np.concatenate([variant.patterns[layer] for variant in shared])
     titles = [
         f"<b>{kind(v.kv_heads, n_heads)} {v.kv_heads}</b>, head {i}<br>keys of {i * v.kv_heads // n_heads}"
         for v in shared

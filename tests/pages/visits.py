@@ -1,0 +1,29 @@
+"""How a test visits a page: opens it at an address, runs it and finds no error, reads what it says."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
+
+
+def opened(file: str, **address: str) -> AppTest:
+    """The page of this file as a fresh visitor meets it at this address."""
+    test = AppTest.from_file(str(ROUTER), default_timeout=300)
+    test.switch_page(file)
+    test.query_params.update(address)
+    return run(test)
+
+
+def run(test: AppTest) -> AppTest:
+    """Run the page once more: a visitor meets neither a traceback nor an error."""
+    test = test.run()
+    assert not test.exception, test.exception
+    assert not test.error, test.error
+    return test
+
+
+def said(test: AppTest, *kinds: str) -> str:
+    """The words of all elements of these kinds ("caption", "markdown", ...), without Markdown's escapes."""
+    words = " ".join(element.value for kind in kinds for element in getattr(test, kind))
+    return words.replace("\\", "").replace("\u2060", "")
