@@ -7,6 +7,7 @@ import pytest
 
 from tests.training.tiny_run import write_corpus
 from tfcore.training import __main__ as cli
+from tfcore.training import recipes
 from tfcore.training.data import STORY_SOURCES
 from tfcore.training.loop import Progress
 from tfcore.training.measures import of_induction
@@ -66,6 +67,13 @@ def test_what_a_recipe_needs_is_asked_for(monkeypatch, capsys, arguments, asked)
     with pytest.raises(SystemExit, match="2"):
         run(monkeypatch, *arguments)
     assert f"{arguments[0]} needs {asked}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("ladder-scaling",), ("ladder-positions",), ("stories", "--corpus", "x")])
+def test_what_is_not_there_cannot_be_measured_and_that_is_one_sentence(monkeypatch, capsys, tmp_path, arguments):
+    monkeypatch.setattr(recipes, "SHIPPED", tmp_path)
+    assert run(monkeypatch, *arguments, "--measure") == 2
+    assert re.fullmatch(r"(there is no table \S+\.csv yet|\S+ is missing): .*\n", capsys.readouterr().err)
 
 
 def test_a_shipped_model_is_measured_as_its_card_says(monkeypatch, capsys):

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from tfcore.checkpoints import CheckpointError
 from tfcore.training.data import CorpusError
 from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes import RECIPES
@@ -42,7 +43,7 @@ def main() -> int:
         print(listed())
         return 0
     entry = RECIPES[options.recipe]
-    if entry.needs_corpus and options.corpus is None:
+    if (entry.measured_on_corpus if options.measure else entry.needs_corpus) and options.corpus is None:
         parser.error(f"{options.recipe} needs --corpus PATH")
     if options.steps is not None and not hasattr(entry.recipe, "settings"):
         parser.error(f"{options.recipe} has no steps; leave --steps out")
@@ -53,7 +54,7 @@ def main() -> int:
             print(json.dumps(entry.measure(options.corpus), indent=2))
             return 0
         measures = entry.start(options.corpus, options.out, show, options.steps)
-    except CorpusError as error:
+    except (CorpusError, CheckpointError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:

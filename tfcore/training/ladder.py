@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from tfcore.analysis.information import position_losses
+from tfcore.checkpoints import CheckpointError
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training import data, story_texts
@@ -141,6 +142,19 @@ def read_table(table: Path) -> list[dict[str, Any]]:
         return []
     with table.open(newline="", encoding="utf-8") as file:
         return [{name: _number(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def rows_of(table: Path) -> list[dict[str, Any]]:
+    """The rows of a table that must be there.
+
+    Raises:
+        CheckpointError: when it is not.
+    """
+    if not (rows := read_table(table)):
+        raise CheckpointError(
+            f"there is no table {table.name} yet: its recipe makes it, and it belongs in {table.parent}"
+        )
+    return rows
 
 
 def _number(value: str) -> str | int | float:

@@ -11,7 +11,7 @@ from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.presets import transformer_base
 from tfcore.training import story_texts
-from tfcore.training.ladder import Halves, Rung, climb, read_table
+from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
 
 # What is switched, in this order; each keeps what the ones before it did.
@@ -88,7 +88,7 @@ def modernisation(
 
 def measured(folder: Path) -> dict[str, float]:
     """Mean held-out loss after each switch, over the seeds."""
-    rows = read_table(folder / "modernisation.csv")
+    rows = rows_of(folder / "modernisation.csv")
     return {
         name: round(float(np.mean([row["loss"] for row in rows if row["switch"] == name])), 4)
         for name in dict.fromkeys(row["switch"] for row in rows)

@@ -10,7 +10,7 @@ from tfcore.analysis.information import position_losses
 from tfcore.config import ModelConfig, Positions
 from tfcore.model import Transformer
 from tfcore.training import story_texts
-from tfcore.training.ladder import Halves, Rung, climb, read_table
+from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
 
 SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
@@ -73,7 +73,7 @@ def positions(
 
 def measured(folder: Path) -> dict[str, float]:
     """Per scheme the mean loss over the last positions within the trained length, and over the last measured."""
-    rows, found = read_table(folder / "positions.csv"), {}
+    rows, found = rows_of(folder / "positions.csv"), {}
     for scheme in dict.fromkeys(row["scheme"] for row in rows):
         of_scheme = [row for row in rows if row["scheme"] == scheme]
         trained = of_scheme[0]["seq"]

@@ -10,7 +10,7 @@ from tfcore.analysis.parameter_count import EMBEDDINGS, parameters
 from tfcore.analysis.scaling_law import Law, fit_law
 from tfcore.config import ModelConfig
 from tfcore.training import story_texts
-from tfcore.training.ladder import Halves, Rung, climb, read_table
+from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
 
 
@@ -88,7 +88,7 @@ def foretell(rows: Sequence[dict[str, Any]], last: Sequence[Rung], seq: int, pat
 
 def measured(folder: Path) -> dict[str, float]:
     """The law in `folder`, and how far from it the largest model came out: foretold over measured loss."""
-    content, rows = json.loads((folder / "scaling.json").read_text("utf-8")), read_table(folder / "scaling.csv")
+    rows, content = rows_of(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text("utf-8"))
     found = {row["name"]: row["loss"] for row in rows}
     law, foretold = Law(**content["law"]), content["foretold"]
     name = list(foretold)[-1]
