@@ -51,6 +51,10 @@ CHAPTERS = {
             "model/parameters.py",
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
+        "Architectures": (
+            "model/architectures.py",
+            "Encoder, decoder or both? Who sees whom in each, and a translation whose words find each other.",
+        ),
     },
 }
 COLUMNS = 3

@@ -28,6 +28,7 @@ PAGES = {
     ],
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
+        ("model/architectures.py", "Architectures", "account_tree", "architectures"),
     ],
 }
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.masked_tokens import SHARE, fill_masked, filled, mask_id
+from tfcore.analysis.masked_tokens import SHARE, fill_masked, filled, guesses, mask_id, with_blanks
 from tfcore.model import Output
 from tfcore.tokenizers import BPETokenizer
 
@@ -26,6 +26,25 @@ def test_what_is_hidden_is_out_of_sight():
     scores = fill_masked(subject, ids, hidden, blank)
     assert torch.equal(scores, fill_masked(subject, other, hidden, blank))
     assert bool((scores[..., blank] == -torch.inf).all()), "a blank is no guess"
+
+
+def test_a_blank_takes_the_space_before_it_along():
+    blank, end = mask_id(TOKENIZER), TOKENIZER.separator_id
+    found = with_blanks(TOKENIZER, "a ___ saw a cat", "___")
+    whole = [end, *TOKENIZER.encode("a dog saw a cat")]
+    hole = found.index(blank)
+    assert whole[:hole] == found[:hole]
+    assert TOKENIZER.decode(found[hole + 1 :]) == " saw a cat"
+    assert with_blanks(TOKENIZER, "______", "___") == [end, blank, blank]
+
+
+def test_guesses_are_the_model_s_probabilities_in_the_blanks():
+    subject, blank = encoder(), mask_id(TOKENIZER)
+    ids = with_blanks(TOKENIZER, "a ___ saw ___", "___")
+    found = guesses(subject, TOKENIZER, ids)
+    scores = subject(torch.tensor([ids])).logits[0, [i for i, token in enumerate(ids) if token == blank], :blank]
+    torch.testing.assert_close(torch.from_numpy(found[:, :blank]), scores.detach().softmax(-1))
+    assert (found[:, blank] == 0).all()
 
 
 def knowing(place):

@@ -1,10 +1,8 @@
 """The shipped model does what its card says, measured again."""
 
-import json
-import re
-
 import pytest
 
+from tests.cards import measured
 from tfcore.analysis.heads import repeated_tokens_measure
 from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import PRETRAINED, load
@@ -22,11 +20,7 @@ STORIES = [
 
 @pytest.fixture(scope="module")
 def card():
-    """The numbers in the fenced JSON block of CARD.md."""
-    text = (PRETRAINED / "stories" / "CARD.md").read_text("utf-8")
-    block = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert block, "CARD.md has no fenced json block"
-    return json.loads(block[1])
+    return measured("stories")
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers import BPETokenizer
 
@@ -30,6 +32,26 @@ class Filled:
 def mask_id(tokenizer: BPETokenizer) -> int:
     """The id that stands for a blank: the first that no text can have."""
     return tokenizer.vocab_size
+
+
+def with_blanks(tokenizer: BPETokenizer, text: str, sign: str) -> list[int]:
+    """The ids of a text in which `sign` stands for a blank, the separator first.
+
+    A space before a blank belongs to the token that is hidden, as BPE has it.
+    """
+    ids, blank = [tokenizer.separator_id or 0], mask_id(tokenizer)
+    *before, last = text.split(sign)
+    for piece in before:
+        ids += [*tokenizer.encode(piece.removesuffix(" ")), blank]
+    return ids + tokenizer.encode(last)
+
+
+@torch.no_grad()
+def guesses(model: Transformer, tokenizer: BPETokenizer, ids: Sequence[int]) -> Float[ndarray, "blank vocab"]:
+    """The probability of every token in each blank of a text, as an encoder fills it."""
+    row = one_text(model, ids)
+    hidden = row == mask_id(tokenizer)
+    return fill_masked(model, row, hidden, mask_id(tokenizer))[hidden].float().softmax(-1).cpu().numpy()
 
 
 @torch.no_grad()

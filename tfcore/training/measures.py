@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from tfcore.analysis.alignment import read_links, right
 from tfcore.analysis.attention_maps import attention_maps
 from tfcore.analysis.expert_load import expert_load
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
@@ -17,7 +18,7 @@ from tfcore.analysis.masked_tokens import filled
 from tfcore.analysis.neuron_scan import load_scan
 from tfcore.analysis.neurons import snippets
 from tfcore.analysis.translation import chrf, exact, translate
-from tfcore.checkpoints import load
+from tfcore.checkpoints import PRETRAINED, load
 from tfcore.film import load_film
 from tfcore.model import Transformer
 from tfcore.tokenizers import BPETokenizer
@@ -124,7 +125,13 @@ def of_translate(corpus: Path) -> dict[str, float]:
     for name, beams in (("greedy", 1), ("beam_4", 4)):
         ours = [translate(model, tokenizer, pair.english, beams) for pair in test]
         found |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
-    return found
+    links = read_links(PRETRAINED / "translate" / "alignment.json")
+    of_heads, of_layers = right(model, tokenizer, links)
+    return found | {
+        "words_linked": sum(len(sentence.links) for sentence in links),
+        "aligned_by_last_layer": round(float(of_layers[-1]), 4),
+        "aligned_by_best_head": round(float(of_heads.max()), 4),
+    }
 
 
 def of_fill(corpus: Path) -> dict[str, float]:

@@ -1,0 +1,222 @@
+"""The page on architectures: each kind at its own work, by a model that ships with the app."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, page, text
+from pages.ui.figure import Event, figure
+from tfcore import shipped
+from tfcore.analysis.alignment import Writing, writing
+from tfcore.analysis.masked_tokens import fill_masked, guesses, mask_id, with_blanks
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.translation import source_ids, written
+from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.heads import tiles
+from tfcore.figures.tokens import token_heatmap
+from tfcore.generate import generate
+
+Guesses = list[tuple[str, float]]  # tokens from the likeliest down, with their probabilities
+CHARACTERS, BLANK, TOP, MOST, NEW = 400, "___", 8, 48, 24
+JOBS = {"translate": "translate", "fill": "fill the blank", "stories": "continue the text"}
+TEXTS = {
+    "translate": "She gave me a red book yesterday.",
+    "fill": "Once upon a time there was a little girl named Lily. She liked to ___ her red bike in the park.",
+    "stories": "Once upon a time there was a little girl named Lily. She liked to",
+}
+
+
+def jobs() -> list[str]:
+    """Those that a shipped model can do."""
+    return [job for job in JOBS if job in shipped()]
+
+
+@cache.data(max_entries=64)
+def translated(sentence: str) -> tuple[Writing, list[str], list[str]]:
+    """The translation of a sentence as the model wrote it, and the tokens read and written."""
+    model, tokenizer = cache.model("translate")
+    ids = source_ids(tokenizer, sentence)
+    ids = [*ids[:-1][:MOST], ids[-1]]
+    found = writing(model, ids, written(model, tokenizer, ids))
+    return found, [*tokenizer.tokens(ids[:-1]), "<end>"], [*tokenizer.tokens(found.written[:-1]), "<end>"]
+
+
+@cache.data(max_entries=64)
+def filled(pasted: str) -> tuple[list[str], list[int], list[Guesses]]:
+    """The tokens of a text with blanks, where the blanks are, and the likeliest tokens for each."""
+    model, tokenizer = cache.model("fill")
+    ids = with_blanks(tokenizer, pasted, BLANK)[: model.config.max_seq_len]
+    blank = mask_id(tokenizer)
+    places = [place for place, token in enumerate(ids) if token == blank]
+    likely = [likeliest(row, tokenizer) for row in guesses(model, tokenizer, ids)] if places else []
+    tokens = [BLANK if token == blank else tokenizer.tokens([token])[0] for token in ids]
+    return tokens[1:], [place - 1 for place in places], likely
+
+
+@cache.data(max_entries=64)
+def continued(pasted: str, new: int) -> tuple[list[str], Guesses]:
+    """What the decoder writes on, greedily, and its likeliest next tokens."""
+    model, tokenizer = cache.model("stories")
+    ids = tokenizer.encode(pasted)[-(model.config.max_seq_len - NEW) :]
+    if not ids:
+        return [], []
+    chances = model(one_text(model, ids)).logits[0, -1].softmax(-1).numpy()
+    found = generate(model, ids, max_new_tokens=new, temperature=0) if new else []
+    return tokenizer.tokens(found), likeliest(chances, tokenizer)
+
+
+def likeliest(chances: Sequence[float], tokenizer: Any) -> Guesses:
+    """The first tokens of a distribution."""
+    order = np.argsort(chances)[::-1][:TOP].tolist()
+    ends = tokenizer.separator_id
+    return [("<end>" if i == ends else tokenizer.tokens([i])[0], float(chances[i])) for i in order]
+
+
+def numbered(tokens: list[str]) -> list[str]:
+    """Names of columns, no two the same."""
+    return [f"{place} {token}" for place, token in enumerate(tokens)]
+
+
+def bars(found: Guesses, key: str, who: str, caption: str) -> None:
+    """One distribution."""
+    labels = text.tick_labels([token for token, _ in found])
+    first, chance = found[0]
+    figure(
+        guesses_figure(labels, [p for _, p in found], labels[0], 280),
+        key=key,
+        alt=f"{who}: “{text.visible(first)}” with {chance:.1%}, then "
+        + ", ".join(f"“{text.visible(token)}” with {p:.1%}" for token, p in found[1:4])
+        + ".",
+        height=280,
+        caption=caption,
+        table=lambda: pd.DataFrame(found, columns=["token", "probability"]),
+    )
+
+
+@st.fragment
+def translate_job() -> None:
+    """Read a sentence, write another, and show where each word came from."""
+    sentence = controls.text_area("English sentence", "sentence", TEXTS["translate"], CHARACTERS, height=68)
+    if not sentence.strip():
+        st.info("There is no sentence yet: type one in English, short and plain.")
+        return
+    found, read, wrote = translated(sentence)
+    layers, heads, n, _ = found.patterns.shape
+    picture, beside = st.columns([3, 2], gap="large")
+    with beside:
+        layer = controls.slider("Layer", "layer", 0, layers - 1, layers - 1)
+        views = ["mean", *map(str, range(heads))]
+        head = controls.select("Head", "head", views, "mean", {"mean": "mean of all heads"})
+        step = controls.slider("Token to be written", "step", 0, n - 1, min(6, n - 1))
+        bars(
+            likeliest(found.chances[step], cache.model("translate")[1]), "next", f"Token {step} of the translation",
+            f"Before token {step} is written: the likeliest of {found.chances.shape[1]:,} tokens.",
+        )  # fmt: skip
+    weights = found.patterns[layer].mean(0) if head == "mean" else found.patterns[layer, int(head)]
+    strongest = int(weights[step, :-1].argmax()) if len(read) > 1 else 0
+    whose = "the mean of its heads" if head == "mean" else f"head {head}"
+    looked_at, weight = text.visible(read[strongest]), weights[step, strongest]
+    finding = f"“{text.visible(wrote[step])}” looks most at “{looked_at}”, {weight:.2f}"
+    place = f"layer {layer}, {whose}"
+    with picture:
+        text.chips(wrote, key="translation", selected=step, label="The translation, token by token",
+                   on_select=lambda index: controls.set_values(step=index))  # fmt: skip
+        figure(
+            token_heatmap(weights, text.tick_labels(wrote), text.tick_labels(read), height=460,
+                          hover="while %{y} is written, %{x} gets %{z:.2f}"),
+            key="alignment", height=460, min_width=380, cursor=True,
+            alt=f"Cross-attention of {place}: {finding}.",
+            caption=f"Cross-attention, (written, read) = ({n}, {len(read)}), {place}: "
+            f"“{text.escape(text.visible(wrote[step]))}” looks most at “{text.escape(looked_at)}”, {weight:.2f}.",
+            table=lambda: pd.DataFrame(weights, index=wrote, columns=numbered(read)).reset_index(names="written"),
+        )  # fmt: skip
+    every_head(found, layer, head)
+    page.what_to_see(
+        "The dark cells follow the diagonal as long as both languages use one order, and jump where they do not: "
+        "*red book* becomes *livre rouge*, *gave me* becomes *m'a donné*. Nobody told the model which words belong "
+        "together; it learned to look there because that helps to write the right one."
+    )
+    page.source(writing)
+
+
+def every_head(found: Writing, layer: int, head: str | int) -> None:
+    """All maps of the cross-attention, small; a click chooses one."""
+    layers, heads, n, across = found.patterns.shape
+    places = [(i, j) for i in range(layers) for j in range(heads)]
+    rows = f"{layers} layers of {heads} heads, ({n}, {across}) each"
+    figure(
+        tiles(
+            found.patterns.reshape(-1, n, across), [f"{i}.{j}" for i, j in places], heads,
+            hovers=[f"layer {i}, head {j}" for i, j in places], customdata=[list(place) for place in places],
+            selected=None if head == "mean" else layer * heads + int(head), height=420,
+        ),
+        key="heads", height=420, min_width=460, on_click=choose_head,
+        alt=f"The cross-attention of every head: {rows}. Early heads look at many words at once, late ones at one.",
+        caption=f"Every head as layer.head: {rows}; rows write, columns are read. Click one to look closer.",
+    )  # fmt: skip
+
+
+def choose_head(event: Event) -> None:
+    """A click on one of the small maps."""
+    match event["customdata"]:
+        case [int(layer), int(head)]:
+            controls.set_values(layer=layer, head=str(head))
+
+
+@st.fragment
+def fill_job() -> None:
+    """Both sides of a blank, against the left side alone."""
+    pasted = controls.text_area(f"Text, a blank is {BLANK}", "blanks", TEXTS["fill"], CHARACTERS, height=80)
+    tokens, places, found = filled(pasted)
+    if not places:
+        st.info(f"There is no blank yet: write {BLANK}, three underscores, in place of a word.")
+        return
+    chosen = controls.slider("Blank", "blank", 0, len(places) - 1, 0)
+    before = pasted.split(BLANK)
+    left = BLANK.join(before[: chosen + 1]).replace(BLANK, "").removesuffix(" ")
+    text.chips(tokens, key="text with blanks", selected=places[chosen], label="The text, token by token")
+    one, other = st.columns(2, gap="large")
+    with one:
+        st.markdown("**The encoder reads both sides**")
+        bars(found[chosen], "both sides", "The encoder's guess", f"`fill` sees all {len(tokens)} tokens.")
+    with other:
+        st.markdown("**The decoder knows only what came before**")
+        _, likely = continued(left, 0)
+        if likely:
+            bars(likely, "left side", "The decoder's guess", f"`stories` sees the {places[chosen]} tokens before it.")
+        else:
+            st.info("Nothing comes before this blank: a decoder has nothing to go by.")
+    page.what_to_see(
+        "Change a word *after* the blank, *bike* into *ball* say: the encoder's guess follows, the decoder's cannot, "
+        "for it has not read that far. That is what reading both ways buys; the price is that an encoder cannot write."
+    )
+    page.source(guesses, fill_masked)
+
+
+@st.fragment
+def continue_job() -> None:
+    """One token after the other."""
+    pasted = controls.text_area("Beginning of a story", "beginning", TEXTS["stories"], CHARACTERS, height=80)
+    new = controls.slider("Tokens to write", "new", 0, NEW, 12)
+    tokens, likely = continued(pasted, new)
+    if not likely:
+        st.info("There is no beginning yet: type a few words.")
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"{text.escape(pasted)}**{text.escape(''.join(tokens))}**")
+        text.chips(tokens, key="continuation", label="The continuation, token by token")
+        st.caption(f"{new} tokens, each the likeliest one; each is read again before the next is written.")
+    with right:
+        bars(likely, "next token", "The next token", f"`stories`, after the text: its first guess and {TOP - 1} more.")
+    page.what_to_see(
+        "A decoder answers one question only, *what comes next?*, and writes by asking it again and again. Every token "
+        "of a text is such a question, which is why it learns from all of them at once."
+    )
+    page.source(generate)
+
+
+SHOW = {"translate": translate_job, "fill": fill_job, "stories": continue_job}
