@@ -90,7 +90,7 @@ class Table(Transformer):
             self.rows[text] = torch.randn(3, generator=generator)
         return self.rows[text]
 
-    def forward(self, ids, *, cache, edits=()):
+    def forward(self, ids, *, cache, edits=()):  # noqa: ARG002
         start, self.text = cache.length, self.text[: cache.length] + ids[0].tolist()
         cache.advance(ids.shape[1])
         rows = [self.row(tuple(self.text[: i + 1])) for i in range(start, len(self.text))]

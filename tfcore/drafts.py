@@ -54,15 +54,20 @@ class SingleTokenTable(Transformer):
 
     def __init__(self, model: Transformer) -> None:
         config = model.config
-        if config.architecture != "decoder" or config.vocab_size > LARGEST_TABLE:
-            raise ValueError(
-                f"a table of a {config.architecture} of {config.vocab_size} ids: take a decoder of at most {LARGEST_TABLE}"
-            )
-        sizes = {"d_model": 2, "n_layers": 1, "n_heads": 1, "d_ff": 2}
-        super().__init__(ModelConfig(vocab_size=config.vocab_size, max_seq_len=config.max_seq_len, **sizes))
+        kind, n = config.architecture, config.vocab_size
+        if kind != "decoder" or n > LARGEST_TABLE:
+            raise ValueError(f"a table of a {kind} of {n} ids: take a decoder of at most {LARGEST_TABLE}")
+        context = config.max_seq_len
+        super().__init__(ModelConfig(vocab_size=n, max_seq_len=context, d_model=2, n_layers=1, n_heads=1, d_ff=2))
         self.table = single_token_scores(model)
 
-    def forward(self, ids: Int[Tensor, "batch seq"], *, cache: KVCache, edits: Iterable[Edit] = ()) -> Output:  # type: ignore[override]
+    def forward(  # type: ignore[override]  # nothing but what a Reader asks for
+        self,
+        ids: Int[Tensor, "batch seq"],
+        *,
+        cache: KVCache,
+        edits: Iterable[Edit] = (),  # noqa: ARG002 - there is nothing to edit
+    ) -> Output:
         """The row of each token; the cache only counts."""
         cache.advance(ids.shape[1])
         return Output(self.embed(ids), self.table[ids], {})

@@ -63,6 +63,8 @@ class _Task:
     began: float = 0.0
     seconds: float = 0.0
     problem: str = ""
+    patience: float = float("inf")
+    looked: float = 0.0  # when somebody last looked
     halt: threading.Event = field(default_factory=threading.Event)
 
 
@@ -82,10 +84,10 @@ class Jobs:
         self._tasks: OrderedDict[Hashable, _Task] = OrderedDict()
         self._busy = 0  # threads, those about to stop included
 
-    def start(self, key: Hashable, work: Work, visitor: str) -> Job:
+    def start(self, key: Hashable, work: Work, visitor: str, patience: float = float("inf")) -> Job:
         """Make sure that the job of this key runs, waits or is done, and that this visitor watches it and no other.
 
-        A job that was stopped or has failed begins anew.
+        A job that was stopped or has failed begins anew. One that nobody looks at for `patience` seconds is stopped.
         """
         with self._lock:
             self._leave(visitor, but=key)
@@ -94,8 +96,9 @@ class Jobs:
             if task is None or again:
                 if len(self._in("waiting")) >= self.waiting:
                     return Job("refused")
-                task = self._tasks[key] = _Task(key, work, set())
+                task = self._tasks[key] = _Task(key, work, set(), patience=patience)
             task.visitors.add(visitor)
+            task.looked = time.monotonic()
             self._fill()
             return self._seen(task)
 
@@ -106,6 +109,7 @@ class Jobs:
             if task is None:
                 return None
             self._tasks.move_to_end(key)
+            task.looked = time.monotonic()
             job = self._seen(task)
             if job.active and visitor not in task.visitors:
                 return Job("stopped", job.items, 0, job.seconds)
@@ -175,7 +179,8 @@ class Jobs:
                     if item is not None:
                         task.items.append(item)
                         self._lock.notify_all()
-                if task.halt.is_set() or time.monotonic() - task.began > self.seconds:
+                now = time.monotonic()
+                if task.halt.is_set() or now - task.began > self.seconds or now - task.looked > task.patience:
                     state = "stopped"
                     break
         except Exception as problem:  # whatever it is, the page says so and the server goes on

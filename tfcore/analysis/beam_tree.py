@@ -66,12 +66,13 @@ def beam_tree(
     stop_ids: Collection[int] = (),
 ) -> BeamTree:
     """Search, and note everything on the way; see tfcore.beam.beam_search for the arguments."""
-    options = {"max_new_tokens": tokens, "stop_ids": stop_ids}
-    steps = list(beam_steps(model, ids, beams=beams, length_penalty=length_penalty, **options))
+    steps = list(
+        beam_steps(model, ids, beams=beams, max_new_tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids)
+    )
     if not steps:
         raise ValueError(f"there is no room for a token behind {len(ids)}; give fewer")
     nodes = grown(steps, 2 * beams)
-    text = tuple(generate(model, ids, temperature=0, **options))
+    text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
     total = sum(log(max(one.probability, 1e-38)) for one in read_again(model, ids, text))
     alive = {node.ids for node in nodes if node.state != "dropped"}
     left_at = next((n for n in range(1, min(len(text), len(steps)) + 1) if text[:n] not in alive), 0)

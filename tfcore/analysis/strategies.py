@@ -42,9 +42,7 @@ def continue_beside(model: Transformer, plan: Plan) -> Iterator[tuple[Strategy, 
         "greedy": Sampling(temperature=0), "sampling": plan.sampling, "pure": Sampling(),
     }  # fmt: skip
     streams = {
-        name: stream(
-            model, plan.ids, max_new_tokens=plan.tokens, seed=plan.seed, stop_ids=plan.stop_ids, **asdict(way)
-        )
+        name: stream(model, plan.ids, max_new_tokens=plan.tokens, seed=plan.seed, stop_ids=plan.stop_ids, **asdict(way))
         for name, way in ways.items()
     }
     while streams:
