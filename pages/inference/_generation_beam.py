@@ -42,21 +42,24 @@ def show(prompt: Prompt) -> None:
     )
     st.latex(r"\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_{i=1}^{|y|} \log p(y_i \mid \text{text}, y_{<i})")
     page.try_this(TRY)
-    left, right = st.columns([1, 3], gap="large")
-    with left:
+    places = st.columns(4, gap="medium", vertical_alignment="bottom")
+    with places[0]:
         beams = controls.slider("Beams: texts kept at once", "beams", 1, 6, 3)
+    with places[1]:
         steps = controls.slider("Tokens to write at most", "steps", 1, 14, 8)
+    with places[2]:
         penalty = controls.slider(
             "Length penalty α", "length_penalty", -1.0, 3.0, 1.0, 0.25, format="%.2f",
             help="0: the sum of log-probabilities, which favours short texts. 1: their mean. Above: long texts.",
         )  # fmt: skip
-        sentence = controls.toggle("A text ends with its sentence", "sentence")
-        if not sentence:
-            st.caption("All texts have the same length now, so the length penalty changes the scores, not the order.")
+    with places[3]:
+        sentence = controls.toggle(
+            "End with the sentence", "sentence",
+            help="Off: all texts have the same length, so the length penalty changes the scores, not the order.",
+        )  # fmt: skip
     stop_ids = ends(prompt.model) if sentence else prompt.stop_ids
     tree = search(prompt, beams, steps, penalty, stop_ids)
-    with right:
-        _tree(prompt, tree, beams)
+    _tree(prompt, tree, beams)
     _results(prompt, tree)
     page.what_to_see(
         "Above the dotted line are the texts that are kept, the likeliest at the top, below it those that were "
@@ -80,7 +83,7 @@ def _tree(prompt: Prompt, tree: BeamTree, beams: int) -> None:
     kept = sum(node.state != "dropped" for node in tree.nodes)
     figure(
         figures.tree_figure(tree, labels, beams, 520), key="tree", height=520,
-        min_width=max(480, 105 * tree.steps),
+        min_width=max(340, 100 * tree.steps),
         alt=f"Beam search with {beams} beams over {tree.steps} tokens: {len(tree.nodes)} texts considered, {kept} "
         f"kept; the best scores {best.score:.3f}, greedy {tree.greedy.score:.3f}; {fate}.",
         caption=f"{len(tree.nodes)} candidates shown, {kept} of them kept or finished (framed); {fate}.",

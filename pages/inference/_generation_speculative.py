@@ -56,12 +56,16 @@ def show(prompt: Prompt) -> None:
     )
     page.try_this(TRY)
     found = kinds(prompt)
-    left, right = st.columns([1, 3], gap="large")
-    with left:
+    places = st.columns(5, gap="medium", vertical_alignment="bottom")
+    with places[0]:
         kind = controls.select("Draft", "draft", list(found), next(iter(found)), found)
+    with places[1]:
         guesses = controls.slider("Guesses a pass γ", "guesses", 1, MOST, 2)
+    with places[2]:
         temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
-        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 60, 10)
+    with places[3]:
+        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
+    with places[4]:
         chance = seed()
     sampling = Sampling(temperature=temperature)
     network, draft = prompt.network, make(prompt.model, kind)
@@ -77,12 +81,11 @@ def show(prompt: Prompt) -> None:
         done = sum(len(one.ids) for one in passes)
         live.bar(key, job, done, total, {"seed": (chance + 1) % (SEEDS + 1)}, work="text", step="token")
         if passes:
-            _text(prompt, passes)
+            _text(prompt, passes, job.active)
             _numbers(passes, timings, guesses)
             _closer(prompt, passes, timings, guesses)
 
-    with right:
-        live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
+    live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
     page.what_to_see(
         "Green tokens were guessed and kept, orange ones guessed and refused, grey ones stood behind a refused one and "
         "were never read; blue ones are the model's own, one for each pass. In the bars, what the draft guesses right "
@@ -105,7 +108,7 @@ def show(prompt: Prompt) -> None:
     )
 
 
-def _text(prompt: Prompt, passes: list[Pass]) -> None:
+def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
     """The guesses with their marks, and the model's own tokens, in order; a click looks closer."""
     pieces, hues, notes, titles, numbers = [], [], [], [], []
     number = 0
@@ -130,7 +133,8 @@ def _text(prompt: Prompt, passes: list[Pass]) -> None:
         controls.set_values(at=min(numbers[index], AT - 1))
 
     text.chips(
-        prompt.tokenizer.tokens(pieces), key="guesses marked", hues=hues, notes=notes, titles=titles, on_select=choose,
+        prompt.tokenizer.tokens(pieces), key="guesses marked", hues=hues, notes=notes, on_select=choose,
+        titles=None if is_active else titles,
         label="Every guess, accepted or refused, with the probability that it stays",
     )  # fmt: skip
     st.caption(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
@@ -146,7 +150,7 @@ def _numbers(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
     quiet: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
     places = st.columns(4)
     places[0].metric(
-        "Guesses that stayed", f"{stayed} of {len(looked)}", f"expected share α = {alpha:.2f}",
+        "Guesses kept", f"{stayed} of {len(looked)}", f"expected: α = {alpha:.2f}",
         help="Of those that were read. α: mean over these places of the sum of min(p, q)", **quiet,
     )  # fmt: skip
     places[1].metric(
@@ -156,16 +160,16 @@ def _numbers(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
     if timings:
         ratio, cost, _ = _costs(timings)
         places[2].metric(
-            "Times as fast, measured", f"{ratio:.2f}",
+            "Times as fast", f"{ratio:.2f}",
             f"formula: {analysis.expected_speed_up(alpha, guesses, cost):.2f}",
             help=f"The fastest of {len(timings)} turns each, on this server. A token of the draft costs c = {cost:.2f} "
             "of the model's.", **quiet,
         )  # fmt: skip
     else:
-        places[2].metric("Times as fast, measured", "…", "timed next", **quiet)
+        places[2].metric("Times as fast", "…", "timed next", **quiet)
     places[3].metric(
-        "Largest |min(p,q) + rest − p|", f"{error:.0e}", f"{len(looked)} places, all tokens",
-        help="rest: what is drawn after a refusal, times how often that happens. float32 rounds at about 1e-7", **quiet,
+        "Error of the sum", f"{error:.0e}", f"{len(looked)} places, all tokens",
+        help="Largest |min(p, q) + what is drawn after a refusal − p|. float32 rounds at about 1e-7", **quiet,
     )  # fmt: skip
 
 
@@ -180,7 +184,7 @@ def _closer(prompt: Prompt, passes: list[Pass], timings: list[Timing], guesses: 
     looked = [guess for one in passes for guess in one.guesses if guess.state != "unread"]
     if not looked:
         return
-    at = min(controls.slider("Guess to look at (or click one above)", "at", 0, AT - 1, 1), len(looked) - 1)
+    at = min(controls.slider("Guess to look at (or click one above)", "at", 0, AT - 1, 5), len(looked) - 1)
     guess = looked[at]
     left, right = st.columns(2, gap="medium")
     with left:

@@ -16,7 +16,7 @@ from tfcore.analysis.written import Written
 from tfcore.figures import strategies as figures
 from tfcore.generate import stream
 
-EVERY, PATIENCE = 0.25, 10.0  # seconds between two looks; nobody looked for so long: stop
+EVERY, PATIENCE = 0.5, 10.0  # seconds between two looks; nobody looked for so long: stop
 NAMES: dict[str, str] = {
     "greedy": "greedy",
     "beam": f"beam search, {analysis.BEAMS} beams",
@@ -43,7 +43,7 @@ def show(prompt: Prompt) -> None:
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
-        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 60, 10)
+        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
         sampling, chance = filters(), seed()
     plan = Plan(ids=prompt.ids, sampling=sampling, seed=chance, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
@@ -68,7 +68,7 @@ def show(prompt: Prompt) -> None:
     )
     page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
     page.question(
-        "Beam search finds a text with a higher probability than greedy. Why does nobody use it for stories?",
+        "Beam search usually finds a text with a higher probability than greedy. Why does nobody use it for stories?",
         "Because the most likely text is not a good one. Compare the share of repeated groups of words, and read them: "
         "the likeliest way on is often what was just said. Where there is one right answer, as in translation, the "
         "likeliest text is what you want, and beams are used.",
@@ -103,10 +103,11 @@ def _one(prompt: Prompt, name: str, found: list[Written], mean: float, is_active
         f"Mean log-probability **{mean:.2f}** nats; groups of three that repeat: **{written.repeated(ids):.0%}**"
     )
     pieces = prompt.tokenizer.tokens(ids)
+    titles = [f"by the model {one.probability:.3f}, rank {one.rank:,}; drawn with {one.chance:.3f}" for one in found]
     text.chips(
         pieces, key=f"chips {name}", label=f"Text by {NAMES[name]}, token by token",
         shade=[one.probability for one in found],
-        titles=[f"by the model {one.probability:.3f}, rank {one.rank:,}; drawn with {one.chance:.3f}" for one in found],
+        titles=None if is_active else titles,
     )  # fmt: skip
     st.caption(text.escape(joined(prompt, ids)))
 

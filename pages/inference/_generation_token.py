@@ -103,13 +103,13 @@ def _bars(prompt: Prompt, result: NextToken, sampling: Sampling, labels: list[st
     p, left = result.probabilities, result.left
     token = text.visible(prompt.tokenizer.tokens([result.token])[0])
     cuts = ", ".join(
-        f"{name} leaves {left[i]:,}" for i, name in enumerate(analysis.FILTERS) if i > 1 and result.is_on[i]
+        f"{name} leaves {left[i]:,}" for i, name in enumerate(analysis.FILTERS) if i > 2 and result.is_on[i]
     )
     sizes = f"{p[0, result.place]:.3f} by the model, {p[-1, result.place]:.3f} after all filters"
     finding = f"Of {p.shape[1]:,} tokens {cuts or 'none is cut away'}; drawn: '{token}', {sizes}."
     figure(
-        figures.filters_figure(result, labels[: figures.SHOWN], _words(result, sampling), 600),
-        key="filters", height=600, min_width=560, alt=finding,
+        figures.filters_figure(result, labels[: figures.SHOWN], _words(result, sampling), 640),
+        key="filters", height=640, min_width=560, alt=finding,
         caption=f"{finding} Rows of shape ({p.shape[1]:,}); shown: the {figures.SHOWN} most likely.",
         table=lambda: _table(prompt, result),
     )  # fmt: skip

@@ -193,3 +193,16 @@ def test_the_worker_touches_nothing_of_streamlit(name):
     tree = ast.parse((Path(__file__).parents[2] / "pages" / "ui" / "jobs.py").read_text())
     function = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name)
     assert "st" not in {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+
+
+def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
+    jobs = Jobs()
+    jobs.start("a", itertools.count, "me", patience=0.0)
+    jobs.wait("a", 10**9, SOON)
+    assert jobs.look("a", "me").state == "stopped"
+    gate = began(jobs, "b", "me")
+    gate.let()
+    jobs.wait("b", 2, SOON)
+    assert jobs.look("b", "me").state == "running"
+    jobs.stop("b", "me")
+    gate.let()

@@ -10,7 +10,6 @@ from numpy import ndarray
 
 from tfcore.analysis.next_token import NextToken
 from tfcore.figures import theme
-from tfcore.figures.masks import round_up
 from tfcore.figures.tokens import SLANT, label_room, ticks
 
 SHOWN = 20  # tokens with a bar of their own
@@ -29,11 +28,11 @@ def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str
     """
     p, n = result.probabilities, len(labels)
     rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
-    top = min(round_up(float(rows[:, :n].max())), 1.0)
+    top = highest(float(rows[:, :n].max()))
     names, high = [*labels, OTHERS], (1 + GAP) / len(p)
     room = label_room(names, SLANT)
     layout = theme.base_layout(
-        height, barmode="overlay", bargap=0.25, showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": room},
+        height, barmode="overlay", bargap=0.25, showlegend=False, margin={"l": 48, "r": 8, "t": 26, "b": room},
         xaxis={**ticks(names, n + 1), "tickangle": -SLANT, "range": [-0.6, n + 0.6], "showgrid": False,
                "anchor": f"y{len(p)}", "automargin": False},
     )  # fmt: skip
@@ -45,9 +44,7 @@ def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str
             "domain": [max(low, 0.0), low + high - GAP], "range": [0, top], "tickvals": [0, top], "anchor": "x",
             "automargin": False, "fixedrange": True,
         })["yaxis"]  # fmt: skip
-        before = rows[max(i - 1, 0)]
-        gone = before[-1] - p[i - 1, n:][p[i, n:] > 0].sum() if i else 0.0  # of the others, all that is cut
-        data += _row(result, i, row, before, float(gone), f"y{axis}", names)
+        data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names)
         faint = i and not result.is_on[i]
         notes.append(
             {"xref": "paper", "yref": "paper", "x": 0, "y": low + high - GAP, "yanchor": "bottom", "xanchor": "left",
@@ -61,13 +58,19 @@ def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str
     return theme.build(data, layout)
 
 
+def highest(p: float) -> float:
+    """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
+    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)
+
+
 def _row(
-    result: NextToken, i: int, after: ndarray, before: ndarray, gone: float, axis: str, names: list[str]
+    result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str]
 ) -> list[dict[str, Any]]:
     """What is left as bars, what is cut away hatched, and dashes where the bars stood before."""
     x, on = np.arange(len(after)), i == 0 or result.is_on[i]
     cut = np.where((after == 0) & (before > 0), before, 0.0)
-    cut[-1] = gone if result.left[i] < result.left[max(i - 1, 0)] else 0.0
+    if result.left[i] < result.left[max(i - 1, 0)]:
+        cut[-1] = before[-1]  # of the others some go, the rest stands before them
     strength = "" if on else "/0.4"
     colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
     hover = "%{customdata}: %{y:.4f}<extra></extra>"
@@ -97,7 +100,7 @@ def draw_figure(result: NextToken, label: Sequence[str], height: int) -> go.Figu
     for row, name in ((0, "the model's own"), (len(result.probabilities) - 1, "after all filters")):
         starts, widths, places = segments(result.probabilities[row], result.place)
         texts = [label[at] if at >= 0 else "" for at in places]
-        cut = [at >= 0 and result.probabilities[-1, at] == 0 for at in places]
+        cut = [at >= 0 and bool(result.probabilities[-1, at] == 0) for at in places]
         data.append(
             {
                 "type": "bar", "orientation": "h", "y": [name] * len(widths), "x": widths, "base": starts,

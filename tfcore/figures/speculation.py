@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.speculation import Guess
 from tfcore.figures import theme
-from tfcore.figures.masks import round_up
+from tfcore.figures.next_token import highest
 from tfcore.figures.tokens import SLANT, label_room, ticks
 
 MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
@@ -35,14 +35,15 @@ def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
          "hovertemplate": "%{customdata}: guessed with q = %{y:.3f}<extra></extra>"},
     ]  # fmt: skip
     at = [i for i, token in enumerate(guess.tokens[order]) if token == guess.token]
-    top = min(round_up(1.05 * float(max(p.max(), q.max()))), 1.0)
+    top = highest(float(max(p.max(), q.max())))
     notes = [
         {"x": i, "y": max(p[i], q[i]), "text": "this guess", "showarrow": True, "arrowhead": 0, "ay": -18, "ax": 24,
          "arrowcolor": "@ink", "font": {"size": 12, "color": "@ink"}}
         for i in at
     ]  # fmt: skip
     layout = theme.base_layout(
-        height, barmode="stack", bargap=0.25, annotations=notes, legend={"y": 1.04}, margin={"t": 64},
+        height, barmode="stack", bargap=0.25, annotations=notes, margin={"t": 64},
+        legend={"y": 1.04, "traceorder": "normal"},
         xaxis={**ticks(names, len(names)), "tickangle": -SLANT, "showgrid": False, "range": [-0.6, len(p) - 0.4],
                "automargin": False},
         yaxis={"title": "probability", "range": [0, 1.12 * top]},
