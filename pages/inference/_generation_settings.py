@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from pages.ui import cache, controls, notices
 from tfcore.sampling import Sampling
 
-CHARACTERS, TOKENS = 2_000, 128  # of a text; the last tokens count, because they are continued
+CHARACTERS, TOKENS = 2_000, 128  # of a text, at most; the last tokens count, because they are continued
 TEXT = "Lily was very happy. She went to the park and saw a big"
 OFF: dict[str, Any] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "penalty": 1.0}
 SEEDS = 99
@@ -38,16 +36,17 @@ class Prompt:
 
 @cache.data(max_entries=64)
 def encode(model: str, pasted: str) -> tuple[list[int], int]:
-    """The last tokens of a text, and how many there are in all."""
-    ids = cache.model(model)[1].encode(pasted)
-    return ids[-TOKENS:], len(ids)
+    """The last tokens of a text, at most half of what the model can read, and how many there are in all."""
+    network, tokenizer = cache.model(model)
+    ids = tokenizer.encode(pasted)
+    return ids[-min(TOKENS, network.config.max_seq_len // 2) :], len(ids)
 
 
 def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
     ids, total = encode(model, pasted)
-    if total > TOKENS:
-        notices.add("tokens", f"The text has {total:,} tokens; the last {TOKENS} are continued here")
+    if total > len(ids):
+        notices.add("tokens", f"The text has {total:,} tokens; the last {len(ids)} are continued here")
     else:
         notices.drop("tokens")
     return Prompt(model, tuple(ids))
@@ -83,13 +82,3 @@ def seed() -> int:
 def joined(prompt: Prompt, ids: tuple[int, ...] | list[int]) -> str:
     """Ids as text."""
     return str(prompt.tokenizer.decode(list(ids)))
-
-
-def no_room(prompt: Prompt) -> bool:
-    """True, and says so, where the context is full."""
-    if len(prompt.ids) < prompt.network.config.max_seq_len:
-        return False
-    st.info(
-        f"This model reads {prompt.network.config.max_seq_len} tokens at most, and the text has as many: shorten it."
-    )
-    return True

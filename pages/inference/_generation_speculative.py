@@ -37,7 +37,7 @@ def make(model: str, kind: str) -> Any:
 def kinds(prompt: Prompt) -> dict[str, str]:
     """The drafts of a model, with what they are called."""
     config = prompt.network.config
-    found = {TABLE: "table of single tokens"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
+    found = {TABLE: "single-token table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
     for n in range(1, config.n_layers):
         found[f"first {n} block{'s' if n > 1 else ''}"] = f"first {n} of {config.n_layers} blocks"
     return found
@@ -219,7 +219,11 @@ def _worth(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
         lines["speed"] = [analysis.expected_speed_up(alpha, n, cost) for n in every]
         measured["speed"] = ratio
         best = analysis.best_guess(alpha, cost, MOST)
-        advice = f"{best} guesses a pass would be best" if best else "no number of guesses makes it faster"
+        advice = (
+            f"{best} guess{'es' if best > 1 else ''} a pass would be best"
+            if best
+            else "no number of guesses makes it faster"
+        )
         verdict = (
             f"Measured: {measured['tokens']:.2f} tokens a pass, {ratio:.2f} times as fast. A guess costs "
             f"c = {cost:.2f} tokens of the model, checking {guesses + 1} tokens {check:.2f} passes (the formula says "

@@ -21,8 +21,8 @@ TRY: dict[str, dict[str, Any]] = {
     "nothing cut": OFF,
     "greedy": OFF | {"temperature": 0.0},
     "hot": OFF | {"temperature": 1.8},
-    "only top-p, where it is unsure": OFF | {"text": "The old man opened the door. Behind it was a", "top_p": 0.8},
-    "only top-p, where it is sure": OFF | {"text": "Once upon a time there was a little dog", "top_p": 0.8},
+    "top-p, unsure": OFF | {"text": "The old man opened the door. Behind it was a", "top_p": 0.8},
+    "top-p, sure": OFF | {"text": "Once upon a time there was a little dog", "top_p": 0.8},
     "no repeating": OFF | {"text": "Tom had a dog and a cat. Tom loved the", "penalty": 1.6},
 }
 
@@ -66,8 +66,8 @@ def show(prompt: Prompt) -> None:
     page.what_to_see(
         "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut away, "
         "dashes mark where the bars stood before. Top-k keeps always as many tokens, top-p and min-p as many as the "
-        "model is unsure among: compare both examples with top-p alone. What is left is stretched to sum to 1 and laid "
-        "end to end; one random number *u* then falls on a token. Move the seed, and only *u* moves."
+        "model is unsure among: compare the two examples with top-p alone. What is left is stretched to sum to 1 and "
+        "laid end to end; one random number *u* then falls on a token. Move the seed, and only *u* moves."
     )
     page.source(library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty,
                 library.pick)  # fmt: skip
@@ -119,12 +119,14 @@ def _line(prompt: Prompt, result: NextToken, labels: list[str]) -> None:
     token = text.visible(prompt.tokenizer.tokens([result.token])[0])
     p = result.probabilities[-1]
     start = float(p[p > p[result.place]].sum())
+    free = text.visible(prompt.tokenizer.tokens([int(result.order[result.unfiltered])])[0])
+    fate = ", which the filters cut" if p[result.unfiltered] == 0 else ""
     figure(
         figures.draw_figure(result, labels, 210), key="draw", height=210, min_width=560,
         alt=f"The draw: u = {result.u:.4f} falls on '{token}', which covers {p[result.place]:.4f} of the line from "
         f"about {start:.4f} on.",
         caption=f"u = {result.u:.4f} falls on '{token}', whose part of the lower line is {p[result.place]:.4f} long. "
-        "Above: the line without filters; grey parts are cut away.",
+        f"Without filters the same u would fall on '{free}'{fate}. Grey: cut away.",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pages.inference import _generation_beam as beam
 from pages.inference import _generation_speculative as speculative
 from pages.inference import _generation_strategies as strategies
 from pages.inference import _generation_token as token
-from pages.inference._generation_settings import CHARACTERS, TEXT, Prompt, no_room, prompt
+from pages.inference._generation_settings import CHARACTERS, TEXT, Prompt, prompt
 from pages.ui import controls, page
 from tfcore import shipped
 
@@ -31,7 +31,7 @@ with choice:
     model = controls.select("Model", "model", shipped("decoder"), "stories")
 section = controls.segmented("See", "show", list(PANELS), "token", {key: name for key, (name, _) in PANELS.items()})
 given = prompt(model, pasted)
-if not given.ids:
-    st.info("There is no text yet: type or paste some above, or press Ctrl+Z in the box.")
-elif not no_room(given):
+if given.ids:
     PANELS[section][1](given)
+else:
+    st.info("There is no text yet: type or paste some above, or press Ctrl+Z in the box.")

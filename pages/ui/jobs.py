@@ -121,8 +121,10 @@ class Jobs:
             self._lock.wait_for(lambda: self._came(key, items), seconds)
 
     def _came(self, key: Hashable, items: int) -> bool:
-        task = self._tasks.get(key)
-        return task is None or task.state not in ACTIVE or len(task.items) >= items
+        if (task := self._tasks.get(key)) is None:
+            return True
+        task.looked = time.monotonic()
+        return task.state not in ACTIVE or len(task.items) >= items
 
     def stop(self, key: Hashable, visitor: str) -> None:
         """This visitor lets go of the job; it ends before its next step if nobody else watches it."""

@@ -46,7 +46,9 @@ def test_filters_that_are_off_change_nothing():
     found = next_token.next_token(small(), IDS, Sampling(), 0, 0)
     assert found.is_on == (True, False, False, False, False, False)
     assert (found.probabilities == found.probabilities[0]).all()
+    assert found.unfiltered == found.place
     greedy = next_token.next_token(small(), IDS, Sampling(temperature=0), 0, 0)
+    assert greedy.unfiltered == found.place  # the same seed, so the same u
     assert (greedy.left[2], greedy.place, greedy.entropy[-1]) == (1, 0, 0)
     with pytest.raises(ValueError, match="token 3 does not fit behind 30 tokens"):
         next_token.next_token(small(), [1] * 30, Sampling(), 0, 3)

@@ -98,7 +98,7 @@ def test_beams_end_with_the_sentence_and_greedy_loses():
     assert [tokenizer.tokens([i])[0].strip()[0] in ".!?" for i in sentence_ends(tokenizer)] == [True] * 6
 
 
-@pytest.mark.parametrize("draft", ["table of single tokens", "first 3 of 4 blocks"])
+@pytest.mark.parametrize("draft", ["single-token table", "first 3 of 4 blocks"])
 def test_speculation_keeps_the_distribution_and_measures(draft):
     test = ended(opened(show="Speculative", text=TEXT, tokens="10", draft=draft))
     numbers = {metric.label: metric.value for metric in test.metric}

@@ -197,9 +197,18 @@ def test_the_worker_touches_nothing_of_streamlit(name):
 
 def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
     jobs = Jobs()
-    jobs.start("a", itertools.count, "me", patience=0.0)
-    jobs.wait("a", 10**9, SOON)
-    assert jobs.look("a", "me").state == "stopped"
+    closed = threading.Event()
+
+    def work():
+        try:
+            while True:
+                yield None
+        finally:
+            closed.set()
+
+    jobs.start("a", work, "me", patience=0.0)
+    assert closed.wait(SOON)
+    assert over(jobs, "a", "me").state == "stopped"
     gate = began(jobs, "b", "me")
     gate.let()
     jobs.wait("b", 2, SOON)

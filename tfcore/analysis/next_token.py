@@ -41,6 +41,13 @@ class NextToken:
         return int(self.order[self.place])
 
     @property
+    def unfiltered(self) -> int:
+        """The place of the token on which the same u falls without any filter."""
+        own = np.argsort(-self.probabilities[0], kind="stable")
+        ends = self.probabilities[0][own].astype(float).cumsum()
+        return int(own[min(np.searchsorted(ends, self.u * ends[-1], side="right"), len(own) - 1)])
+
+    @property
     def left(self) -> Int[ndarray, " filter"]:
         """How many tokens can still be drawn after each filter."""
         return (self.probabilities > 0).sum(-1)

@@ -54,6 +54,12 @@ def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str
             shapes.append({"type": "line", "xref": "x", "yref": f"y{axis}", "x0": result.left[i] - 0.5, "y0": 0,
                            "x1": result.left[i] - 0.5, "y1": top,
                            "line": {"color": "@ink", "width": 1.5, "dash": "dot"}})  # fmt: skip
+    if result.place < n:
+        notes.append(
+            {"xref": "x", "yref": f"y{len(p)}", "x": result.place, "y": float(rows[-1, result.place]), "text": "drawn",
+             "showarrow": True, "arrowhead": 0, "arrowcolor": "@accent", "ax": 0, "ay": -16,
+             "font": {"size": 12, "color": "@accent"}}
+        )  # fmt: skip
     layout |= {"annotations": notes, "shapes": shapes}
     return theme.build(data, layout)
 
