@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference._generation_settings import SEEDS, Prompt, joined, seed
-from pages.inference._generation_strategies import EVERY, PATIENCE
+from pages.inference._generation_strategies import PATIENCE
 from pages.ui import cache, controls, jobs, live, page, text
 from pages.ui.figure import figure
 from tfcore import drafts, speculative
@@ -16,6 +16,7 @@ from tfcore.figures import speculation as figures
 from tfcore.sampling import Sampling
 
 MOST, AT = 8, 60  # guesses a pass; guesses that can be looked at closely
+EVERY = 1.0  # seconds between two looks: most of the time goes into timing, with little new to see
 TABLE = "table"
 MARKS = {"accepted": ("✓", 1), "refused": ("✗", 4), "unread": ("–", 3)}  # sign, hue of the chip
 TRY: dict[str, dict[str, Any]] = {

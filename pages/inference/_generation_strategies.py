@@ -61,10 +61,10 @@ def show(prompt: Prompt) -> None:
     with right:
         live.watch(key, draw, live.begin(key, lambda: analysis.continue_beside(network, plan), PATIENCE), EVERY)
     page.what_to_see(
-        "The darker a token, the likelier it was to the model. Greedy and beam search find likely texts, and likely "
-        "texts are dull: safe words, the same ones again. Pure sampling is as surprising as the model is unsure, and "
-        "sooner or later a token from the long tail derails it. Filters cut the tail and leave the choice. People do "
-        "not write the most likely text either (arXiv:1904.09751, figure 2)."
+        "The stronger its colour, the likelier a token was to the model. Greedy and beam search find likely texts, and "
+        "the longer those get, the more they go in circles: try it. Pure sampling is as surprising as the model is "
+        "unsure, and sooner or later a token from the long tail derails it. Filters cut the tail and leave the choice. "
+        "People do not write the most likely text either (arXiv:1904.09751, figure 2)."
     )
     page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
     page.question(
@@ -81,7 +81,7 @@ def _texts(prompt: Prompt, texts: dict[str, list[Written]], tokens: int, is_acti
     numbers = "; ".join(f"{NAMES[name]} {means[name]:.2f}" for name, one in texts.items() if one)
     shown = {name: one for name, one in texts.items() if one}
     figure(
-        figures.likelihood_figure(shown, NAMES, tokens, 260), key="likelihood", height=260,
+        figures.likelihood_figure(shown, NAMES, tokens, 300), key="likelihood", height=300,
         alt=f"Mean log-probability of the texts, in nats a token: {numbers or 'nothing yet'}.",
         caption=f"How likely the model finds each text until each token, in nats a token: {numbers}.",
         table=lambda: _table(prompt, texts),

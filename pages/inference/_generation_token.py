@@ -122,7 +122,7 @@ def _line(prompt: Prompt, result: NextToken, labels: list[str]) -> None:
     free = text.visible(prompt.tokenizer.tokens([int(result.order[result.unfiltered])])[0])
     fate = ", which the filters cut" if p[result.unfiltered] == 0 else ""
     figure(
-        figures.draw_figure(result, labels, 210), key="draw", height=210, min_width=560,
+        figures.draw_figure(result, labels, 210), key="draw", height=210, min_width=340,
         alt=f"The draw: u = {result.u:.4f} falls on '{token}', which covers {p[result.place]:.4f} of the line from "
         f"about {start:.4f} on.",
         caption=f"u = {result.u:.4f} falls on '{token}', whose part of the lower line is {p[result.place]:.4f} long. "

@@ -14,7 +14,7 @@ from tfcore.sampling import Sampling
 from tfcore.speculative import Checked, outcome, speculate, speculative
 
 SHOWN = 14  # tokens of each pair of distributions that are kept
-TURNS = 5  # times that everything is timed
+TURNS = 4  # times that everything is timed
 TIMED = 24  # tokens of the draft alone that are timed
 
 
