@@ -114,7 +114,8 @@ def test_ends_of_sentences_are_found():
         beam_tree.beam_tree(small(), [1] * 32, beams=2, tokens=3, length_penalty=1.0)
 
 
-def test_speculation_is_told_as_it_happens():
+def test_speculation_is_told_as_it_happens(monkeypatch):
+    monkeypatch.setattr(speculation, "TURNS", 2)
     model = small(n_layers=3)
     draft, sampling = early_exit(model, 2), Sampling(temperature=0.7)
     items = list(speculation.watch(model, draft, IDS, sampling, 3, 4, 16))

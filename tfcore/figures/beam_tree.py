@@ -114,7 +114,7 @@ def results_figure(tree: BeamTree, names: Sequence[str], height: int) -> go.Figu
     low = min(beam.score for beam in every)
     layout = theme.base_layout(
         height, bargap=0.3, margin={"l": 8, "r": 8, "t": 8, "b": 40}, showlegend=False,
-        xaxis={"title": {"text": "log-probability of the text / length ^ penalty", "standoff": 4},
+        xaxis={"title": {"text": "score", "standoff": 4},
                "range": [1.22 * low, 0]},
         yaxis={"autorange": "reversed", "tickvals": list(range(len(every))), "showgrid": False, "side": "right",
                "ticktext": [*(str(i + 1) for i in range(len(tree.results))), "greedy"],
