@@ -52,6 +52,13 @@ CHAPTERS = {
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
     },
+    "Inference": {
+        "Generation": (
+            "inference/generation.py",
+            "How does it write? Every next token with what each filter cuts away, beams as a tree, and a draft that "
+            "guesses ahead.",
+        ),
+    },
 }
 COLUMNS = 3
 

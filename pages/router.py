@@ -29,6 +29,9 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
     ],
+    "Inference": [
+        ("inference/generation.py", "Generation", "casino", "generation"),
+    ],
 }
 
 
