@@ -52,6 +52,12 @@ CHAPTERS = {
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
     },
+    "Inference": {
+        "Long texts": (
+            "inference/long_context.py",
+            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
+        ),
+    },
 }
 COLUMNS = 3
 

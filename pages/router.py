@@ -29,6 +29,9 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
     ],
+    "Inference": [
+        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
+    ],
 }
 
 

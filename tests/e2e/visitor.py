@@ -22,6 +22,7 @@ LAST = {
     "/feedforward": "A question.",
     "/pitfalls": "A question.",
     "/parameters": "A question.",
+    "/long-context": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
@@ -84,7 +85,7 @@ class Visitor:
 
     def _answered(self, response: Response) -> None:
         # Streamlit's client probes /PAGE/_stcore/... before it finds the root: not the app's doing.
-        if response.status >= 400 and not re.match(r"/\w+/_stcore/", urlsplit(response.url).path):
+        if response.status >= 400 and not re.match(r"/[\w-]+/_stcore/", urlsplit(response.url).path):
             self.complaints.append(f"{response.status}: {response.url}")
 
     def check(self) -> None:
