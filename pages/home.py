@@ -57,6 +57,9 @@ CHAPTERS = {
             "inference/generation.py",
             "How does it write? Every next token with what each filter cuts away, beams as a tree, and a draft that "
             "guesses ahead.",
+        "Long texts": (
+            "inference/long_context.py",
+            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),
     },
 }

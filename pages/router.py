@@ -31,6 +31,7 @@ PAGES = {
     ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
+        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
     ],
 }
 

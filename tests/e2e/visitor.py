@@ -23,6 +23,7 @@ LAST = {
     "/pitfalls": "A question.",
     "/parameters": "A question.",
     "/generation": "A question.",
+    "/long-context": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
@@ -85,7 +86,7 @@ class Visitor:
 
     def _answered(self, response: Response) -> None:
         # Streamlit's client probes /PAGE/_stcore/... before it finds the root: not the app's doing.
-        if response.status >= 400 and not re.match(r"/\w+/_stcore/", urlsplit(response.url).path):
+        if response.status >= 400 and not re.match(r"/[\w-]+/_stcore/", urlsplit(response.url).path):
             self.complaints.append(f"{response.status}: {response.url}")
 
     def check(self) -> None:

@@ -1,0 +1,54 @@
+"""The text, layer and head whose queries, keys and values the panels on flash and ring attention use."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from pages.ui import cache, controls, notices, text
+from tfcore.analysis.head_vectors import HeadVectors, head_vectors
+
+MODEL = "stories"
+CHARACTERS, TOKENS = 2_000, 64
+TEXT = (
+    "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away and Lily "
+    "ran after it. She was very sad."
+)
+
+
+class Head(NamedTuple):
+    """Whose vectors: all that is needed to compute them again."""
+
+    pasted: str
+    layer: int
+    head: int
+    tokens: list[str]
+    labels: list[str]
+
+
+@cache.data(max_entries=32)
+def encode(pasted: str) -> tuple[list[int], list[str], int]:
+    """Ids and pieces of the first tokens of a text, and how many there are in all."""
+    tokenizer = cache.model(MODEL)[1]
+    ids = tokenizer.encode(pasted)
+    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
+
+
+def vectors(pasted: str, layer: int, head: int) -> HeadVectors:
+    return head_vectors(cache.model(MODEL)[0], encode(pasted)[0], layer, head)
+
+
+def choose() -> Head:
+    """The controls; without a text nothing more is drawn."""
+    config = cache.model(MODEL)[0].config
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
+    layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
+    head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
+    ids, tokens, total = encode(pasted)
+    if total > TOKENS:
+        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
+    else:
+        notices.drop("tokens")
+    if not ids:
+        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        st.stop()
+    return Head(pasted, layer, head, tokens, text.tick_labels(tokens))
