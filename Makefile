@@ -18,7 +18,9 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 
+# For one person on their own machine, who may load any model; a server for others is started without the first two.
 run: setup
+	TFCORE_MODELS=$${TFCORE_MODELS-any} TFCORE_MODEL_FOLDER=$${TFCORE_MODEL_FOLDER-models} \
 	PORT=$(PORT) $(BIN)/python app.py
 
 # In parallel, one thread each; the tests in the browser afterwards, one by one.
