@@ -64,16 +64,14 @@ def look(name: str, revision: str | None = None, token: bool | None = None) -> R
     Raises:
         CheckpointError: why the hub did not give it.
     """
-    sizes, commit = None, revision
+    sizes = None
     try:
         sizes, commit = _listing(name, revision, token)
     except UnreachableError as error:
         if not (folder := _cached(name, revision)):
             raise error
     else:
-        folder = _small_files(name, commit, sizes, token)
-    if not (folder / "config.json").is_file():
-        raise CheckpointError(f"{name} on the hub has no config.json, which says what model it is")
+        folder = _small_files(name, revision, commit, sizes, token)
     places = shards(folder)
     weights = tuple(sorted(set(places.values()))) if places else (SINGLE,)
     missing = 0
@@ -102,16 +100,23 @@ def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) 
         _check_room(remote, largest)
         done = 0
         for file in lacking:
-            expected, before = remote.sizes[file], done
-
-            def more(arrived: int, before: int = before) -> None:
-                if tell is not None:
-                    tell(Progress("download", before + arrived, remote.missing))
-
+            more = _told(file, remote.sizes[file], done, remote.missing, tell)
             more(0)
             _download(remote.name, file, remote.folder.name, more, remote.token)
-            done += expected
+            done += remote.sizes[file]
     return remote.folder
+
+
+def _told(file: str, expected: int, before: int, total: int, tell: Tell | None) -> Callable[[int], None]:
+    """What to call with the bytes of a file that have arrived. It refuses more than the hub said there are."""
+
+    def more(arrived: int) -> None:
+        if arrived > expected:
+            raise CheckpointError(f"the hub sends more of {file} than the {size(expected)} it said")
+        if tell is not None:
+            tell(Progress("download", before + arrived, total))
+
+    return more
 
 
 def _check_room(remote: Remote, largest: int | None) -> None:
@@ -148,16 +153,20 @@ def _listing(name: str, revision: str | None, token: bool | None) -> tuple[dict[
     return sizes, found.sha
 
 
-def _small_files(name: str, commit: str | None, sizes: dict[str, int], token: bool | None) -> Path:
-    folder = None
+def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, int], token: bool | None) -> Path:
+    """The folder of that commit in the cache, with the small files in it."""
+    if "config.json" not in sizes:
+        raise CheckpointError(f"{name} on the hub has no config.json, which says what model it is")
     for file, largest in SMALL.items():
         if sizes.get(file, 0) > largest:
             raise CheckpointError(f"{file} of {name} has {size(sizes[file])}, more than the {size(largest)} such may")
-        if file in sizes:
-            path = _download(name, file, commit, None, token)
-            folder = path.parent if folder is None else folder
-    if folder is None:
-        raise CheckpointError(f"{name} on the hub has no config.json, which says what model it is")
+    # By the revision's own name, so that the cache remembers which commit it was when the hub is out of reach.
+    counted = {file: _told(file, sizes[file], 0, 0, None) for file in sorted(SMALL.keys() & sizes.keys())}
+    folder = _download(name, "config.json", revision, counted.pop("config.json"), token).parent
+    if folder.name != commit:
+        raise CheckpointError(f"{name} on the hub was changed this very moment; try again")
+    for file, more in counted.items():
+        _download(name, file, commit, more, token)
     return folder
 
 
@@ -172,7 +181,7 @@ def _cached(name: str, revision: str | None) -> Path | None:
         return None
 
 
-def _download(name: str, file: str, commit: str | None, more: Callable[[int], None] | None, token: bool | None) -> Path:
+def _download(name: str, file: str, commit: str | None, more: Callable[[int], None], token: bool | None) -> Path:
     """One file, in the cache."""
     from huggingface_hub import hf_hub_download
 
@@ -182,7 +191,7 @@ def _download(name: str, file: str, commit: str | None, more: Callable[[int], No
         return Path(path)
 
 
-def _counter(more: Callable[[int], None] | None) -> type:
+def _counter(more: Callable[[int], None]) -> type:
     """A progress bar of the hub's library that draws nothing and tells how many bytes have arrived."""
     from tqdm import tqdm
 
@@ -193,8 +202,7 @@ def _counter(more: Callable[[int], None] | None) -> type:
 
         def update(self, n: float | None = 1) -> None:
             self.arrived += int(n or 0)
-            if more is not None:
-                more(self.arrived)
+            more(self.arrived)
 
     return Counter
 

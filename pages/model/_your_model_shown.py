@@ -76,12 +76,16 @@ def show(name: str) -> None:
         st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
     one, two, three, four = st.columns(4)
     one.metric("Parameters", short(count.total), help=f"{count.total:,}")
-    two.metric("Active for a token", short(count.active), help=f"{count.active:,}")
+    if count.active != count.total:
+        two.metric("Active for a token", short(count.active), help=f"{count.active:,}")
+    else:
+        two.metric("Memory of its weights", figures.gigabytes(4 * count.total), help="4 bytes each, in float32")
     three.metric("Vocabulary", f"{config.vocab_size:,}")
     four.metric("Context", f"{config.max_seq_len:,}", help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")
     with table:
-        st.dataframe(facts(config), hide_index=True, height=430)
+        rows = facts(config)
+        st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
     with speech:
         speak(name, tokenizer)
     where_to(name, config)
@@ -132,7 +136,7 @@ def where_to(name: str, config: ModelConfig) -> None:
     with st.container(horizontal=True):
         for file, (label, kinds, more) in PAGES.items():
             if not kinds or config.architecture in kinds:
-                st.page_link(file, label=label, query_params={**more, "model": name})
+                st.page_link(file, label=label, icon=":material/arrow_outward:", query_params={**more, "model": name})
     st.caption(
         "There, and wherever a page has a choice named Model, it is on the list beside "
         f"{', '.join(shipped())}. Copy the link of any such view: who opens it is offered to load the same model."

@@ -104,7 +104,7 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
     alt = f"{finding}. {free[0].upper()}{free[1:]}."
     figure(
         figures.fits_figure(rows, label if config is not None else "", room, limit, HEIGHT), key="fits", height=HEIGHT,
-        min_width=420, alt=alt, caption=alt,
+        min_width=340, alt=alt, caption=alt,
         table=lambda: pd.DataFrame([(r.name, r.parameters, r.weights, r.cache) for r in rows],
                                    columns=["model", "parameters", "weights (bytes)", "cache (bytes)"]),
     )  # fmt: skip
@@ -142,8 +142,7 @@ page.begin(
     "Your own model, on every page",
     "A checkpoint is a list of numbers and the settings that say what they are. Give the name of one on the Hugging "
     "Face hub, or a folder: if it fits into memory, the pages here can look into it.",
-    r"\text{bytes} = b\,P + 2\,b\,L\,n_{kv}\,d_{head}\,n \qquad (b \text{ bytes a number},\ P \text{ weights},\ "
-    r"n \text{ tokens})",
+    r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
 )
 page.try_this(TRY)
 left, right = st.columns([2, 3], gap="large")
@@ -177,8 +176,9 @@ elif name is not None and found is None:
 elif name is not None:
     state_of(name, found, settings)
 page.what_to_see(
-    "Memory is the first question, and config.json alone answers it: weights times bytes, plus keys and values of the "
-    "text. The axis is logarithmic: from BERT to LLaMA 3 70B the need grows six hundredfold. Half the bytes a number "
+    "Memory is the first question, and config.json alone answers it: b bytes for each of P weights and for the keys "
+    "and values of n tokens in L layers. The axis is logarithmic: from BERT to LLaMA 3 70B the need grows six "
+    "hundredfold. Half the bytes a number "
     "moves every line left by the same step, and a long text hurts the models with many key/value heads most."
 )
 page.source(what_fits.needs, first_words.first_words, checkpoints.estimate)

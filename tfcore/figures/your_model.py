@@ -1,6 +1,7 @@
 """Pictures of models that may be loaded: which fit into memory, and what one says first."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -25,21 +26,23 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
     bounds = [bound for bound in (room, limit) if bound is not None]
     end = min(bounds) if bounds else None
     low = min(row.total for row in rows) / 2
-    data = []
+    data, notes = [], []
     for place, row in enumerate(rows):
         fits = end is None or row.fits(end)
         colour = "@accent" if row.name == chosen else "@ink" if fits else "@muted"
         data.append({
-            "type": "scatter", "mode": "lines+markers+text", "x": [low, row.total], "y": [place, place],
-            "text": ["", f" {gigabytes(row.total)}"], "textposition": "middle right",
-            "textfont": {"color": colour, "size": 12}, "cliponaxis": False, "showlegend": False,
+            "type": "scatter", "mode": "lines+markers", "x": [low, row.total], "y": [place, place],
+            "cliponaxis": False, "showlegend": False,
             "line": {"color": colour, "width": 5 if row.name == chosen else 3, "dash": "solid" if fits else "dot"},
             "marker": {"color": colour if fits else "@paper", "size": [0, 11], "opacity": 1,
                        "line": {"color": colour, "width": 2}},
             "hovertemplate": f"weights {gigabytes(row.weights)}, cache of {row.tokens:,} tokens "
                              f"{gigabytes(row.cache)}<extra></extra>",
         })  # fmt: skip
-    shapes, notes = [], []
+        notes.append({"x": math.log10(row.total), "y": place, "xanchor": "left", "xshift": 9, "showarrow": False,
+                      "text": gigabytes(row.total), "bgcolor": "@paper", "borderpad": 1,
+                      "font": {"color": colour, "size": 12}})  # fmt: skip
+    shapes = []
     for bound, word, side in ((room, "free now", "left"), (limit, "limit here", "right")):
         if bound is not None:
             other = limit if bound is room else room
@@ -55,15 +58,16 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
         xaxis={"type": "log", "title": "memory in bytes", "range": [math.log10(low), math.log10(high * 6)],
                "fixedrange": True, "tickvals": [10.0**k for k in range(6, 13)],
                "ticktext": ["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB"]},
-        yaxis={"tickmode": "array", "tickvals": list(range(len(rows))), "ticktext": [_label(row) for row in rows],
+        yaxis={"tickmode": "array", "tickvals": list(range(len(rows))), "ticktext": [plain(row.name) for row in rows],
                "range": [len(rows) - 0.5, -0.5], "fixedrange": True, "showgrid": False, "automargin": True},
         shapes=shapes, annotations=notes, margin={"l": 130, "t": 34},
     )  # fmt: skip
     return theme.build(data, layout)
 
 
-def _label(row: Need) -> str:
-    return row.name
+def plain(name: str) -> str:
+    """A name without what a label would interpret."""
+    return re.sub(r"[^\w .+/-]", "?", name)
 
 
 def guesses_figure(labels: Sequence[str], probabilities: Sequence[float], height: int) -> go.Figure:
