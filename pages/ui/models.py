@@ -133,7 +133,8 @@ def _watch(name: str, key: tuple[Any, ...]) -> None:
                 "refused": "Too many models are being loaded on this server; try again in a minute."}  # fmt: skip
         sentence = last.sentence if isinstance(last, Refused) else said.get(job.state, "It was let go of again.")
         st.warning(text.escape(sentence))
-        st.button("Try again", key="try again", on_click=again, args=(name,))
+        if st.button("Try again", key="try again", on_click=again, args=(name,)):
+            st.rerun()  # the whole page, not this fragment alone
 
 
 def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
