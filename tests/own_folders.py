@@ -33,11 +33,7 @@ FAMILIES = {
         {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},
         unigram,
     ),
-    "headless": (
-        hf.GPT2Model,
-        {"vocab_size": 320, "n_embd": 24, "n_layer": 2, "n_head": 4, "n_positions": 16},
-        byte_level,
-    ),
+    "headless": (hf.LlamaModel, GROUPED | {"vocab_size": 320}, byte_level),
 }
 
 

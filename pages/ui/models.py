@@ -109,32 +109,50 @@ def load(name: str) -> None:
     key = ("load", name, tries(name))
     job = own_models.LOADS.look(key, jobs.visitor())
     if job is None:
-        st.button("Load it", key="load model", type="primary", on_click=_start, args=(name, key))
-        return
-    st.fragment(_watch, run_every=EVERY if job.active else None)(name, key)
+        st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
+    elif job.active:
+        st.fragment(_watch, run_every=EVERY)(name)
+    else:
+        _ended(name, job)
 
 
-def _start(name: str, key: tuple[Any, ...]) -> None:
+def _start(name: str) -> None:
     settings = model_settings.read()
     if settings.refusal(name) is None:
-        own_models.LOADS.start(key, lambda: own_models.bring(name, settings), jobs.visitor())
+        key = ("load", name, tries(name))
+        job = own_models.LOADS.start(key, lambda: own_models.bring(name, settings), jobs.visitor())
+        if job.state == "refused":
+            notices.add("own model", "Too many models are being loaded on this server; try again in a minute")
+        else:
+            notices.drop("own model")
 
 
-def _watch(name: str, key: tuple[Any, ...]) -> None:
-    job = own_models.LOADS.look(key, jobs.visitor()) or jobs.Job("stopped")
+def _start_again(name: str) -> None:
+    again(name)
+    _start(name)
+
+
+def _watch(name: str) -> None:
+    """How far it is, and a button that stops it; once it is over, the whole page runs again."""
+    key = ("load", name, tries(name))
+    job = own_models.LOADS.look(key, jobs.visitor())
+    if job is None or not job.active:
+        st.rerun()
+        return
+    st.progress(*_progress(job, job.items[-1] if job.items else None))
+    st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))
+
+
+def _ended(name: str, job: jobs.Job) -> None:
+    """Why the model is not there: a page that has it does not ask."""
+    said = {
+        "stopped": "Stopped. What was downloaded is kept, and a new try goes on from there.",
+        "done": "It was loaded, and made room for another model since.",
+    }
     last = job.items[-1] if job.items else None
-    if job.active:
-        st.progress(*_progress(job, last))
-        st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))
-    elif job.state == "done" and isinstance(last, Own) and own_models.STORE.get(name) is not None:
-        st.rerun()  # the whole page, which finds it loaded
-    else:
-        said = {"stopped": "Stopped. What was downloaded is kept, and a new try goes on from there.",
-                "refused": "Too many models are being loaded on this server; try again in a minute."}  # fmt: skip
-        sentence = last.sentence if isinstance(last, Refused) else said.get(job.state, "It was let go of again.")
-        st.warning(text.escape(sentence))
-        if st.button("Try again", key="try again", on_click=again, args=(name,)):
-            st.rerun()  # the whole page, not this fragment alone
+    sentence = last.sentence if isinstance(last, Refused) else said.get(job.state, f"It failed: {job.problem}")
+    st.warning(text.escape(sentence))
+    st.button("Try again", key="try again", on_click=_start_again, args=(name,))
 
 
 def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
