@@ -81,8 +81,14 @@ def wait_for(name: str) -> None:
     st.info(f"Asking about {text.escape(name, 100)} … {seconds:.0f} s")
 
 
+@st.fragment
 def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) -> None:
-    """Which models fit, the chosen one on top."""
+    """Which models fit, the chosen one on top, for a length of text and a precision."""
+    long, precise = st.columns([3, 2], gap="medium")
+    with long:
+        tokens = controls.slider("Tokens of a text it writes", "tokens", 1_024, 131_072, 1_024, 1_024)
+    with precise:
+        dtype = controls.segmented("Numbers as", "dtype", list(DTYPES), "float32", DTYPES)
     room = what_fits.free_now()
     room = None if room is None else room + own_models.STORE.used
     limit = settings.kept if settings.policy != "off" else None
@@ -151,8 +157,6 @@ with left:
                               help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, "
                               "from safetensors alone: no pickle is opened, no code of others runs")  # fmt: skip
     settings = settings_of_here()
-    tokens = controls.slider("Tokens of a text it writes", "tokens", 1_024, 131_072, 1_024, 1_024)
-    dtype = controls.segmented("Numbers as", "dtype", list(DTYPES), "float32", DTYPES)
 name = said.strip() if said.strip() in shipped() else model_settings.named(said)
 found: Any = None
 if name is None:

@@ -102,6 +102,7 @@ def offer(name: str) -> None:
     with st.container(border=True):
         st.markdown(f"**{text.escape(name, 100)}** is not loaded on this server now.")
         load(name)
+        st.page_link("model/your_model.py", label="What it would take", query_params={"model": name})
 
 
 def load(name: str) -> None:

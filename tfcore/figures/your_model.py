@@ -48,10 +48,10 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
             other = limit if bound is room else room
             after = other is None or bound > other or (bound == other and side == "left")
             shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1,
-                           "line": {"color": "@query", "width": 1.5, "dash": "dash"}})  # fmt: skip
+                           "line": {"color": "@muted", "width": 1.5, "dash": "dash"}})  # fmt: skip
             notes.append({"x": math.log10(bound), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
                           "xanchor": "left" if after else "right", "text": f"{word}: {gigabytes(bound)}",
-                          "font": {"color": "@query", "size": 12}})  # fmt: skip
+                          "font": {"color": "@ink", "size": 12}})  # fmt: skip
     high = max([row.total for row in rows] + bounds)
     layout = theme.base_layout(
         height,
@@ -75,7 +75,7 @@ def guesses_figure(labels: Sequence[str], probabilities: Sequence[float], height
     trace = {
         "type": "bar", "orientation": "h", "x": list(probabilities), "y": list(range(len(labels))),
         "text": [f" {p:.1%}" for p in probabilities], "textposition": "outside", "cliponaxis": False,
-        "marker": {"color": "@attention"}, "hovertemplate": "%{x:.3f}<extra></extra>",
+        "marker": {"color": "@accent"}, "hovertemplate": "%{x:.3f}<extra></extra>",
         "textfont": {"color": "@ink"},
     }  # fmt: skip
     layout = theme.base_layout(
