@@ -18,7 +18,10 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 
+# For one person on their own machine, who may load any model; a server for others is started without these settings.
 run: setup
+	TFCORE_MODELS=$${TFCORE_MODELS-any} TFCORE_MODEL_FOLDER=$${TFCORE_MODEL_FOLDER-models} \
+	TFCORE_MODEL_GB=$${TFCORE_MODEL_GB-16} TFCORE_DOWNLOAD_GB=$${TFCORE_DOWNLOAD_GB-16} \
 	PORT=$(PORT) $(BIN)/python app.py
 
 # In parallel, one thread each; the tests in the browser afterwards, one by one.

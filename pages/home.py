@@ -51,6 +51,10 @@ CHAPTERS = {
             "model/parameters.py",
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
+        "Your model": (
+            "model/your_model.py",
+            "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
+        ),
     },
     "Inference": {
         "Generation": (

@@ -28,6 +28,7 @@ PAGES = {
     ],
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
+        ("model/your_model.py", "Your model", "upload_file", "your-model"),
     ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),

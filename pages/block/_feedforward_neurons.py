@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
 from tfcore.analysis import neuron_scan, neurons
 from tfcore.figures import neurons as figures
@@ -79,6 +79,7 @@ def show() -> None:
              r"\underbrace{v_i}_{\text{value: column } i \text{ of } W_{down}}, \qquad "
              r"a_i = \mathrm{SiLU}(g_i \cdot x)\,(u_i \cdot x)")  # fmt: skip
     page.try_this(TRY)
+    models.only(MODEL, "the texts that excite a neuron were found by a long scan, made for this one alone.")
     left, right = st.columns([1, 3], gap="large")
     with left:
         layers, width = kept().value.shape[:2]

@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from tfcore import shipped
 from tfcore.analysis import dropping, paths
 from tfcore.analysis.dropping import Dropped
 from tfcore.analysis.paths import Paths
@@ -20,6 +21,7 @@ TEXT = (
 N_LAYERS = 4
 KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")]  # in the order of the sublayers
 SKIPPED = {"attention2", "mlp2"}  # in the default view
+FED = {name: name for name in shipped("decoder", "encoder") if name != "induction"}  # that has attention alone
 PARTS = {"attn_out": "attention", "mlp_out": "feed-forward"}
 
 
@@ -76,6 +78,7 @@ def skip_blocks() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         pasted, n = read_text()
+        models.only(MODEL, "its eight sublayers leave 256 ways, those of larger models too many to count.")
         st.caption("Sublayers of the model that are kept:")
         kept: dict[str, bool] = {}
         for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
@@ -136,9 +139,10 @@ def _table(result: Paths, names: list[str]) -> pd.DataFrame:
 
 
 @cache.data(max_entries=128)
-def dropped(pasted: str, layer: int, p: float, training: bool, seed: int) -> Dropped:
-    model = cache.model(MODEL)[0]
-    return dropping.drop(model, encode(pasted)[0], f"blocks.{layer}.mlp_out", p, training, seed)
+def dropped(model_name: str, pasted: str, layer: int, p: float, training: bool, seed: int) -> Dropped:
+    model, tokenizer = cache.model(model_name)
+    ids = tokenizer.encode(pasted)[: min(TOKENS, model.config.max_seq_len)]
+    return dropping.drop(model, ids, f"blocks.{layer}.mlp_out", p, training, seed)
 
 
 passes = cache.data(max_entries=64)(dropping.two_passes)
@@ -155,8 +159,10 @@ def dropout() -> None:
         p = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
         training = controls.toggle("Training (off: inference)", "training", True)
         seed = controls.slider("Draw", "draw", 0, 99, 0)
-        layer = controls.slider("Layer", "layer", 0, N_LAYERS - 1, 1)
-    result = dropped(TEXT, layer, p, training, seed)
+        model_name = models.choose("decoder", "encoder", default=MODEL, options=FED)
+        n_layers = models.config(model_name).n_layers
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
+    result = dropped(model_name, TEXT, layer, p, training, seed)
     n, kept = len(result.before), int(result.kept.sum())
     apart = passes(p, training)
     with left:
@@ -170,7 +176,7 @@ def dropout() -> None:
             figures.dropped_figure(result, 290), key="dropped", height=290, min_width=620,
             table=lambda: pd.DataFrame({"before": result.before, "after": result.after}),
             alt=f"Of {n} numbers {n - kept} are set to zero and the other {kept} multiplied by {factor:.3g}.",
-            caption=f"What feed-forward layer {layer} of the shipped model adds for the last token of a text, {n} "
+            caption=f"What feed-forward layer {layer} of {model_name} adds for the last token of a text, {n} "
             f"numbers: {n - kept} dropped, {kept} multiplied by {factor:.3g}. Drawn: the first {figures.SHOWN}.",
         )  # fmt: skip
         figure(

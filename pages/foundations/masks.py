@@ -6,9 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations._masks_training import cheating
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import figure
-from tfcore import shipped
 from tfcore.analysis.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
 from tfcore.analysis.masking import replacement_for as other_token
 from tfcore.attention import attention_weights
@@ -75,9 +74,10 @@ TRY: dict[str, dict[str, Any]] = {
 @cache.data(max_entries=64)
 def encode(model_name: str, pasted: str) -> tuple[list[int], list[str], int]:
     """The first tokens of a text, as ids and as pieces, and how many there are in all."""
-    tokenizer = cache.model(model_name)[1]
+    model, tokenizer = cache.model(model_name)
     ids = tokenizer.encode(pasted)
-    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
+    kept = ids[: min(TOKENS, model.config.max_seq_len)]
+    return kept, tokenizer.tokens(kept), len(ids)
 
 
 @cache.data(max_entries=12)
@@ -162,14 +162,14 @@ beside, picture = st.columns([2, 3], gap="large")
 with beside:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
     config = choose_mask()
-    model_name = controls.select("Model", "model", shipped("decoder", "encoder"), "stories")
+    model_name = models.choose("decoder", "encoder")
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
     head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
 ids, tokens, total = encode(model_name, pasted)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
-if total > TOKENS:
-    notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
+if total > n:
+    notices.add("tokens", f"The text has {total:,} tokens; the first {n} are used here")
 else:
     notices.drop("tokens")
 if not ids:

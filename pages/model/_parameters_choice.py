@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import cache, controls
+from pages.ui import cache, controls, models, own_models
 from tfcore import presets, shipped
 from tfcore.analysis.head_cuts import divisors
 from tfcore.config import Activation, ModelConfig
@@ -25,11 +25,12 @@ KINDS: dict[Activation, str] = {"gelu": "GELU, two matrices", "swiglu": "SwiGLU,
 
 def all_names() -> dict[str, str]:
     """Key -> label of everything that can be counted without sliders."""
-    return NAMES | {name: f"{name} (ours)" for name in shipped()}
+    own = {name: name for name in models.names() if own_models.is_own(name)}
+    return NAMES | {name: f"{name} (ours)" for name in shipped()} | own
 
 
 def known(name: str) -> ModelConfig:
-    """The config of a preset or of a shipped model."""
+    """The config of a preset or of a model that is loaded."""
     if name in presets.PRESETS:
         return presets.PRESETS[name]()
     config: ModelConfig = cache.model(name)[0].config

@@ -144,6 +144,20 @@ def text_area(label: str, key: str, default: str, max_chars: int, *, height: int
     Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
     compressed; see `links`.
     """
+    value = _typed(key, default, max_chars)
+    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    return _kept(key, value, default)
+
+
+def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
+    """A box for one line, such as a name; Enter is enough."""
+    value = _typed(key, default, max_chars)
+    st.text_input(label, key=key, help=help, persist_state="session")
+    return _kept(key, value, default)
+
+
+def _typed(key: str, default: str, max_chars: int) -> str:
+    """What a box for text should hold: what was typed or what the address says, as far as it counts."""
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars))
     value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
     notices.keep(key, value)
@@ -153,7 +167,10 @@ def text_area(label: str, key: str, default: str, max_chars: int, *, height: int
         notices.add(key, f"The text has {length} the {max_chars:,} used here; the rest was cut off", value=value)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value  # on the first draw always: the browser would start with an empty box
-    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    return value
+
+
+def _kept(key: str, value: str, default: str) -> str:
     links.write_text(key, value, default)
     links.mark_seen(key)
     return value

@@ -24,6 +24,7 @@ LAST = {
     "/parameters": "A question.",
     "/generation": "A question.",
     "/long-context": "A question.",
+    "/your-model": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
