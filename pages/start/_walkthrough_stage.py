@@ -1,0 +1,202 @@
+"""One stage of the walk as the page shows it: before, after, what it cost, and the code that did it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.start._walkthrough_words import Words
+from pages.ui import text
+from pages.ui.figure import figure
+from tfcore import masks, positions
+from tfcore.analysis import walkthrough
+from tfcore.analysis.flop_count import flops
+from tfcore.analysis.parameter_count import parameters
+from tfcore.analysis.walk_costs import stage_cost
+from tfcore.analysis.walk_findings import finding
+from tfcore.analysis.walk_steps import Piece, step
+from tfcore.analysis.walkthrough import Walk
+from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
+from tfcore.block import Block
+from tfcore.experts import Experts, mix
+from tfcore.feedforward import FeedForward
+from tfcore.figures import walkthrough as figures
+from tfcore.figures.parameters import short
+from tfcore.linear import linear
+from tfcore.model import MaskedHead, Transformer
+from tfcore.norms import layer_norm, rms_norm
+from tfcore.stack import Stack
+
+TOP = 5
+OF_TEXT = ("characters", "tokens", "ids")
+
+
+def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Callable[..., Any] | type, ...]:
+    """The code of tfcore that a stage runs."""
+    c = walk.config
+    norm = rms_norm if c.norm == "rmsnorm" else layer_norm
+    order = {"alibi": positions.alibi_bias, "relative": positions.relative_bucket}
+    mask = masks.causal if c.window_of(walk.layer) is None else masks.sliding_window
+    by_stage: dict[str, tuple[Callable[..., Any] | type, ...]] = {
+        **dict.fromkeys(("characters", "tokens"), (type(tokenizer).encode,)),
+        "ids": (type(tokenizer).tokens, type(tokenizer).token_bytes),
+        **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer._embed,)),
+        "positions": (Stack._positioned, *([positions.sinusoidal] if c.positions == "sinusoidal" else [])),
+        "embedding-norm": (norm, Stack._positioned),
+        **dict.fromkeys(("norm-1", "norm-2"), (norm, Block._add if c.norm_placement == "post" else Block._before)),
+        **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block._after)),
+        **dict.fromkeys(("qkv", "output"), (linear,)),
+        "heads": (Attention.heads,),
+        "concat": (Attention.forward,),
+        "qk-norm": (rms_norm,),
+        "rotation": (positions.rotate, positions.rope_angles),
+        **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
+        "bias": (order.get(c.positions, positions.alibi_bias),),
+        "mask": (attention_weights, mask),
+        "softmax": (attention_weights,),
+        "values": (weighted_values,),
+        **dict.fromkeys(("add-1", "add-2"), (Block.forward if c.parallel else Block._add,)),
+        **dict.fromkeys(("up", "activation", "down"), (FeedForward.forward,)),
+        "router": (Experts,),
+        "experts": (mix,),
+        "final-norm": (norm,),
+        "mlm-head": (MaskedHead,),
+        "logits": (Transformer._scores,),
+        **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
+    }
+    return by_stage[stage]
+
+
+def height_of(n: int) -> int:
+    """Of the pictures of a text of n tokens, the same at every stage."""
+    return min(max(190 + 16 * n, 330), 600)
+
+
+def arrow(said: str) -> None:
+    st.latex(r"\xrightarrow{\;" + said + r"\;}")
+
+
+def text_stage(
+    walk: Walk, stage: str, tokens: Sequence[str], candidates: Sequence[str], said: Words, height: int
+) -> None:
+    """A stage of text alone, as chips. The first one shows what comes out at the other end as well."""
+    hues = [i % 3 for i in range(len(tokens))]
+    letters = [(letter, hue) for token, hue in zip(tokens, hues, strict=True) for letter in token]
+    characters, n = [letter for letter, _ in letters], len(letters)
+    codes = [str(ord(letter)) for letter in characters]
+    row: dict[str, dict[str, Any]] = {
+        "characters": {"tokens": characters, "notes": codes, "label": "characters"},
+        "letters": {"tokens": characters, "hues": [hue for _, hue in letters], "label": "characters"},
+        "tokens": {"tokens": tokens, "hues": hues, "label": "tokens"},
+        "ids": {"tokens": [str(i) for i in walk.ids], "hues": hues, "label": "ids"},
+    }
+    first, second, found = {
+        "characters": ("characters", "", f"{n} characters go in; under each is its number in Unicode"),
+        "tokens": ("letters", "tokens", f"{n} characters became {len(tokens)} tokens, {n / len(tokens):.1f} characters "
+                   "each on average"),
+        "ids": ("tokens", "ids", f"{len(tokens)} tokens, {len(set(walk.ids))} different ids of "
+                f"{walk.config.vocab_size:,}"),
+    }[stage]  # fmt: skip
+    left, between, right = st.columns([10, 2, 10], vertical_alignment="center")
+    with left, st.container(height=height, border=False, vertical_alignment="center"):
+        text.chips(**row[first], key="chips before")
+    with between:
+        arrow(said.arrow)
+    with right, st.container(height=height, border=False, vertical_alignment="center"):
+        if second:
+            text.chips(**row[second], key="chips after")
+        elif candidates:
+            prediction(walk, candidates, height - 60, "next")
+    note(found)
+
+
+def note(found: str) -> None:
+    """What happened, in a sentence with its numbers."""
+    st.markdown(f"**{text.escape(found)}.**")
+
+
+def number_stage(
+    walk: Walk, stage: str, head: int, tokens: Sequence[str], candidates: Sequence[str], said: Words, height: int
+) -> None:
+    """A stage of numbers: the tensors before and after."""
+    made, labels = step(walk, stage, head), text.tick_labels(tokens)
+    found = finding(walk, made, stage, [text.visible(token) for token in tokens])
+    limits = [figures.limit_of(pieces) for pieces in (made.before, made.after)]
+    if made.compared:
+        limits = [max(limits)] * 2
+    left, between, right = st.columns([10, 2, 10], vertical_alignment="center")
+    with between:
+        arrow(said.arrow)
+    for place, name, pieces, limit in zip(
+        (left, right), ("before", "after"), (made.before, made.after), limits, strict=True
+    ):
+        shapes = ", ".join(f"{piece.title} {shape_of(piece)}" for piece in pieces)
+        with place:
+            figure(
+                figures.pieces_figure(
+                    pieces, labels, limit=limit, height=height, sign=made.sign,
+                    candidates=text.tick_labels(candidates),
+                ),
+                key=name,
+                height=height,
+                min_width=300,
+                alt=f"{name.capitalize()} stage {stage}: {shapes}. {found}.",
+                caption=f"{name.capitalize()}: {shapes}. {scale_of(pieces, limit)}",
+                table=lambda p=pieces: table_of(p, tokens, candidates),
+                cursor=pieces[0].columns in ("key", "candidate"),
+            )  # fmt: skip
+    note(found)
+
+
+def shape_of(piece: Piece) -> str:
+    return f"({', '.join(piece.axes)}) = ({', '.join(f'{side:,}' for side in piece.shape)})"
+
+
+def scale_of(pieces: Sequence[Piece], limit: float) -> str:
+    """How to read the colours."""
+    parts = []
+    if any(not piece.weights and piece.columns != "id" for piece in pieces):
+        parts.append(f"Red above 0, blue below, full colour from ±{limit:g}.")
+    if any(piece.weights for piece in pieces):
+        parts.append("Violet: a share from 0 to 1.")
+    return " ".join(parts)
+
+
+def table_of(pieces: Sequence[Piece], tokens: Sequence[str], candidates: Sequence[str]) -> pd.DataFrame:
+    """The numbers of a picture, a row a token."""
+    columns: dict[str, Any] = {"token": list(tokens)}
+    for piece in pieces:
+        for i in range(piece.values.shape[1]):
+            name = candidates[i] if piece.columns == "candidate" else piece.first + i
+            columns[f"{piece.title} {i if piece.columns == 'candidate' else ''}{name}"] = piece.values[:, i]
+    return pd.DataFrame(columns)
+
+
+def costs(walk: Walk, stage: str) -> None:
+    """Parameters and operations of the stage, beside those of the whole model."""
+    n, config = len(walk.ids), walk.config
+    cost, total = stage_cost(config, stage, n), parameters(config).total
+    every = flops(config, n).sequence
+    tied = stage == "logits" and config.tie_embeddings
+    left, right = st.columns(2)
+    share = "the embedding table again" if tied else f"{cost.parameters / total:.1%} of the model's"
+    left.metric("Parameters used", f"{cost.parameters:,}", share if cost.parameters else "nothing learned here",
+                delta_color="off", delta_arrow="off")  # fmt: skip
+    kind = f"{cost.flops / every:.1%} of one pass" if cost.product else "no matrix product"
+    right.metric("Operations (FLOPs)", short(cost.flops), kind if cost.flops else "numbers are only moved",
+                 delta_color="off", delta_arrow="off")  # fmt: skip
+
+
+def prediction(walk: Walk, candidates: Sequence[str], height: int, key: str) -> None:
+    """The most likely tokens."""
+    likely, names = walk.probabilities[walk.position, :TOP], candidates[:TOP]
+    shown = ", ".join(f"'{text.visible(name)}' {p:.1%}" for name, p in zip(names, likely, strict=True))
+    figure(
+        figures.next_figure(likely, text.tick_labels(names), height),
+        key=key,
+        height=height,
+        alt=f"The {len(names)} most likely tokens: {shown}.",
+        caption=f"At the end of the walk: the {len(names)} most likely of {walk.config.vocab_size:,} tokens.",
+        table=lambda: pd.DataFrame({"token": list(names), "probability": likely}),
+    )
