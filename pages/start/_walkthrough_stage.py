@@ -1,6 +1,6 @@
 """One stage of the walk as the page shows it: before, after, what it cost, and the code that did it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,63 +9,21 @@ import streamlit as st
 from pages.start._walkthrough_words import Words
 from pages.ui import text
 from pages.ui.figure import figure
-from tfcore import masks, positions
-from tfcore.analysis import walkthrough
 from tfcore.analysis.flop_count import flops
 from tfcore.analysis.parameter_count import parameters
 from tfcore.analysis.walk_costs import stage_cost
 from tfcore.analysis.walk_findings import finding
 from tfcore.analysis.walk_steps import Piece, step
 from tfcore.analysis.walkthrough import Walk
-from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
-from tfcore.block import Block
-from tfcore.experts import Experts, mix
-from tfcore.feedforward import FeedForward
 from tfcore.figures import walkthrough as figures
 from tfcore.figures.parameters import short
-from tfcore.linear import linear
-from tfcore.model import MaskedHead, Transformer
-from tfcore.norms import layer_norm, rms_norm
-from tfcore.stack import Stack
 
 TOP = 5
+# Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.
+STACKED = """<style>@media (max-width: 640px) {
+  [class*=st-key-walk-], [data-testid=stLayoutWrapper]:has(> [class*=st-key-walk-]) { height: auto !important; }
+}</style>"""
 OF_TEXT = ("characters", "tokens", "ids")
-
-
-def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Callable[..., Any] | type, ...]:
-    """The code of tfcore that a stage runs."""
-    c = walk.config
-    norm = rms_norm if c.norm == "rmsnorm" else layer_norm
-    order = {"alibi": positions.alibi_bias, "relative": positions.relative_bucket}
-    mask = masks.causal if c.window_of(walk.layer) is None else masks.sliding_window
-    by_stage: dict[str, tuple[Callable[..., Any] | type, ...]] = {
-        **dict.fromkeys(("characters", "tokens"), (type(tokenizer).encode,)),
-        "ids": (type(tokenizer).tokens, type(tokenizer).token_bytes),
-        **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer._embed,)),
-        "positions": (Stack._positioned, *([positions.sinusoidal] if c.positions == "sinusoidal" else [])),
-        "embedding-norm": (norm, Stack._positioned),
-        **dict.fromkeys(("norm-1", "norm-2"), (norm, Block._add if c.norm_placement == "post" else Block._before)),
-        **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block._after)),
-        **dict.fromkeys(("qkv", "output"), (linear,)),
-        "heads": (Attention.heads,),
-        "concat": (Attention.forward,),
-        "qk-norm": (rms_norm,),
-        "rotation": (positions.rotate, positions.rope_angles),
-        **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
-        "bias": (order.get(c.positions, positions.alibi_bias),),
-        "mask": (attention_weights, mask),
-        "softmax": (attention_weights,),
-        "values": (weighted_values,),
-        **dict.fromkeys(("add-1", "add-2"), (Block.forward if c.parallel else Block._add,)),
-        **dict.fromkeys(("up", "activation", "down"), (FeedForward.forward,)),
-        "router": (Experts,),
-        "experts": (mix,),
-        "final-norm": (norm,),
-        "mlm-head": (MaskedHead,),
-        "logits": (Transformer._scores,),
-        **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
-    }
-    return by_stage[stage]
 
 
 def height_of(n: int) -> int:
@@ -73,8 +31,12 @@ def height_of(n: int) -> int:
     return min(max(190 + 16 * n, 330), 600)
 
 
-def arrow(said: str) -> None:
-    st.latex(r"\xrightarrow{\;" + said + r"\;}")
+def side_by_side(said: Words, height: int) -> tuple[Any, Any]:
+    """Places for before and after, with an arrow between them that says what happens."""
+    left, between, right = st.columns([10, 2, 10])
+    with between, st.container(height=height, border=False, vertical_alignment="center", key="walk-arrow"):
+        st.latex(r"\large\xrightarrow{\;" + said.arrow + r"\;}")
+    return left, right
 
 
 def text_stage(
@@ -98,12 +60,10 @@ def text_stage(
         "ids": ("tokens", "ids", f"{len(tokens)} tokens, {len(set(walk.ids))} different ids of "
                 f"{walk.config.vocab_size:,}"),
     }[stage]  # fmt: skip
-    left, between, right = st.columns([10, 2, 10], vertical_alignment="center")
-    with left, st.container(height=height, border=False, vertical_alignment="center"):
+    left, right = side_by_side(said, height)
+    with left, st.container(height=height, border=False, vertical_alignment="center", key="walk-before"):
         text.chips(**row[first], key="chips before")
-    with between:
-        arrow(said.arrow)
-    with right, st.container(height=height, border=False, vertical_alignment="center"):
+    with right, st.container(height=height, border=False, vertical_alignment="center", key="walk-after"):
         if second:
             text.chips(**row[second], key="chips after")
         elif candidates:
@@ -125,9 +85,7 @@ def number_stage(
     limits = [figures.limit_of(pieces) for pieces in (made.before, made.after)]
     if made.compared:
         limits = [max(limits)] * 2
-    left, between, right = st.columns([10, 2, 10], vertical_alignment="center")
-    with between:
-        arrow(said.arrow)
+    left, right = side_by_side(said, height)
     for place, name, pieces, limit in zip(
         (left, right), ("before", "after"), (made.before, made.after), limits, strict=True
     ):

@@ -42,7 +42,7 @@ _ADD = Words(
     "What was computed is added to what was there, not put in its place: nothing is lost, and the next stage reads "
     "both.",
     r"x \leftarrow x + \text{$added}", "+",
-    "The picture after is the left one with small corrections. This sum is the residual connection: follow the yellow "
+    "The picture after is the stream, corrected here and there. This sum is the residual connection: follow the yellow "
     "line on the map, it runs through.",
     "residual",
 )  # fmt: skip
@@ -183,7 +183,8 @@ WORDS: dict[str, Words] = {
     ),
     "concat": Words(
         "join heads", "Put the heads side by side",
-        "What all $n_heads heads found is written into one row again.",
+        "What all $n_heads heads found is written into one row again, each head in columns of its own, ready to be "
+        "mixed.",
         r"($n_heads, T, $d_head) \to (T, $d_q)", r"\text{join}",
         "The frame shows this head's columns; the others come from heads that looked elsewhere. No number changes.",
         "value",

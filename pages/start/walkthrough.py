@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.start import _walkthrough_stage as shown
+from pages.start._walkthrough_code import functions
 from pages.start._walkthrough_words import words
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.line_map import Area, Stop, line_map
@@ -56,7 +57,7 @@ def fills_blanks(model_name: str) -> bool:
     return bool(model.config.head == "mlm" and tokenizer.vocab_size < model.config.vocab_size)
 
 
-def areas(config: ModelConfig, layer: int, path: tuple[Stage, ...]) -> list[Area]:
+def areas(layer: int, path: tuple[Stage, ...]) -> list[Area]:
     """The parts of the map, each with its words."""
     made = []
     for part, title in PARTS.items():
@@ -83,7 +84,7 @@ def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, 
     line_map(
         "map",
         [stop(config, stage, after, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
-        areas(config, layer, path),
+        areas(layer, path),
         at,
         label="The way of a text through the model. Arrow keys step, a click goes there.",
         on_go=lambda to: controls.set_values(stage=path[to].name),
@@ -105,9 +106,11 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     """The map, its controls, and the stage where we are."""
     config: ModelConfig = cache.model(model_name)[0].config
     overview_place = st.container()
-    buttons, slider, block, heads = st.columns([3, 7, 3, 3], gap="medium", vertical_alignment="bottom")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        buttons, slider = st.container(width=190), st.container(width="stretch")
+        block, heads = st.container(width=150), st.container(width=150)
     with block:
-        layer = controls.slider("Layer: which block", "layer", 0, config.n_layers - 1, config.n_layers - 1)
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
     with heads:
         head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
     path = walk_stages.stages(config, layer)
@@ -144,7 +147,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with outcome:
         if candidates and name not in ("characters", "top-5"):
             shown.prediction(walk, candidates, 190, "next")
-    page.source(*shown.functions(walk, name, cache.model(model_name)[1]))
+    page.source(*functions(walk, name, cache.model(model_name)[1]))
 
 
 page.begin(
@@ -152,7 +155,8 @@ page.begin(
     "It reads a text and says what comes next. Follow one text through a real model, stop by stop, from its letters to "
     "the answer.",
 )
-box, choice = st.columns([3, 2], gap="large")
+st.html(shown.STACKED)
+box, choice = st.columns([3, 2])
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with choice:
@@ -172,8 +176,8 @@ else:
 stroll(model_name, pasted, hidden)
 page.try_this(TRY)
 st.caption(
-    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. This model's parts: RMSNorm arXiv:1910.07467, RoPE "
-    "arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each part arXiv:2002.04745."
+    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
+    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each part arXiv:2002.04745."
 )
 page.question(
     "At which stops can one token learn anything about another?",

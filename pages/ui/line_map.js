@@ -8,6 +8,7 @@ const views = new WeakMap()
 const sheet = document.createElement("link")
 sheet.rel = "stylesheet"
 sheet.href = new URL("line_map.css", import.meta.url)
+const styled = new Promise(done => (sheet.onload = sheet.onerror = done))
 document.head.append(sheet)
 
 export function render({ data, parentElement, setTriggerValue }) {
@@ -19,7 +20,9 @@ export function render({ data, parentElement, setTriggerValue }) {
   for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
   view.root.setAttribute("aria-label", data.label)
   layOut(view)
-  show(view, view.shown !== data.value)
+  show(view)
+  if (view.shown === undefined) styled.then(() => centre(view, "auto")) // nothing scrolls before the style is there
+  else if (view.shown !== data.value) centre(view, "smooth")
   view.shown = data.value
   return () => {
     view.observer.disconnect()
@@ -50,7 +53,7 @@ function create(parent) {
   const drawing = svg("svg", "", board)
   drawing.setAttribute("aria-hidden", "true")
   const view = { root, board, drawing, buttons: [] }
-  view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view, false)))
+  view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view), centre(view, "auto")))
   view.observer.observe(root)
   root.onkeydown = event => press(view, event)
   views.set(parent, view)
@@ -150,7 +153,7 @@ function buttons(view, pitch) {
 
 // ---- where we are ----
 
-function show(view, moved) {
+function show(view) {
   const { at, x, y } = view
   view.buttons.forEach((button, i) => {
     button.tabIndex = i === at ? 0 : -1 // one stop of the Tab key for the whole map
@@ -165,13 +168,17 @@ function show(view, moved) {
   for (const { path, from, to } of view.tracks) path.classList.toggle("tf-passed", to <= at || from < at && to - from > 1)
   view.train.style.transform = `translate(${x[at]}px, ${y[at]}px)`
   view.train.style.setProperty("--own", `var(--role-${view.data.stops[at].role})`)
-  if (moved) view.root.scrollTo({ left: x[at] - view.root.clientWidth / 2, behavior: view.shown == null ? "auto" : "smooth" })
+}
+
+function centre(view, behavior) {
+  view.root.scrollTo({ left: view.x[view.at] - view.root.clientWidth / 2, behavior })
 }
 
 function go(view, to) {
   if (to === view.at) return
   view.at = to // shown at once; the page follows
-  show(view, true)
+  show(view)
+  centre(view, "smooth")
   view.send("to", to)
 }
 

@@ -18,19 +18,18 @@ HEAD = 30  # pixels above the rows, for the titles
 
 
 def limit_of(pieces: Sequence[Piece]) -> float:
-    """The number with full colour: rarely exceeded, and round."""
-    seen = [np.abs(_signed(piece)) for piece in pieces if not piece.weights and piece.columns != "id"]
-    flat = np.concatenate([values.ravel() for values in seen]) if seen else np.zeros(0)
-    largest = float(np.quantile(flat, 0.995)) if flat.size else 0.0
+    """The number with full colour, a round one: the largest score, or what few features exceed (some columns of the
+    stream are far larger than all others)."""
+    largest = max((_usual(piece) for piece in pieces if not piece.weights and piece.columns != "id"), default=0.0)
     if not 0 < largest < np.inf:
         return 1.0
     power = 10.0 ** np.floor(np.log10(largest))
     return float(next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if largest <= step * power))
 
 
-def _signed(piece: Piece) -> ndarray:
-    """The values that are shown."""
-    return piece.values if piece.blocked is None else piece.values[~piece.blocked]
+def _usual(piece: Piece) -> float:
+    values = np.abs(piece.values if piece.blocked is None else piece.values[~piece.blocked])
+    return float(np.quantile(values, 0.975 if piece.columns == "feature" else 1.0)) if values.size else 0.0
 
 
 def pieces_figure(
@@ -99,9 +98,9 @@ def _domains(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
 
 
 def thin(values: Float[ndarray, "row column"], most: int) -> tuple[Float[ndarray, "row shown"], int]:
-    """At most about `most` numbers: of each few neighbouring columns the number furthest from 0, and how few."""
+    """At most `most` numbers, or one a row: of each few neighbouring columns the one furthest from 0, and how few."""
     rows, columns = values.shape
-    few = -(-rows * columns // max(most, 1))
+    few = -(-columns // max(most // rows, 1))
     if few <= 1:
         return values, 1
     padded = np.pad(values, ((0, 0), (0, -columns % few))).reshape(rows, -1, few)
