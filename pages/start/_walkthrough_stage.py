@@ -21,7 +21,8 @@ from tfcore.figures.parameters import short
 TOP = 5
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.
 STACKED = """<style>@media (max-width: 640px) {
-  [class*=st-key-walk-], [data-testid=stLayoutWrapper]:has(> [class*=st-key-walk-]) { height: auto !important; }
+  [class*=st-key-walk-], [data-testid=stLayoutWrapper]:has(> [class*=st-key-walk-]) {
+    height: auto !important; flex: 0 0 auto !important; }
 }</style>"""
 OF_TEXT = ("characters", "tokens", "ids")
 

@@ -1,6 +1,6 @@
 """What each stage of the walk is called and says: a sentence for a newcomer, the equation, what to look for."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from string import Template
 from typing import Any
 
@@ -105,7 +105,10 @@ WORDS: dict[str, Words] = {
         "Equal tokens are no longer equal rows: each now also says where it is.", "position",
     ),
     "embedding-norm": _NORM,
-    "norm-1": _NORM,
+    "norm-1": replace(
+        _NORM,
+        sentence="$before token's vector is brought to one size, so that attention meets numbers in a range it knows.",
+    ),
     "qkv": Words(
         "Q, K, V", "Ask, offer, carry",
         "Each token makes three new vectors: a query (what am I looking for?), a key (what do I offer?) and a value "
@@ -275,7 +278,7 @@ _NORMS = {
 _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
 
 
-def numbers(config: ModelConfig, stage: str, answer: str) -> dict[str, Any]:
+def numbers(config: ModelConfig, stage: str, layer: int, answer: str) -> dict[str, Any]:
     """What stands for the $names."""
     gated = config.activation in GATED
     name = r"\mathrm{" + _ACTIVATIONS.get(config.activation, config.activation) + "}"
@@ -289,6 +292,7 @@ def numbers(config: ModelConfig, stage: str, answer: str) -> dict[str, Any]:
         "last_id": config.vocab_size - 1, "n_heads": config.n_heads, "d_head": config.head_size,
         "d_q": config.n_heads * config.head_size, "d_ff": config.ff_size, "norm": norm,
         "blocks": config.n_layers, "tied": tied, "answer": answer, "act_name": name,
+        "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
         "added": "attention" if stage == "add-1" else "feed-forward",
         "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}" if by_root
         else f"{config.attn_scale:g}",
@@ -302,8 +306,10 @@ def numbers(config: ModelConfig, stage: str, answer: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def words(config: ModelConfig, stage: str, answer: str = "") -> Words:
-    """The words of a stage in a model."""
-    plain, given = WORDS[stage], numbers(config, stage, answer)
+def words(config: ModelConfig, stage: str, layer: int, answer: str) -> Words:
+    """The words of a stage in a model, on the way through this layer's block to this answer."""
+    plain, given = WORDS[stage], numbers(config, stage, layer, answer)
+    if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
+        plain = _NORM
     said = {name: Template(part).substitute(given) for name, part in asdict(plain).items()}
     return Words(**said)

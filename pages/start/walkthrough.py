@@ -68,9 +68,9 @@ def areas(layer: int, path: tuple[Stage, ...]) -> list[Area]:
     return made
 
 
-def stop(config: ModelConfig, stage: Stage, after: Stage | None, answer: str) -> Stop:
+def stop(config: ModelConfig, stage: Stage, after: Stage | None, layer: int, answer: str) -> Stop:
     """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
-    said = words(config, stage.name, answer)
+    said = words(config, stage.name, layer, answer)
     crossed = not stage.beside and (after is None or after.beside or stage.name.startswith("add-"))
     return Stop(
         label=said.label, title=f"{said.title} ({PARTS[stage.part]})", role=said.role, beside=stage.beside,
@@ -83,7 +83,7 @@ def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, 
     """The map on top."""
     line_map(
         "map",
-        [stop(config, stage, after, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
+        [stop(config, stage, after, layer, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
         areas(layer, path),
         at,
         label="The way of a text through the model. Arrow keys step, a click goes there.",
@@ -127,7 +127,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with overview_place:
         overview(config, path, at, layer, answer)
 
-    said, height = words(config, name, answer), shown.height_of(len(tokens))
+    said, height = words(config, name, layer, answer), shown.height_of(len(tokens))
     sentence, equation = st.columns([3, 2], vertical_alignment="center", gap="medium")
     with sentence, st.container(gap="xsmall"):
         st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")

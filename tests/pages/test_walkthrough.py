@@ -143,7 +143,7 @@ def test_every_stage_of_every_kind_of_model_has_words():
     for values in ({}, *MODELS.values()):
         config = small.config(**values)
         for stage in stages(config, 1):
-            said = words(config, stage.name, "'dog'")
+            said = words(config, stage.name, 1, "'dog'")
             seen.add(stage.name)
             for part in (said.label, said.title, said.sentence, said.equation, said.arrow, said.see):
                 assert part

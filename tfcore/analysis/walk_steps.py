@@ -137,7 +137,9 @@ def _before_norm(name: str, walk: Walk) -> str:
 
 def _normed(name: str) -> Callable[[Walk], Step]:
     def made(walk: Walk) -> Step:
-        return _one(_before_norm(name, walk), f"{name}.normalized", ("stream x", "normalised x"))(walk)
+        between = name == "ln1" and walk.layer and walk.config.norm_placement != "post"
+        title = f"stream x, after {walk.layer} block{'s' * (walk.layer > 1)}" if between else "stream x"
+        return _one(_before_norm(name, walk), f"{name}.normalized", (title, "normalised x"))(walk)
 
     return made
 
