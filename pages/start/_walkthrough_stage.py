@@ -36,7 +36,7 @@ def side_by_side(said: Words, height: int) -> tuple[Any, Any]:
     """Places for before and after, with an arrow between them that says what happens."""
     left, between, right = st.columns([10, 2, 10])
     with between, st.container(height=height, border=False, vertical_alignment="center", key="walk-arrow"):
-        st.latex(r"\large\xrightarrow{\;" + said.arrow + r"\;}")
+        st.latex(r"\rule{0pt}{1.8em}\large\xrightarrow{\;" + said.arrow + r"\;}")
     return left, right
 
 
@@ -70,6 +70,22 @@ def text_stage(
         elif candidates:
             prediction(walk, candidates, height - 60, "next")
     note(found)
+
+
+def last_stage(walk: Walk, tokens: Sequence[str], candidates: Sequence[str], said: Words, height: int) -> None:
+    """The most likely tokens, and the text with the first of them in its place."""
+    fills = walk.config.architecture == "encoder"
+    written = (
+        [*tokens[: walk.position], candidates[0], *tokens[walk.position + 1 :]] if fills else [*tokens, candidates[0]]
+    )
+    new = walk.position if fills else len(tokens)
+    left, right = side_by_side(said, height)
+    with left:
+        prediction(walk, candidates, height, "next")
+    with right, st.container(height=height, border=False, vertical_alignment="center", key="walk-after"):
+        text.chips(written, hues=[4 if i == new else 3 for i in range(len(written))], key="chips after", label="text")
+    shown, likely = text.visible(candidates[0]), walk.probabilities[walk.position, 0]
+    note(f"With the likeliest token, '{shown}' ({likely:.1%}), the text goes on")
 
 
 def note(found: str) -> None:
@@ -139,12 +155,17 @@ def costs(walk: Walk, stage: str) -> None:
     every = flops(config, n).sequence
     tied = stage == "logits" and config.tie_embeddings
     left, right = st.columns(2)
-    share = "the embedding table again" if tied else f"{cost.parameters / total:.1%} of the model's"
+    share = "the embedding table again" if tied else f"{part_of(cost.parameters, total)} of all parameters"
     left.metric("Parameters used", f"{cost.parameters:,}", share if cost.parameters else "nothing learned here",
                 delta_color="off", delta_arrow="off")  # fmt: skip
-    kind = f"{cost.flops / every:.1%} of one pass" if cost.product else "no matrix product"
+    kind = f"{part_of(cost.flops, every)} of one pass" if cost.product else "no matrix product"
     right.metric("Operations (FLOPs)", short(cost.flops), kind if cost.flops else "numbers are only moved",
                  delta_color="off", delta_arrow="off")  # fmt: skip
+
+
+def part_of(count: int, whole: int) -> str:
+    share = count / whole
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
 def prediction(walk: Walk, candidates: Sequence[str], height: int, key: str) -> None:

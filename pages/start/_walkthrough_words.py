@@ -265,12 +265,14 @@ WORDS: dict[str, Words] = {
     "top-5": Words(
         "$answer", "What comes next",
         "The most likely tokens. To write on, one is picked, put at the end of the text, and the walk begins anew.",
-        r"p(t_{T+1} \mid t_1 \dots t_T)", r"\text{top 5}",
+        r"p(t_{T+1} \mid t_1 \dots t_T)", r"\text{pick}",
         "That is all a language model does, over and over. Change a word of the text and see the answer change.",
         "accent",
     ),
 }  # fmt: skip
 
+_GUESS = "The most likely tokens for the hidden place. A model that reads both ways fills blanks, it does not write on."
+_GUESS_SEE = "Hide another token, or change a word before or after the blank, and see the guess change."
 _NORMS = {
     "rmsnorm": r"y = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}} \cdot g",
     "layernorm": r"y = \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \epsilon}} \cdot g$shift",
@@ -311,5 +313,7 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str) -> Words:
     plain, given = WORDS[stage], numbers(config, stage, layer, answer)
     if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
         plain = _NORM
+    if stage == "top-5" and config.architecture == "encoder":
+        plain = replace(plain, sentence=_GUESS, equation=r"p(t_i \mid \text{all others})", see=_GUESS_SEE)
     said = {name: Template(part).substitute(given) for name, part in asdict(plain).items()}
     return Words(**said)

@@ -135,7 +135,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         st.markdown(said.sentence)
     equation.latex(said.equation + r"\vphantom{\frac{x}{\sqrt{x^2}}}")
     if name == "top-5":
-        shown.prediction(walk, candidates, height, "after")
+        shown.last_stage(walk, tokens, candidates, said, height)
     elif name in shown.OF_TEXT:
         shown.text_stage(walk, name, tokens, candidates, said, height)
     else:

@@ -72,7 +72,7 @@ def test_the_numbers_are_the_models_own():
     np.testing.assert_allclose(added, activations["blocks.2.mlp_out"][0].numpy(), atol=1e-5)
     test = opened(stage="top-5")
     best = found.logits[0, -1].softmax(-1).topk(5)
-    assert [float(p) for p in array(figures(test)["after"][1]["data"][0]["x"])] == pytest.approx(
+    assert [float(p) for p in array(figures(test)["next"][1]["data"][0]["x"])] == pytest.approx(
         best.values.tolist(), rel=1e-4
     )
 
