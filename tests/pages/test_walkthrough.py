@@ -168,3 +168,12 @@ def test_other_kinds_of_models_can_be_walked(kind, stage, monkeypatch):
     test = opened(text=f"cat {kind}", stage=stage)
     assert test.select_slider(key="stage").value == stage
     assert bool([slider for slider in test.slider if slider.key == "hidden"]) == (kind == "encoder")
+
+
+@pytest.mark.parametrize("damage", ["nan", "17", "<script>alert(1)</script>", "%00😀", "", "9" * 400])
+def test_a_stage_that_is_none_becomes_the_first(damage):
+    assert opened(stage=damage).select_slider(key="stage").value == "characters"
+
+
+def test_a_stage_is_found_in_capitals_too():
+    assert opened(stage="SoftMax").select_slider(key="stage").value == "softmax"
