@@ -6,6 +6,12 @@ from pages.ui import controls, links
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
+    "Start": {
+        "Walkthrough": (
+            "start/walkthrough.py",
+            "What is a Transformer? One text, step by step through a real model, from its letters to the next word.",
+        ),
+    },
     "Foundations": {
         "Tokens": (
             "foundations/tokens.py",

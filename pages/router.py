@@ -12,7 +12,10 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
 PAGES = {
-    "Start": [("home.py", "Home", "home", "")],
+    "Start": [
+        ("home.py", "Home", "home", ""),
+        ("start/walkthrough.py", "Walkthrough", "directions_walk", "walkthrough"),
+    ],
     "Foundations": [
         ("foundations/tokens.py", "Tokens", "content_cut", "tokens"),
         ("foundations/attention.py", "Attention", "open_with", "attention"),

@@ -29,6 +29,8 @@ def contents() -> dict[str, bytes]:
         "figure.css": (HERE / "figure.css").read_bytes(),
         "planes.js": (HERE / "planes.js").read_bytes(),
         "planes.css": (HERE / "planes.css").read_bytes(),
+        "line_map.js": (HERE / "line_map.js").read_bytes(),
+        "line_map.css": (HERE / "line_map.css").read_bytes(),
         "theme.js": f"export default {tables}\n".encode(),
     }
 

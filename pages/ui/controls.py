@@ -127,6 +127,24 @@ def _option(value: object, names: Mapping[Option, str], default: Option) -> tupl
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
+def stops(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> Option:
+    """A slider over named places in their order. The address carries the label of the place."""
+    if len(options) == 1:  # nothing to choose: a slider needs two ends
+        return options[0]
+    names = _names(options, labels)
+    name = partial(_name, names)
+    draw = partial(st.select_slider, label, list(options), default, name, key, help, bind="query-params")
+    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
+
+
 def toggle(label: str, key: str, default: bool = False, *, help: str | None = None) -> bool:
     """A switch."""
 

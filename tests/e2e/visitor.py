@@ -12,6 +12,7 @@ from pages.ui import links
 # What each page draws last; a page is there when this is.
 LAST = {
     "/": "arXiv:2209.11895",
+    "/walkthrough": "A question.",
     "/tokens": "A question.",
     "/attention": "A question.",
     "/heads": "A question.",
