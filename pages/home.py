@@ -52,6 +52,12 @@ CHAPTERS = {
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
     },
+    "Inference": {
+        "KV cache": (
+            "inference/kv_cache.py",
+            "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
+        ),
+    },
 }
 COLUMNS = 3
 

@@ -29,6 +29,9 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
     ],
+    "Inference": [
+        ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
+    ],
 }
 
 

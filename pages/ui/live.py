@@ -1,4 +1,4 @@
-"""A training that a page watches: it begins by itself, its pictures grow, a button stops it.
+"""A training, or other long work, that a page watches: it begins by itself, its pictures grow, a button stops it.
 
 job = live.begin(config, lambda: train(config))
 live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
@@ -38,16 +38,18 @@ def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> No
     draw(job)
 
 
-def bar(key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any]) -> None:
-    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`
+def bar(
+    key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any], *, anew: str = "Train again"
+) -> None:
+    """How far the job is, and a button that stops it, begins it `anew`, or, once it is done, sets controls to `again`
     for another seed; it never moves."""
     said = {
-        "waiting": f"Waiting: other trainings are running, and {job.ahead} wait before this one",
+        "waiting": f"Waiting: others are computing, and {job.ahead} wait before this one",
         "running": f"Step {done} of {total}, {job.seconds:.0f} s",
         "done": f"{total} steps in {job.seconds:.1f} s",
         "stopped": f"Stopped at step {done} of {total}",
-        "failed": f"The training failed: {job.problem}",
-        "refused": "Too many trainings wait on this server; try again in a minute",
+        "failed": f"It failed: {job.problem}",
+        "refused": "Too many computations wait on this server; try again in a minute",
     }
     st.progress(done / total, said[job.state])
     if job.active:
@@ -55,7 +57,7 @@ def bar(key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, An
     elif job.state == "done":
         st.button("Another seed", key="again", on_click=controls.set_values, kwargs=again, width="stretch")
     else:
-        st.button("Train again", key="anew", on_click=_go_on, width="stretch")
+        st.button(anew, key="anew", on_click=_go_on, width="stretch")
 
 
 def _stop(key: Hashable) -> None:
