@@ -7,7 +7,6 @@ from pages.inference import _kv_cache_models as models
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import cache_size, serving_budget
-from tfcore.analysis.head_cuts import divisors
 from tfcore.analysis.serving_budget import ENDLESS, Budget, Remedy, Service
 from tfcore.figures.byte_words import Unit, amount, both
 from tfcore.figures.cache_sizes import budget_figure, verdict
@@ -50,7 +49,7 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
     first, second, third = st.columns(3, gap="medium")
     with first:
         sharing = controls.select("Heads of keys and values", "sharing", list(models.WAYS), "mha", models.WAYS)
-        parallel = controls.select("GPUs that share one copy", "parallel", divisors(gpus), min(4, gpus),
+        parallel = controls.select("GPUs that share one copy", "parallel", cache_size.even_parts(gpus), min(4, gpus),
                                    help="tensor parallelism")  # fmt: skip
     with second:
         weights = models.choose_precision("Weights as", "weights")

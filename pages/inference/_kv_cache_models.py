@@ -7,7 +7,6 @@ from pages.ui.presets import NAMES, known
 from tfcore import shipped
 from tfcore.analysis import cache_size
 from tfcore.analysis.cache_size import BITS, CacheShape, Precision, Sharing
-from tfcore.analysis.head_cuts import divisors
 from tfcore.analysis.parameter_count import parameters
 from tfcore.figures.byte_words import Unit
 
@@ -51,7 +50,7 @@ def by_sliders() -> Known:
     """The few numbers that decide."""
     layers = controls.slider("Layers", "layers", 1, 160, 80)
     heads = controls.slider("Query heads", "heads", 1, 160, 64)
-    kv_heads = controls.select("Key/value heads", "kv_heads", divisors(heads), heads)
+    kv_heads = controls.select("Key/value heads", "kv_heads", cache_size.even_parts(heads), heads)
     d_head = controls.slider("Width of a head", "d_head", 16, 256, 128, 16)
     billions = controls.slider("Parameters (10⁹)", "billions", 1, 1_000, 70)
     shape = CacheShape(layers=layers, heads=heads, kv_heads=kv_heads, d_head=d_head)

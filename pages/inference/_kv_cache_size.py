@@ -8,7 +8,6 @@ from pages.ui import controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import cache_size
 from tfcore.analysis.cache_size import CacheShape, Precision, cache_bytes
-from tfcore.analysis.head_cuts import divisors
 from tfcore.figures.byte_words import Unit, amount, both
 from tfcore.figures.cache_sizes import Size, models_figure, ways_figure
 
@@ -23,7 +22,7 @@ def panel() -> None:
         batch = controls.slider("Texts at once (batch)", "batch", 1, 256, 1)
         precision = models.choose_precision("Numbers kept as", "precision")
         grouped = cache_size.grouped_heads(shape.heads)
-        groups = controls.select("Heads kept by GQA", "groups", divisors(shape.heads), grouped)
+        groups = controls.select("Heads kept by GQA", "groups", cache_size.even_parts(shape.heads), grouped)
         unit = models.choose_unit()
     one, all_texts = (cache_bytes(shape, tokens, n, precision) for n in (1, batch))
     with right:

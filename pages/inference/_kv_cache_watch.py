@@ -61,7 +61,7 @@ def panel() -> None:
     def draw(job: jobs.Job) -> None:
         done: list[BothWays] = list(job.items)
         with beside:
-            live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, anew="Write again")
+            live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, work="run", step="token")
         with right:
             numbers(costs, done)
             picture(costs, done)

@@ -39,25 +39,30 @@ def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> No
 
 
 def bar(
-    key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any], *, anew: str = "Train again"
-) -> None:
-    """How far the job is, and a button that stops it, begins it `anew`, or, once it is done, sets controls to `again`
-    for another seed; it never moves."""
+    key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any], *, work: str = "training",
+    step: str = "step",
+) -> None:  # fmt: skip
+    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`
+    for another seed; it never moves.
+
+    Args:
+        work, step: what it is, and what it is made of, as single words.
+    """
     said = {
-        "waiting": f"Waiting: others are computing, and {job.ahead} wait before this one",
-        "running": f"Step {done} of {total}, {job.seconds:.0f} s",
-        "done": f"{total} steps in {job.seconds:.1f} s",
-        "stopped": f"Stopped at step {done} of {total}",
-        "failed": f"It failed: {job.problem}",
-        "refused": "Too many computations wait on this server; try again in a minute",
+        "waiting": f"Waiting: other work is running, and {job.ahead} wait before this {work}",
+        "running": f"{step.capitalize()} {done} of {total}, {job.seconds:.0f} s",
+        "done": f"{done} {step}s in {job.seconds:.1f} s",
+        "stopped": f"Stopped at {step} {done} of {total}",
+        "failed": f"The {work} failed: {job.problem}",
+        "refused": f"Too much work waits on this server; try this {work} again in a minute",
     }
-    st.progress(done / total, said[job.state])
+    st.progress(min(done / total, 1.0), said[job.state])
     if job.active:
         st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
     elif job.state == "done":
         st.button("Another seed", key="again", on_click=controls.set_values, kwargs=again, width="stretch")
     else:
-        st.button(anew, key="anew", on_click=_go_on, width="stretch")
+        st.button("Train again" if work == "training" else "Begin again", key="anew", on_click=_go_on, width="stretch")
 
 
 def _stop(key: Hashable) -> None:

@@ -66,7 +66,9 @@ def test_the_map_has_a_colour_for_every_state_and_covers_all_of_the_memory():
     stops = trace["colorscale"]
     for state in (FREE, TOKEN, LATER, NEVER, STRANDED):
         place = (state + 0.5) / 5
-        inside = [colour for (low, colour), (high, _) in zip(stops[::2], stops[1::2], strict=True) if low < place < high]
+        inside = [
+            colour for (low, colour), (high, _) in zip(stops[::2], stops[1::2], strict=True) if low < place < high
+        ]
         assert inside == [paged_memory.STATES[state][1]]
     rows, columns = trace["z"].shape
     assert trace["y0"] - trace["dy"] / 2 == 0

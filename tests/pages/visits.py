@@ -10,6 +10,8 @@ ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 def opened(file: str, **address: str) -> AppTest:
     """The page of this file as a fresh visitor meets it at this address."""
     test = AppTest.from_file(str(ROUTER), default_timeout=300)
+    if "_" in Path(file).stem:  # its address is not its file's name, and AppTest learns addresses from a first run
+        test.run()
     test.switch_page(file)
     test.query_params.update(address)
     return run(test)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.head_cuts import divisors
 from tfcore.config import ModelConfig
 
 Sharing = Literal["built", "mha", "gqa", "mqa", "mla"]
@@ -103,4 +102,9 @@ def shared(shape: CacheShape, sharing: Sharing, kv_heads: int | None = None) -> 
 
 def grouped_heads(heads: int) -> int:
     """8, or the largest number below it that divides the heads."""
-    return max(count for count in divisors(heads) if count <= GROUPED)
+    return max(count for count in even_parts(heads) if count <= GROUPED)
+
+
+def even_parts(n: int) -> list[int]:
+    """The numbers of groups that n heads, or n GPUs, fall into without a rest."""
+    return [count for count in range(1, n + 1) if n % count == 0]

@@ -57,7 +57,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
     layout = base_layout(
         height, barmode="stack", bargap=0.12, legend={"y": 1.0, "traceorder": "normal"},
         margin={"l": 48, "t": 12, "b": 40},
-        annotations=[heading(0, domain[1] + 0.005, title) for domain, title in zip(PANELS, titles, strict=True)],
+        annotations=[heading(0.0, domain[1] + 0.005, title) for domain, title in zip(PANELS, titles, strict=True)],
         xaxis={"title": "tokens in the text", "anchor": "y3", "range": [x[0] - 0.7, x[-1] + 0.7], "fixedrange": True},
         **axes,
     )  # fmt: skip

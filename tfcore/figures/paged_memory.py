@@ -45,7 +45,7 @@ def picture_figure(runs: Mapping[Policy, MemoryRun], height: int, *, by_request:
         axes[f"yaxis{number}"] = {"domain": [max(0.0, top - tall), top], "anchor": "x", "showgrid": False, "nticks": 3,
                                   "range": [0, run.slots], "fixedrange": True}  # fmt: skip
         words = f": {run.share(TOKEN):.0%} holds tokens; {run.steps} steps"
-        notes.append(heading(0, top + 0.004, words, bold=NAMES[policy]))
+        notes.append(heading(0.0, top + 0.004, words, bold=NAMES[policy]))
     if not by_request:
         data += [_key(name, colour) for name, colour in STATES.values()]
     layout = base_layout(
