@@ -38,8 +38,8 @@ def panel() -> None:
     found = budgets(service)
     with place:
         asked, need = found["asked"]
-        facts(asked, need, unit)
         picture(chosen, found, unit)
+        facts(asked, need, unit)
     st.dataframe(table(found, unit), hide_index=True)
     words()
 
@@ -109,7 +109,7 @@ def picture(chosen: models.Known, found: dict[Remedy, tuple[Service, Budget]], u
     best = f"What helps most by itself: {max(single, key=lambda name: single[name])}." if single else ""
     height = 150 + 44 * len(rows)
     figure(
-        budget_figure(rows, unit, height), key="budget", height=height, min_width=520,
+        budget_figure(rows, unit, height), key="budget", height=height, min_width=340,
         alt=f"{asked}. {said}.", caption=f"{asked}: {verdict(found['asked'][1], unit)}. {best}",
         table=lambda: table(found, unit),
     )  # fmt: skip

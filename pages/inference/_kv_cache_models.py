@@ -79,10 +79,10 @@ def kind(shape: CacheShape) -> str:
 
 
 def in_words(shape: CacheShape) -> str:
-    """GQA: 8 key/value heads."""
+    """GQA: 8 heads (of keys and values)."""
     if shape.latent:
         return f"MLA: {shape.latent:,} numbers"
-    return f"{kind(shape)}: {shape.kv_heads} key/value head{'s' if shape.kv_heads > 1 else ''}"
+    return f"{kind(shape)}: {shape.kv_heads} head{'s' if shape.kv_heads > 1 else ''}"
 
 
 def formula(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:

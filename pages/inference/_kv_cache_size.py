@@ -21,15 +21,13 @@ def panel() -> None:
         tokens = models.choose_tokens()
         batch = controls.slider("Texts at once (batch)", "batch", 1, 256, 1)
         precision = models.choose_precision("Numbers kept as", "precision")
-        grouped = cache_size.grouped_heads(shape.heads)
-        groups = controls.select("Heads kept by GQA", "groups", cache_size.even_parts(shape.heads), grouped)
         unit = models.choose_unit()
     one, all_texts = (cache_bytes(shape, tokens, n, precision) for n in (1, batch))
     with right:
-        facts(shape, one, precision, unit)
+        ways(chosen, tokens, batch, precision, unit)
         st.latex(f"{models.formula(shape, tokens, batch, precision)} = {all_texts:,}".replace(",", "{,}")
                  + r"\ \text{bytes}")  # fmt: skip
-        ways(chosen, tokens, batch, precision, groups, unit)
+        facts(shape, one, precision, unit)
         every(chosen, tokens, batch, precision, unit)
     words()
 
@@ -51,11 +49,10 @@ def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None
         place.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, groups: int, unit: Unit) -> None:
+def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, unit: Unit) -> None:
     """The chosen model as it is, and had it been built otherwise."""
     built = chosen.shape
-    shapes = [cache_size.shared(built, "mha"), cache_size.shared(built, "gqa", groups)]
-    shapes += [cache_size.shared(built, "mqa"), cache_size.shared(built, "mla")]
+    shapes = [cache_size.shared(built, way) for way in ("mha", "gqa", "mqa", "mla")]
     if built not in shapes:
         shapes.append(built)
     unique = sorted(set(shapes), key=lambda shape: -shape.numbers)
@@ -70,7 +67,7 @@ def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, gr
         beyond = f" The model itself was made for {chosen.longest:,} tokens."
     ring = f" Its window keeps {built.window - 1:,} tokens a layer." if built.window else ""
     figure(
-        ways_figure(sizes, unit, 270), key="ways", height=270, min_width=420,
+        ways_figure(sizes, unit, 270), key="ways", height=270, min_width=330,
         alt=f"Cache of {chosen.name} for {batch} x {tokens:,} tokens: {found}.",
         caption=f"{chosen.name}, {batch} x {tokens:,} tokens: {found}.{ring}{beyond}",
         table=lambda: pd.DataFrame([(s.name, s.value) for s in sizes], columns=["sharing", "bytes"]),

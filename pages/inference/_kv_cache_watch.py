@@ -63,8 +63,8 @@ def panel() -> None:
         with beside:
             live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, work="run", step="token")
         with right:
-            numbers(costs, done)
             picture(costs, done)
+            numbers(costs, done)
             st.caption("It writes:")
             st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
 

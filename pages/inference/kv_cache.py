@@ -17,7 +17,7 @@ page.begin(
     "Why not read everything again?",
     "The keys and values of earlier tokens never change, so a model that writes **keeps them**. Each new token then "
     "costs one row of attention, not a pass over the whole text; the price is memory, for every token of every user.",
-    r"\text{bytes} = 2 \cdot \text{layers} \cdot \text{kv heads} \cdot d_{head} \cdot \text{tokens} \cdot "
-    r"\text{bytes a number}",
+    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{key/value heads} \cdot d_{head}"
+    r"\\ &\cdot \text{tokens} \cdot \text{bytes a number}\end{aligned}",
 )
 PARTS[controls.segmented("Look at", "part", list(PARTS), "with", NAMES)]()

@@ -97,8 +97,8 @@ def test_the_product_is_written_out(address, factors):
 
 def test_every_way_to_share_and_every_model():
     found = figures(sized())
-    assert "MHA: 64 key/value heads 85.9 GB (80.0 GiB)" in found["ways"][0]["alt"]
-    assert "GQA: 8 key/value heads, as built 10.7 GB (10.0 GiB)" in found["ways"][0]["alt"]
+    assert "MHA: 64 heads 85.9 GB (80.0 GiB)" in found["ways"][0]["alt"]
+    assert "GQA: 8 heads, as built 10.7 GB (10.0 GiB)" in found["ways"][0]["alt"]
     assert "MLA: 576 numbers 3.02 GB" in found["ways"][0]["alt"]
     names = found["models"][1]["layout"]["yaxis"]["ticktext"]
     assert {"DeepSeek-V2", "<b>LLaMA 3 70B</b>", "GPT-2 small", "stories (ours)"} <= set(names)

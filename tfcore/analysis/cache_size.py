@@ -85,18 +85,18 @@ def cache_bytes(shape: CacheShape, tokens: int, batch: int = 1, precision: Preci
     return batch * shape.numbers * shape.kept(tokens) * BITS[precision] // 8
 
 
-def shared(shape: CacheShape, sharing: Sharing, kv_heads: int | None = None) -> CacheShape:
+def shared(shape: CacheShape, sharing: Sharing) -> CacheShape:
     """The same model, had it been built to share its keys and values in another way.
 
-    "mha": every head its own. "gqa": as many as kv_heads, None means 8 or the next lower that divides the heads
-    (arXiv:2305.13245). "mqa": one for all (arXiv:1911.02150). "mla": a compressed vector of 4 d_head and a rotated key
-    of d_head / 2, as in DeepSeek-V2 (arXiv:2405.04434, section 2.1.4, table 1); a model that is latent stays as it is.
+    "mha": every head its own. "gqa": 8, or the next lower number that divides the heads (arXiv:2305.13245). "mqa": one
+    for all (arXiv:1911.02150). "mla": a compressed vector of 4 d_head and a rotated key of d_head / 2, as in
+    DeepSeek-V2 (arXiv:2405.04434, section 2.1.4, table 1); a model that is latent stays as it is.
     """
     if sharing == "built" or (sharing == "mla" and shape.latent):
         return shape
     if sharing == "mla":
         return replace(shape, latent=4 * shape.d_head + shape.d_head // 2)
-    counts = {"mha": shape.heads, "gqa": kv_heads or grouped_heads(shape.heads), "mqa": 1}
+    counts = {"mha": shape.heads, "gqa": grouped_heads(shape.heads), "mqa": 1}
     return replace(shape, kv_heads=counts[sharing], latent=0)
 
 

@@ -35,16 +35,15 @@ def ways_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
     largest = max(max(size.value for size in sizes), 1)
     by, name = scale(largest, unit)
     trace = {
-        "type": "bar", "orientation": "h", "y": [_name(size) for size in sizes],
-        "x": [size.value / by for size in sizes], "text": [f"<b>{amount(size.value, unit)}</b>" for size in sizes],
-        "textposition": "outside", "cliponaxis": False, "textfont": {"size": 13, "color": "@ink"},
+        "type": "bar", "orientation": "h", "y": list(range(len(sizes))), "x": [size.value / by for size in sizes],
+        "customdata": [[size.name, amount(size.value, unit)] for size in sizes],
         "marker": {"color": [KINDS[size.kind] if size.marked else f"{KINDS[size.kind]}/0.45" for size in sizes]},
-        "hovertemplate": "%{y}: %{x:,.4g} " + name + "<extra></extra>",
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
     }  # fmt: skip
     layout = base_layout(
         height, bargap=0.3, margin={"t": 10, "r": 24},
-        xaxis={"title": f"{name} for the whole batch", "range": [0, largest / by * 1.22], "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True, "tickfont": {"size": 12, "color": "@ink"}},
+        xaxis={"title": f"{name} for the whole batch", "range": [0, largest / by * 1.03], "fixedrange": True},
+        yaxis=_rows({size.name: amount(size.value, unit) for size in sizes}),
     )  # fmt: skip
     return build([trace], layout)
 
@@ -78,6 +77,15 @@ def models_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
     return build(data, layout)
 
 
+def _rows(rows: Mapping[str, str]) -> dict[str, Any]:
+    """An axis of rows from top to bottom, each with its name and below it, bold, what there is to say."""
+    return {
+        "tickvals": list(range(len(rows))), "ticktext": [f"{name}<br><b>{words}</b>" for name, words in rows.items()],
+        "range": [len(rows) - 0.5, -0.5], "showgrid": False, "fixedrange": True,
+        "tickfont": {"size": 12, "color": "@ink"},
+    }  # fmt: skip
+
+
 def _name(size: Size) -> str:
     return f"<b>{size.name}</b>" if size.marked else size.name
 
@@ -86,7 +94,7 @@ def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Fig
     """What the fullest GPU has to hold, a bar for each remedy, and a line where its memory ends."""
     budgets, names = list(rows.values()), list(rows)
     memory = budgets[0].memory
-    end = 1.3 * max(memory, *(budget.memory - budget.free for budget in budgets))
+    end = 1.03 * max(memory, *(budget.memory - budget.free for budget in budgets))
     by, unit_name = scale(memory, unit)
     parts = {
         "weights": (BYTES["weights"], [budget.weights for budget in budgets]),
@@ -95,28 +103,24 @@ def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Fig
     }
     data = [
         {
-            "type": "bar", "orientation": "h", "name": part, "y": names, "x": [value / by for value in values],
-            "marker": {"color": colour}, "customdata": [amount(value, unit) for value in values],
-            "hovertemplate": "%{y}, " + part + ": %{customdata}<extra></extra>",
+            "type": "bar", "orientation": "h", "name": part, "y": list(range(len(names))),
+            "x": [value / by for value in values], "marker": {"color": colour},
+            "customdata": [[name, amount(value, unit)] for name, value in zip(names, values, strict=True)],
+            "hovertemplate": "%{customdata[0]}, " + part + ": %{customdata[1]}<extra></extra>",
         }
         for part, (colour, values) in parts.items()
     ]  # fmt: skip
     notes = [
-        {"x": max(budget.memory - budget.free, memory) / by, "y": name, "xanchor": "left", "xshift": 6,
-         "text": f"<b>{verdict(budget, unit)}</b>", "showarrow": False, "font": {"size": 12, "color": "@ink"}}
-        for name, budget in rows.items()
-    ]  # fmt: skip
-    notes.append(
         {"x": memory / by, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False, "xanchor": "right",
          "text": f"one GPU: {amount(memory, unit)} ▾", "font": {"size": 12, "color": "@accent"}, "xshift": 8}
-    )  # fmt: skip
+    ]  # fmt: skip
     line = {"type": "line", "x0": memory / by, "x1": memory / by, "y0": 0, "y1": 1, "yref": "paper",
             "line": {"color": "@accent", "width": 2.5}}  # fmt: skip
     layout = base_layout(
         height, barmode="stack", bargap=0.32, annotations=notes, shapes=[line], margin={"t": 64},
         legend={"y": 1.07, "traceorder": "normal"},
         xaxis={"title": f"{unit_name} on the fullest GPU", "range": [0, end / by], "fixedrange": True},
-        yaxis={"autorange": "reversed", "fixedrange": True, "tickfont": {"size": 12, "color": "@ink"}},
+        yaxis=_rows({name: verdict(budget, unit) for name, budget in rows.items()}),
     )  # fmt: skip
     return build(data, layout)
 

@@ -44,8 +44,8 @@ def picture_figure(runs: Mapping[Policy, MemoryRun], height: int, *, by_request:
         data.append({**(_owners(run) if by_request else _states(run)), "xaxis": "x", "yaxis": f"y{number}"})
         axes[f"yaxis{number}"] = {"domain": [max(0.0, top - tall), top], "anchor": "x", "showgrid": False, "nticks": 3,
                                   "range": [0, run.slots], "fixedrange": True}  # fmt: skip
-        words = f": {run.share(TOKEN):.0%} holds tokens; {run.steps} steps"
-        notes.append(heading(0.0, top + 0.004, words, bold=NAMES[policy]))
+        words = f": {run.share(TOKEN):.0%} holds tokens, {run.steps} steps"
+        notes.append(heading(0.0, top + 0.004, words, bold=SHORT[policy]))
     if not by_request:
         data += [_key(name, colour) for name, colour in STATES.values()]
     layout = base_layout(
