@@ -72,6 +72,12 @@ CHAPTERS = {
             "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),
     },
+    "Inference": {
+        "KV cache": (
+            "inference/kv_cache.py",
+            "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
+        ),
+    },
 }
 COLUMNS = 3
 

@@ -37,6 +37,9 @@ PAGES = {
         ("inference/generation.py", "Generation", "casino", "generation"),
         ("inference/long_context.py", "Long texts", "width_full", "long-context"),
     ],
+    "Inference": [
+        ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
+    ],
 }
 
 

@@ -3,9 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from pages.model._parameters_choice import NAMES, OWN, all_names, by_sliders, known
+from pages.model._parameters_choice import OWN, by_sliders
 from pages.ui import cache, controls, models, page
 from pages.ui.figure import figure
+from pages.ui.presets import NAMES, all_names, known
 from tfcore.analysis import model_costs
 from tfcore.analysis.memory_use import Dtype
 from tfcore.analysis.model_costs import ModelCosts

@@ -26,6 +26,7 @@ LAST = {
     "/generation": "A question.",
     "/long-context": "A question.",
     "/your-model": "A question.",
+    "/kv-cache": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
