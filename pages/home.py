@@ -52,6 +52,12 @@ CHAPTERS = {
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
     },
+    "Inside": {
+        "Induction heads": (
+            "inside/induction.py",
+            "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
+        ),
+    },
 }
 COLUMNS = 3
 

@@ -29,6 +29,9 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
     ],
+    "Inside": [
+        ("inside/induction.py", "Induction heads", "content_copy", "induction"),
+    ],
 }
 
 
