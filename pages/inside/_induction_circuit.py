@@ -159,10 +159,10 @@ def words() -> None:
     """What to see, sources, the question."""
     page.what_to_see(
         "A previous-token head writes “the token before me was A” beside every token. An induction head asks “who has "
-        "A before it?” - so what was written must arrive in its **keys**. The weights say so before any text is read: "
-        "the filled diamonds stand far out in K-composition and nowhere else. And the experiment agrees: deaf keys "
-        "lose the stripe and the second copy, deaf queries or values hardly matter. RoPE's rotations are left out of "
-        "the scores; the scale of the norm is in."
+        "A before it?”, so what was written must arrive in its **keys**. In stories the weights say so before any text "
+        "is read: of the pairs with a previous-token head, those that stand out do so in K-composition. And the "
+        "experiment agrees: deaf keys lose the stripe and the second copy, deaf queries or values hardly matter. "
+        "RoPE's rotations are left out of the scores; the scale of the norm is in."
     )
     page.source(
         composition.compose, composition.compositions, composition.random_composition, doors.close_doors,

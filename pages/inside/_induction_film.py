@@ -89,12 +89,11 @@ def film() -> None:
 def numbers(now: Moment, vocab: int) -> None:
     """The numbers of one moment."""
     early, late = growth.places(len(now.by_place) + 1)
-    one, two = st.columns(2)
-    one.metric("Loss, second copy", f"{now.second_loss:.2f}", f"{now.second_loss - now.first_loss:+.2f} to the first",
-               delta_color="inverse")  # fmt: skip
-    two.metric("In-context learning score", f"{now.in_context:+.2f}",
-               help=f"Loss of token {late} minus loss of token {early}, nats; knowing nothing: {math.log(vocab):.2f}",
-               )  # fmt: skip
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Loss, first copy", f"{now.first_loss:.2f}", help=f"Knowing nothing: {math.log(vocab):.2f}")
+        st.metric("Second copy", f"{now.second_loss:.2f}")
+        st.metric("In-context score", f"{now.in_context:+.2f}",
+                  help=f"In-context learning score: loss of token {late} less that of token {early}, nats")  # fmt: skip
 
 
 def course(moments: Sequence[Moment], at: int, steps: int, vocab: int, *, log: bool) -> None:
@@ -122,7 +121,7 @@ def along(now: Moment, start: Moment, vocab: int) -> None:
     """The loss along the row."""
     early, late = growth.places(len(now.by_place) + 1)
     figure(
-        figures.places_figure(now, start, early, late, math.log(vocab), 230), key="along", height=230, min_width=300,
+        figures.places_figure(now, start, early, late, math.log(vocab), 260), key="along", height=260, min_width=300,
         alt=f"Loss by place in a row: token {early} {now.by_place[early - 2]:.2f}, token {late} "
         f"{now.by_place[late - 2]:.2f}; the difference is the in-context learning score, {now.in_context:+.2f}.",
         caption=f"Loss by place, {growing.MEASURED_ROWS} rows that begin again somewhere. In-context learning score: "
@@ -134,7 +133,7 @@ def along(now: Moment, start: Moment, vocab: int) -> None:
 def maps(now: Moment) -> None:
     """The map of every head."""
     layers = len(now.induction)
-    height = 250 * layers
+    height = 280 * layers
     figure(
         figures.maps_figure(now, height), key="maps", height=height, min_width=640,
         alt=f"Maps of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "

@@ -19,7 +19,7 @@ from tfcore.figures import copying as figures
 from tfcore.figures.tokens import token_heatmap
 
 CHARACTERS, TOKENS, MANY = 2_000, 128, 64  # of a text; of it, said twice or not; heads that are switched off one by one
-TEXT = "Max had a red ball. One day the little dog lost it."
+TEXT = "A green fox sang to nine tired ducks. Seven kings sold cold soup near the moon."
 SAID = {"random": "random tokens, twice", "twice": "your text, twice", "once": "your text, as it is"}
 SCORES = {"induction": "induction", "previous token": "token before", "duplicate": "same token"}
 ALONE = "loss without it"
@@ -61,8 +61,8 @@ def rows(model_name: str, said: str, pasted: str, length: int, seed: int) -> Any
     model = cache.model(model_name)[0]
     if said == "random":
         return analysis.twice(analysis.random_rows(model.config.vocab_size, length, ROWS, seed))
-    ids = one_text(model, encode(model_name, pasted)[0])
-    return ids[:, : TOKENS if said == "once" else length] if said == "once" else analysis.twice(ids[:, :length])
+    ids = one_text(model, encode(model_name, pasted)[0][: model.config.max_seq_len])
+    return analysis.twice(ids[:, :length]) if said == "twice" else ids
 
 
 def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
@@ -199,7 +199,7 @@ def both_losses(
         (new, again), (whole.first_loss, whole.second_loss), (changed.first_loss, changed.second_loss),
         strict=True,
     ):  # fmt: skip
-        numbers.metric(f"Loss, {name}", f"{after:.2f}", f"{after - before:+.2f} by the knock-out" if off else None,
+        numbers.metric(f"Loss, {name}", f"{after:.2f}", f"{after - before:+.2f} nats" if off else None,
                        delta_color="inverse")  # fmt: skip
     without = f"without {listed(off)} {changed.second_loss:.2f}" if off else "nothing is knocked out"
     read = f"mean over {ROWS} rows" if said == "random" else "one row"

@@ -75,7 +75,7 @@ def show(moments: list[Moment], config: GrowConfig) -> None:
         )
     else:
         st.markdown(
-            f"**Found.** No induction head after {moments[-1].step} steps: the second copy is as hard as the first, "
+            f"**Found.** No induction head until step {moments[-1].step}: the second copy is as hard as the first, "
             f"{moments[-1].second_loss:.2f} nats."
         )
     film.maps(moments[-1])

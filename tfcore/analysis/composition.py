@@ -44,7 +44,7 @@ class HeadWeights:
     o: Float[Tensor, "head d_model d_head"]
 
 
-def frobenius(a: Float[Tensor, "*head out rank"], b: Float[Tensor, "*head rank in"]) -> Float[Tensor, "*head"]:
+def frobenius(a: Float[Tensor, "*#head out rank"], b: Float[Tensor, "*#head rank in"]) -> Float[Tensor, "*pair"]:
     """||a b||, the Frobenius norm of a product of two thin matrices, without the large product.
 
     ||a b||^2 = trace(b^T a^T a b) = sum of (a^T a) * (b b^T), entry by entry.
@@ -53,9 +53,9 @@ def frobenius(a: Float[Tensor, "*head out rank"], b: Float[Tensor, "*head rank i
 
 
 def compose(
-    later: tuple[Float[Tensor, "*head out rank"], Float[Tensor, "*head rank d_model"]],
-    earlier: tuple[Float[Tensor, "*head d_model rank"], Float[Tensor, "*head rank in"]],
-) -> Float[Tensor, "*head"]:
+    later: tuple[Float[Tensor, "*#head out rank"], Float[Tensor, "*#head rank d_model"]],
+    earlier: tuple[Float[Tensor, "*#head d_model rank"], Float[Tensor, "*#head rank in"]],
+) -> Float[Tensor, "*pair"]:
     """||A B|| / (||A|| ||B||) of two circuits, each given by its two thin factors: A = a1 a2, B = b1 b2.
 
     0: what B writes, A does not read. Source: A Mathematical Framework for Transformer Circuits (2021), "two-layer

@@ -25,7 +25,7 @@ class Moment:
         step: optimiser steps done.
         first_loss, second_loss: on random tokens and on the same ones again, nats a token.
         previous, induction: mean weight on the token before, and on the one that came next the last time.
-        key_composition: the largest score of a head of the last layer with one below it.
+        key_composition: the largest score of a head of the last layer with one below it; 0 with one layer.
         by_place: loss of the second, third ... token of rows as in training.
         patterns: attention on one row of 24 tokens, said twice.
     """
@@ -63,7 +63,7 @@ def in_context_score(by_place: Float[ndarray, " place"], early: int, late: int) 
 
 
 def moment(model: Transformer, step: int, rows: Int[Tensor, "rows seq"], length: int) -> Moment:
-    """Measure a model of two layers or more.
+    """Measure a model.
 
     Args:
         rows: of the kind it is trained on, for the in-context learning score.
@@ -71,15 +71,21 @@ def moment(model: Transformer, step: int, rows: Int[Tensor, "rows seq"], length:
     """
     vocab = model.config.vocab_size
     measured = copying(model, twice(random_rows(vocab, length, 8, seed=1)), length)
-    shown = copying(model, twice(random_rows(vocab, SHOWN, 1, seed=1)), SHOWN)
-    with torch.no_grad():
-        last = head_weights(model, model.config.n_layers - 1)
-        keys = [compositions(last, head_weights(model, i))["key"].max() for i in range(model.config.n_layers - 1)]
+    few = min(SHOWN, vocab)
+    shown = copying(model, twice(random_rows(vocab, few, 1, seed=1)), few)
     return Moment(
         step, measured.first_loss, measured.second_loss, measured.scores["previous token"],
-        measured.scores["induction"], float(torch.stack(keys).max()),
+        measured.scores["induction"], best_key_composition(model),
         position_losses(model, rows, len(rows)).numpy(), shown.patterns.astype(np.float32),
     )  # fmt: skip
+
+
+@torch.no_grad()
+def best_key_composition(model: Transformer) -> float:
+    """The largest K-composition of a head of the last layer with one below it."""
+    last = model.config.n_layers - 1
+    pairs = (compositions(head_weights(model, last), head_weights(model, below))["key"] for below in range(last))
+    return max((float(scores.max()) for scores in pairs), default=0.0)
 
 
 def jump(moments: list[Moment]) -> tuple[int, int] | None:

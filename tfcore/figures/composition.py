@@ -49,7 +49,7 @@ def strips_figure(
                 }
             )  # fmt: skip
         best = [i for i in np.argsort(-x)[:NAMED] if x[i] > result.random + 6 * result.spread]
-        notes += [_name(float(x[i]), float(y[i]), words[i], k) for k, i in enumerate(best)]
+        notes += [_name(float(x[i]), float(y[i]), words[i]) for i in best]
     top = max(float(scores.max()) for scores in result.scores.values())
     band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": result.random - 2 * result.spread,
             "x1": result.random + 2 * result.spread, "fillcolor": "@muted/0.3", "line": {"width": 0},
@@ -69,13 +69,13 @@ def strips_figure(
 def _beside(values: np.ndarray) -> np.ndarray:
     """How far each dot is moved up or down, so that dots do not lie on each other: by its rank in turn."""
     rank = np.argsort(np.argsort(values))
-    return (rank * 3 % 7 - 3) / 3 * 0.26
+    return (rank * 4 % 9 - 4) / 4 * 0.36
 
 
-def _name(x: float, y: float, words: str, rank: int) -> dict[str, Any]:
+def _name(x: float, y: float, words: str) -> dict[str, Any]:
     return {
         "x": x, "y": y, "text": words, "showarrow": False, "xanchor": "left", "xshift": 8,
-        "font": {"size": 11, "color": "@ink"}, "yshift": (-1) ** rank * 2,
+        "font": {"size": 11, "color": "@ink"},
     }  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
             "text": "knowing nothing", "font": {"size": 11, "color": "@muted"}}  # fmt: skip
     layout = theme.base_layout(
         height,
-        xaxis={"title": "weight on what came next", "range": [0, 1.15], "domain": [0, 0.46], "fixedrange": True},
-        xaxis2={"title": "loss on the second copy, nats", "range": [0, top], "domain": [0.54, 1], "fixedrange": True},
+        xaxis={"title": "weight on what came next", "range": [0, 1.2], "domain": [0, 0.43], "fixedrange": True},
+        xaxis2={"title": "loss, second copy", "range": [0, top], "domain": [0.57, 1], "fixedrange": True},
         yaxis=names_axis, yaxis2={**names_axis, "anchor": "x2", "showticklabels": False},
         shapes=[line], annotations=[note], bargap=0.3,
     )  # fmt: skip

@@ -114,10 +114,8 @@ def places_figure(now: Moment, start: Moment, early: int, late: int, chance: flo
     ]  # fmt: skip
     data.append(
         {
-            "type": "scatter", "mode": "markers+text", "showlegend": False, "x": [early, late],
-            "y": [float(now.by_place[i - 2]) for i in (early, late)], "textposition": ["top right", "top left"],
-            "text": [f"token {i}: {now.by_place[i - 2]:.2f}" for i in (early, late)],
-            "marker": {"size": 10, "color": "@accent"}, "hoverinfo": "skip", "textfont": {"color": "@ink"},
+            "type": "scatter", "mode": "markers", "showlegend": False, "x": [early, late], "hoverinfo": "skip",
+            "y": [float(now.by_place[i - 2]) for i in (early, late)], "marker": {"size": 11, "color": "@accent"},
         }
     )  # fmt: skip
     top = 1.1 * max(chance, float(now.by_place.max()), float(start.by_place.max()))
@@ -125,5 +123,14 @@ def places_figure(now: Moment, start: Moment, early: int, late: int, chance: flo
         height,
         xaxis={"title": "token of the row", "range": [0, late + 3]},
         yaxis={"title": "loss, nats", "range": [0, top]},
+        annotations=[_point(now, early, "left"), _point(now, late, "right")],
     )
     return theme.build(data, layout)
+
+
+def _point(now: Moment, token: int, anchor: str) -> dict[str, Any]:
+    """The number beside a token whose loss is compared, above or below the curve, where there is room."""
+    loss = float(now.by_place[token - 2])
+    up = 20 if loss < 0.5 * float(now.by_place.max()) else -20
+    return {"x": token, "y": loss, "text": f"token {token}: {loss:.2f}", "showarrow": False, "xanchor": anchor,
+            "yshift": up, "bgcolor": "@paper/0.8", "font": {"size": 12, "color": "@ink"}}  # fmt: skip
