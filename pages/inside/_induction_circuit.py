@@ -91,7 +91,7 @@ def strips(result: Composition, layer: int, senders: list[Place], receivers: lis
         best[kind] = f"{figures.LETTER[kind]} {scores.max():.3f} ({below}.{earlier} to {layer}.{head})"
     finding = "; ".join(best.values())
     figure(
-        figures.strips_figure(result, layer, senders, receivers, 360), key="strips", height=360, min_width=520,
+        figures.strips_figure(result, layer, senders, receivers, 420), key="strips", height=420, min_width=520,
         alt=f"Composition scores of the heads of layer {layer} with every head below. Highest: {finding}. Random "
         f"matrices: {result.random:.3f}.",
         caption=f"Heads of layer {layer} with every head below; filled: from a previous-token head to an induction "

@@ -56,12 +56,13 @@ def film() -> None:
         player("frame", 0, last, at, label="Play the training", period=0.35)
         now = moments[at]
         numbers(now, VOCAB)
-        place = st.container()
     with right:
         course(moments, at, moments[-1].step, VOCAB, log=True)
-    with place:
+    below, every = st.columns([2, 3], gap="large")
+    with below:
         along(now, moments[0], VOCAB)
-    maps(now)
+    with every:
+        maps(now)
     page.try_this(TRY)
     formed = next(m.step for m in moments if m.induction.max() >= copying.STRONG)
     page.what_to_see(
@@ -121,7 +122,7 @@ def along(now: Moment, start: Moment, vocab: int) -> None:
     """The loss along the row."""
     early, late = growth.places(len(now.by_place) + 1)
     figure(
-        figures.places_figure(now, start, early, late, math.log(vocab), 260), key="along", height=260, min_width=300,
+        figures.places_figure(now, start, early, late, math.log(vocab), 340), key="along", height=340, min_width=300,
         alt=f"Loss by place in a row: token {early} {now.by_place[early - 2]:.2f}, token {late} "
         f"{now.by_place[late - 2]:.2f}; the difference is the in-context learning score, {now.in_context:+.2f}.",
         caption=f"Loss by place, {growing.MEASURED_ROWS} rows that begin again somewhere. In-context learning score: "
@@ -133,9 +134,9 @@ def along(now: Moment, start: Moment, vocab: int) -> None:
 def maps(now: Moment) -> None:
     """The map of every head."""
     layers = len(now.induction)
-    height = 280 * layers
+    height = 210 * layers
     figure(
-        figures.maps_figure(now, height), key="maps", height=height, min_width=640,
+        figures.maps_figure(now, height), key="maps", height=height, min_width=500,
         alt=f"Maps of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "
         f"previous-token head {now.previous.max():.2f}.",
         caption=f"Every head at step {now.step:,}, on {growth.SHOWN} random tokens said twice: rows look, columns are "

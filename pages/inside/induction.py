@@ -17,7 +17,7 @@ page.begin(
     "How does it copy what it has never seen?",
     "An induction head finds what came after the present token the last time, and says it again: "
     "**A B … A → B**. It is the first skill of learning from the text itself, and it comes all at once.",
-    r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}, \qquad x_{q} = x_{q-n}",
+    r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}
 section = controls.segmented("See", "show", list(SECTIONS), "find", names)

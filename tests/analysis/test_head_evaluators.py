@@ -17,8 +17,10 @@ def test_prefix_matching_is_the_weight_on_what_followed_earlier_copies():
     for row in random_rows(61, 8, 2, 4):
         ids = row.repeat(4)
         pattern = model(ids[None], capture=("blocks.1.attn.pattern",)).activations["blocks.1.attn.pattern"][0, 2]
-        for q in range(8, 32):  # from the second copy on, all earlier copies together
-            total.append(sum(float(pattern[q, k]) for k in range(1, q + 1) if ids[k - 1] == ids[q] and k - 1 < q))
+        total += [  # from the second copy on, all earlier copies together
+            sum(float(pattern[q, k]) for k in range(1, q + 1) if ids[k - 1] == ids[q] and k - 1 < q)
+            for q in range(8, 32)
+        ]
     assert found.prefix[1, 2] == pytest.approx(np.mean(total), abs=1e-6)
 
 

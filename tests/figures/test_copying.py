@@ -1,4 +1,4 @@
-"""Pictures of texts that repeat: valid for plotly, with the numbers they were given, and crosses where heads are off."""
+"""Pictures of texts that repeat: valid for plotly, with the numbers given, and crosses where heads are off."""
 
 import numpy as np
 import pytest

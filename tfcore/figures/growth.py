@@ -11,7 +11,7 @@ from tfcore.analysis.growth import Moment
 from tfcore.figures import theme
 from tfcore.figures.heads import tiles
 
-FIRST, SECOND = "@cat5", "@cat0"
+FIRST, SECOND = "@muted", "@ink"
 LEFT = 0.8  # of the first step after 0: where a logarithmic axis draws step 0
 
 
