@@ -27,12 +27,13 @@ KNOCK = {
     "none": "none", "induction": "induction heads", "previous": "previous-token heads", "others": "as many others",
     "own": "my choice",
 }  # fmt: skip
+FIRST = {"layer": 3, "head": 0}  # where stories inducts
 TRY: dict[str, dict[str, Any]] = {
-    "only one of them": {"text_is": "random", "model": "stories", "knock": "own", "off": "3.0"},
-    "both": {"text_is": "random", "model": "stories", "knock": "induction"},
-    "two others instead": {"text_is": "random", "model": "stories", "knock": "others"},
-    "those below": {"text_is": "random", "model": "stories", "knock": "previous", "layer": 3, "head": 0},
-    "a sentence, twice": {"text_is": "twice", "model": "stories", "knock": "induction", "text": TEXT},
+    "only one of them": {"text_is": "random", "model": "stories", "knock": "own", "off": "3.0", **FIRST},
+    "both": {"text_is": "random", "model": "stories", "knock": "induction", **FIRST},
+    "two others instead": {"text_is": "random", "model": "stories", "knock": "others", **FIRST},
+    "those below": {"text_is": "random", "model": "stories", "knock": "previous", **FIRST},
+    "a sentence, twice": {"text_is": "twice", "model": "stories", "knock": "induction", "text": TEXT, **FIRST},
     "a model that only copies": {"text_is": "random", "model": "induction", "knock": "none", "layer": 1, "head": 2},
 }
 
