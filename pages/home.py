@@ -78,6 +78,12 @@ CHAPTERS = {
             "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
         ),
     },
+    "Inside": {
+        "Induction heads": (
+            "inside/induction.py",
+            "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
+        ),
+    },
 }
 COLUMNS = 3
 

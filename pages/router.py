@@ -40,6 +40,9 @@ PAGES = {
     "Inference": [
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
     ],
+    "Inside": [
+        ("inside/induction.py", "Induction heads", "content_copy", "induction"),
+    ],
 }
 
 

@@ -27,6 +27,7 @@ LAST = {
     "/long-context": "A question.",
     "/your-model": "A question.",
     "/kv-cache": "A question.",
+    "/induction": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
