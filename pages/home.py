@@ -52,6 +52,12 @@ CHAPTERS = {
             "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
         ),
     },
+    "Inside": {
+        "Residual stream": (
+            "inside/stream.py",
+            "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",
+        ),
+    },
 }
 COLUMNS = 3
 

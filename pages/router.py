@@ -29,6 +29,9 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
     ],
+    "Inside": [
+        ("inside/stream.py", "Residual stream", "water", "stream"),
+    ],
 }
 
 

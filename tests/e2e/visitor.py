@@ -22,6 +22,7 @@ LAST = {
     "/feedforward": "A question.",
     "/pitfalls": "A question.",
     "/parameters": "A question.",
+    "/stream": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
