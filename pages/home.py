@@ -57,6 +57,10 @@ CHAPTERS = {
             "inside/stream.py",
             "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",
         ),
+        "Interventions": (
+            "inside/interventions.py",
+            "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
+        ),
     },
 }
 COLUMNS = 3

@@ -31,6 +31,7 @@ PAGES = {
     ],
     "Inside": [
         ("inside/stream.py", "Residual stream", "water", "stream"),
+        ("inside/interventions.py", "Interventions", "healing", "interventions"),
     ],
 }
 

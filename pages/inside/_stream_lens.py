@@ -80,8 +80,8 @@ def grid(choice: Choice, found: Lens, pieces: list[list[list[str]]]) -> None:
         alt=f"Guesses at {n} positions after {len(stages)} stages. Right of {n - 1}: {hits[0]} read from the "
         "embedding, " + ", ".join(f"{hit} after {name}" for hit, name in list(zip(hits, names, strict=True))[1:]) + ".",
         caption="Left the token read, in the cells the guess (stronger colour: more probable), right the token that "
-        f"follows; framed where they agree. Right of {n - 1}: {hits[0]} after the embedding, {hits[-1]} at the end. Click a "
-        "row to look closer.",
+        f"follows; framed where they agree. Right of {n - 1}: {hits[0]} after the embedding, {hits[-1]} at the end. "
+        "Click a row to look closer.",
     )  # fmt: skip
 
 

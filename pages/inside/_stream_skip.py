@@ -41,7 +41,7 @@ def skip(choice: Choice) -> None:
     chosen = controls.select("Left out", "skip", titles, titles[-1])
     row = titles.index(chosen)
     found = one_skip(*choice.key, skips[row])
-    prediction(reading, position, found, f"without {chosen}", choice.token)
+    prediction(reading, position, found, ("whole model", f"without {chosen}"), choice.token)
     if len(reading.ids) > 1:
         every_token(choice, every_skip(reading.model, reading.pasted), titles, row)
     else:
@@ -79,7 +79,8 @@ def every_token(choice: Choice, found: Skips, titles: list[str], row: int) -> No
     height = 90 + 26 * len(titles)
     st.subheader("Every token of the text, without each part", anchor=False)
     figure(
-        figures.harm_map(found.harm, titles, labels, LIMIT, (row, column), height),
+        figures.part_by_token(found.harm, titles, labels, LIMIT, (row, column),
+                              "without %{y}: loss of %{x} %{z:+.2f} nats", "token to be guessed", height),
         key="harm", height=height, min_width=620, on_click=choose_cell,
         table=lambda: pd.DataFrame(found.harm.T, columns=titles).assign(token=choice.reading.tokens[1:]),
         alt="Mean rise of the loss in nats without "

@@ -23,6 +23,7 @@ LAST = {
     "/pitfalls": "A question.",
     "/parameters": "A question.",
     "/stream": "A question.",
+    "/interventions": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

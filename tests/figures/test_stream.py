@@ -65,7 +65,10 @@ def test_curves_keep_positions_apart():
 
 @pytest.mark.parametrize("column", [-1, 2])
 def test_harm_and_bars_before_and_after(column):
-    theme.check(edit_effects.harm_map(np.zeros((2, 3)), ["p", "q"], LABELS[1:], 5.0, (1, column), 300))
+    rows, chosen = ["p", "q"], (1, column)
+    for n in (3, 60):  # with numbers in the cells, and without
+        labels = [f"t{i}" for i in range(n)]
+        theme.check(edit_effects.part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
     figure = edit_effects.before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
     theme.check(figure)
     assert list(figure.data[1].text) == ["<0.1%", "50.0%"]

@@ -11,6 +11,8 @@ from numpy import ndarray
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, hover_ticks, label_room, ticks
 
+MOST_NUMBERS = 100  # cells up to which each has its number written in it
+
 
 def before_after(
     labels: Sequence[str], before: Sequence[float], after: Sequence[float], names: tuple[str, str], height: int
@@ -38,8 +40,8 @@ def before_after(
                "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={"tickvals": places, "ticktext": list(labels), "range": [len(places) - 0.4, -0.6], "fixedrange": True,
                "showgrid": False, "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"}},
-        legend={"traceorder": "normal", "y": 1.02},
-        margin={"t": 34, "r": 12},
+        legend={"traceorder": "normal", "y": 1.03},
+        margin={"t": 48, "r": 12},
         bargap=0.22, bargroupgap=0.06,
     )  # fmt: skip
     return theme.build(bars, layout)
@@ -50,24 +52,28 @@ def percent(value: float) -> str:
     return "<0.1%" if 0 < value < 0.001 else f"{value:.1%}"
 
 
-def harm_map(
-    harm: Float[ndarray, "row next"], rows: Sequence[str], labels: Sequence[str], limit: float,
-    chosen: tuple[int, int], height: int,
+def part_by_token(
+    values: Float[ndarray, "row next"], rows: Sequence[str], labels: Sequence[str], limit: float,
+    chosen: tuple[int, int], hover: str, axis: str, height: int,
 ) -> go.Figure:  # fmt: skip
-    """By how much the loss of each token rises without each part: rows are parts, columns the tokens to be guessed.
+    """Signed numbers, a row for each part of a model and a column for each token of a text.
 
     Args:
-        labels: of the tokens guessed, safe for plotly.
-        limit: the largest change that has a colour of its own, in nats.
+        labels: of the tokens, safe for plotly.
+        limit: the largest number that has a colour of its own.
         chosen: row and column that are framed; a column of -1 frames none.
+        hover: sentence for a cell; %{y} is the row, %{x} the token with its position, %{z} the number.
+        axis: what the tokens are.
     """
-    n_rows, n = harm.shape
+    n_rows, n = values.shape
     cells = {
-        "type": "heatmap", "z": harm.astype(np.float32), "zmin": -limit, "zmax": limit, "colorscale": "@signed",
-        "xgap": 1, "ygap": 1, "hovertemplate": "without %{y}: loss of %{x} %{z:+.2f} nats<extra></extra>",
+        "type": "heatmap", "z": values.astype(np.float32), "zmin": -limit, "zmax": limit, "colorscale": "@signed",
+        "xgap": 1, "ygap": 1, "hovertemplate": hover + "<extra></extra>",
+        "texttemplate": "%{z:.2f}" if values.size <= MOST_NUMBERS else "", "textfont": {"size": 11},
+        "showscale": values.size > MOST_NUMBERS,
         "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
     }  # fmt: skip
-    axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
+    plain: dict[str, Any] = {"showgrid": False, "fixedrange": True, "automargin": False}
     across = [-0.5, n - 0.5]
     row, column = chosen
     spans = [(-0.5, n - 0.5, row - 0.5, row + 0.5)] + (
@@ -76,10 +82,10 @@ def harm_map(
     unseen = {"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "hoverinfo": "skip", "showlegend": False}
     layout = theme.base_layout(
         height,
-        xaxis={**axis, **hover_ticks(labels), "range": across},
-        xaxis2={**axis, **ticks(labels, 2 * MOST_LABELS), "range": across, "overlaying": "x", "side": "bottom",
-                "tickangle": -SLANT, "title": {"text": "token to be guessed", "standoff": 4}},
-        yaxis={**axis, "tickvals": list(range(n_rows)), "ticktext": list(rows), "range": [n_rows - 0.5, -0.5],
+        xaxis={**plain, **hover_ticks(labels), "range": across},
+        xaxis2={**plain, **ticks(labels, 2 * MOST_LABELS), "range": across, "overlaying": "x", "side": "bottom",
+                "tickangle": -SLANT, "title": {"text": axis, "standoff": 4}},
+        yaxis={**plain, "tickvals": list(range(n_rows)), "ticktext": list(rows), "range": [n_rows - 0.5, -0.5],
                "automargin": True},
         margin={"l": 96, "r": 8, "t": 10, "b": label_room(labels, SLANT) + 26},
         shapes=[{"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": "@accent", "width": 1.5}}
