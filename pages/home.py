@@ -84,6 +84,16 @@ CHAPTERS = {
             "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
         ),
     },
+    "Inside": {
+        "Residual stream": (
+            "inside/stream.py",
+            "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",
+        ),
+        "Interventions": (
+            "inside/interventions.py",
+            "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
+        ),
+    },
 }
 COLUMNS = 3
 

@@ -43,6 +43,10 @@ PAGES = {
     "Inside": [
         ("inside/induction.py", "Induction heads", "content_copy", "induction"),
     ],
+    "Inside": [
+        ("inside/stream.py", "Residual stream", "water", "stream"),
+        ("inside/interventions.py", "Interventions", "healing", "interventions"),
+    ],
 }
 
 

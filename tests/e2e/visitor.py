@@ -28,6 +28,8 @@ LAST = {
     "/your-model": "A question.",
     "/kv-cache": "A question.",
     "/induction": "A question.",
+    "/stream": "A question.",
+    "/interventions": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
