@@ -67,15 +67,14 @@ CHAPTERS = {
             "inference/generation.py",
             "How does it write? Every next token with what each filter cuts away, beams as a tree, and a draft that "
             "guesses ahead.",
-        "Long texts": (
-            "inference/long_context.py",
-            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),
-    },
-    "Inference": {
         "KV cache": (
             "inference/kv_cache.py",
             "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
+        ),
+        "Long texts": (
+            "inference/long_context.py",
+            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),
     },
     "Inside": {
@@ -83,8 +82,6 @@ CHAPTERS = {
             "inside/induction.py",
             "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
         ),
-    },
-    "Inside": {
         "Residual stream": (
             "inside/stream.py",
             "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",

@@ -35,15 +35,11 @@ PAGES = {
     ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
-        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
-    ],
-    "Inference": [
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
+        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
     ],
     "Inside": [
         ("inside/induction.py", "Induction heads", "content_copy", "induction"),
-    ],
-    "Inside": [
         ("inside/stream.py", "Residual stream", "water", "stream"),
         ("inside/interventions.py", "Interventions", "healing", "interventions"),
     ],
