@@ -67,7 +67,7 @@ def show(prompt: Prompt) -> None:
         "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut away, "
         "dashes mark where the bars stood before. Top-k keeps always as many tokens, top-p and min-p as many as the "
         "model is unsure among: compare the two examples with top-p alone. What is left is stretched to sum to 1 and "
-        "laid end to end; one random number *u* then falls on a token. Move the seed, and only *u* moves."
+        "laid end to end; one random number *u* then falls on a token. Move the seed: here only *u* moves."
     )
     page.source(library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty,
                 library.pick)  # fmt: skip

@@ -14,6 +14,7 @@ from pages.ui import controls, jobs
 
 EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
 STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
+WHOLE = "_ui_whole"  # in the session: a button of the bar asks for more than the part of the page it stands in
 
 
 def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
@@ -33,8 +34,8 @@ def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every:
 
 def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
     job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
-    if is_live and not job.active:
-        st.rerun()  # the whole page, which then stops looking
+    if st.session_state.pop(WHOLE, False) or (is_live and not job.active):
+        st.rerun()  # the whole page, which then begins something, or stops looking
     draw(job)
 
 
@@ -60,7 +61,7 @@ def bar(
     if job.active:
         st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
     elif job.state == "done":
-        st.button("Another seed", key="again", on_click=controls.set_values, kwargs=again, width="stretch")
+        st.button("Another seed", key="again", on_click=_go_on, kwargs=again, width="stretch")
     else:
         st.button("Train again" if work == "training" else "Begin again", key="anew", on_click=_go_on, width="stretch")
 
@@ -70,5 +71,8 @@ def _stop(key: Hashable) -> None:
     jobs.JOBS.stop(key, jobs.visitor())
 
 
-def _go_on() -> None:
+def _go_on(**values: Any) -> None:
+    """Begin anew, with these values of controls; they stand outside of what a button here redraws by itself."""
+    controls.set_values(**values)
     st.session_state.pop(STOPPED, None)
+    st.session_state[WHOLE] = True
