@@ -22,6 +22,7 @@ from tfcore.figures import online_softmax as cells
 ORDERS: dict[Order, str] = {"queries": "queries", "keys": "keys"}
 WHICH = "Keys: as in FlashAttention. Queries: as in FlashAttention-2."
 ENOUGH = 1e-6
+LINES = 12  # of the ledger, shown at a time
 _SAME = {"text": source.TEXT, "sram": 1024, "order": "queries", "row": 36}
 TRY: dict[str, dict[str, Any]] = {
     "every tile overturns the last": {**_SAME, "layer": 1, "head": 4, "tile": 15},
@@ -143,14 +144,16 @@ def _numbers(chosen: source.Head, tiling: Tiling, result: FlashRun, tile: int) -
         caption=f"(1, {len(keys)}): scores s for the keys of tile {shown.at + 1}, weights e^(s − their largest).",
     )  # fmt: skip
     names = [f"tile {step.at + 1}" for step in result.steps]
-    height = 56 + 32 * len(names)
+    first = max(0, min(len(done) - LINES + 3, len(names) - LINES))  # a window that moves on with the tiles
+    height = 56 + 30 * min(len(names), LINES)
     figure(
-        cells.ledger_figure(done, names, min(height, 420)), key="ledger", height=min(height, 420), min_width=400,
+        cells.ledger_figure(done[first:], names[first : first + LINES], height), key="ledger", height=height,
+        min_width=400,
         table=partial(ledger, result.steps),
         alt="; ".join(f"after tile {s.at + 1}: m {s.m:.3f}, rescale {s.rescale:.3g}, l {s.l:.3f}" for s in done[-3:])
         or "nothing yet",
         caption=f"{tiling.d_head} numbers of output, {cells.SHOWN} of them shown. One line a tile, {len(done)} of "
-        f"{len(names)} done. The plain way's first number: {cells.number(float(result.naive[0]))}.",
+        f"{len(result.steps)} done. The plain way's first number: {cells.number(float(result.naive[0]))}.",
     )  # fmt: skip
 
 

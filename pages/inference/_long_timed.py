@@ -47,9 +47,10 @@ def panel() -> None:
     )
     page.what_to_see(
         "Both ways do the same sums. On logarithmic axes both times rise by about four for each doubling, but plain "
-        "attention lies above: it makes several matrices of n × n in memory, and reading and writing them takes longer "
-        "than the arithmetic. In bytes the slopes differ: n² for the plain way, n for the fused one. Where the plain "
-        f"matrices would take more than {size(timing.LARGEST)} they are left out (open marks); the fused way goes on."
+        "attention lies above: it makes several matrices of n × n, writes them and reads them again, and under a "
+        "causal mask it computes the half that is then hidden. In bytes the slopes differ: n² for the plain way, n for "
+        f"the fused one. Where the plain matrices would take more than {size(timing.LARGEST)} they are left out (open "
+        "marks); the fused way goes on."
     )
     page.source(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated)
     st.caption(
@@ -58,7 +59,7 @@ def panel() -> None:
         "that torch had allocated at once (measured). FlashAttention: arXiv:2205.14135."
     )
     page.question(
-        "Fused attention does not skip a single multiplication. Where does its speed come from?",
+        "Without a mask, fused attention does not skip a single multiplication. Where does its speed come from?",
         "From memory. The plain way writes scores, reads them for the softmax, writes weights and reads them again; "
         "with long texts none of that fits into a cache. The fused kernel keeps a tile where the arithmetic happens. "
         "Under a causal mask it also skips the tiles that lie in the future, which the plain way computes and hides.",

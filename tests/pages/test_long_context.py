@@ -124,3 +124,12 @@ def test_a_long_text_is_cut_and_said_to_be():
     test = opened(look="flash")
     test.text_area(key="text").set_value("A cat sat. " * 40)
     assert "the first 64 are used" in said(run(test), "caption")
+
+
+def test_many_tiles_show_a_window_of_the_ledger_that_holds_the_last_line():
+    for tile in ("1", "80", "91"):
+        test = opened(look="flash", sram="384", tile=tile)
+        _, spec = figures(test)["ledger"]
+        rows = spec["data"][0]["text"]
+        assert len(rows) == 12
+        assert sum(any(row) for row in rows) == {"1": 0, "80": 2, "91": 12}[tile]
