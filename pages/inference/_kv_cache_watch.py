@@ -14,7 +14,7 @@ from tfcore.figures.parameters import short
 from tfcore.kv_cache import KVCache
 
 TEXT = "Once upon a time there was a little dog named Max."
-CHARACTERS, LEAST, HEIGHT = 1_000, 8, 600
+CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
 work_of = cache.data(max_entries=32)(cached_generation.cache_work)
@@ -39,7 +39,7 @@ def panel() -> None:
     with left:
         pasted = controls.text_area("The text so far", "text", TEXT, CHARACTERS, height=80)
         model_name = controls.select("Model", "model", shipped("decoder"), "stories")
-        wanted = controls.slider("Tokens to write", "steps", LEAST, 232, 160, 8)
+        wanted = controls.slider("Tokens to write", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Precision", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
