@@ -129,7 +129,7 @@ def words(seed: int) -> None:
         "one more for every token. Measured times follow the operations less closely: a step of one token mostly "
         "waits for the weights to come from memory, however few operations it has. The scores differ by rounding "
         "alone, since sums of the same numbers run in another order: in float64 the difference shrinks by a factor of "
-        "about a billion, as 53 bits against 24 would have it."
+        "about half a billion, as 29 more bits would have it."
     )
     page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
     st.caption(
