@@ -12,7 +12,7 @@ from tfcore.figures.byte_words import Unit, amount, both
 from tfcore.figures.cache_sizes import budget_figure, verdict
 
 BLOCK = 16
-GPUS = [1, 2, 4, 8, 16, 32, 64]
+GPUS = [1, 2, 4, 8, 16]
 
 
 @cache.data(max_entries=128)

@@ -10,7 +10,7 @@ from tfcore.analysis.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRu
 from tfcore.analysis.request_trace import Traffic
 from tfcore.figures import paged_memory as figures
 
-BLOCKS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+BLOCKS = [1, 4, 16, 64, 256]
 COLOUR_BY = {"state": "what it holds", "request": "whose it is"}
 compare = cache.data(max_entries=24)(paged_memory.compare)
 

@@ -14,7 +14,7 @@ from tfcore.figures.parameters import short
 from tfcore.kv_cache import KVCache
 
 TEXT = "Once upon a time there was a little dog named Max."
-CHARACTERS, LEAST, HEIGHT = 1_000, 8, 600
+CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
 work_of = cache.data(max_entries=32)(cached_generation.cache_work)
@@ -39,7 +39,7 @@ def panel() -> None:
     with left:
         pasted = controls.text_area("The text so far", "text", TEXT, CHARACTERS, height=80)
         model_name = controls.select("Model", "model", shipped("decoder"), "stories")
-        wanted = controls.slider("Tokens to write", "steps", LEAST, 232, 160, 8)
+        wanted = controls.slider("Tokens to write", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Precision", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
@@ -129,7 +129,7 @@ def words(seed: int) -> None:
         "one more for every token. Measured times follow the operations less closely: a step of one token mostly "
         "waits for the weights to come from memory, however few operations it has. The scores differ by rounding "
         "alone, since sums of the same numbers run in another order: in float64 the difference shrinks by a factor of "
-        "about a billion, as 53 bits against 24 would have it."
+        "about half a billion, as 29 more bits would have it."
     )
     page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
     st.caption(

@@ -4,14 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
+from pages.inference import _kv_cache_watch
 from pages.ui import jobs
 from tfcore.analysis import attention_timing, learned_positions
 
 
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch):
-    """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere."""
+    """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere.
+
+    The page on the KV cache writes a few tokens.
+    """
     monkeypatch.setattr(learned_positions, "STEPS", 20)
+    monkeypatch.setattr(_kv_cache_watch, "STEPS", 16)
+    monkeypatch.setattr(_kv_cache_watch, "MOST", 24)
 
 
 @pytest.fixture(autouse=True)
