@@ -91,7 +91,7 @@ def strips(result: Composition, layer: int, senders: list[Place], receivers: lis
         best[kind] = f"{figures.LETTER[kind]} {scores.max():.3f} ({below}.{earlier} to {layer}.{head})"
     finding = "; ".join(best.values())
     figure(
-        figures.strips_figure(result, layer, senders, receivers, 420), key="strips", height=420, min_width=520,
+        figures.strips_figure(result, layer, senders, receivers, 420), key="strips", height=420, min_width=340,
         alt=f"Composition scores of the heads of layer {layer} with every head below. Highest: {finding}. Random "
         f"matrices: {result.random:.3f}.",
         caption=f"Heads of layer {layer} with every head below; filled: from a previous-token head to an induction "
@@ -123,7 +123,7 @@ def close(result: list[Closed], chance: float, senders: str, receivers: str) -> 
     by = {one.door: one for one in result}
     finding = ", ".join(f"{door} {by[door].second_loss:.2f}" for door in ("none", "query", "key", "value"))
     figure(
-        figures.doors_figure(result, chance, 320), key="doors", height=320, min_width=420,
+        figures.doors_figure(result, chance, 320), key="doors", height=320, min_width=340,
         alt=f"Loss on the second copy when the induction heads' queries, keys or values hear nothing of the "
         f"previous-token heads: {finding}.",
         caption=f"Heads {receivers} compute their queries, keys or values as if {senders} had written nothing; all "

@@ -19,7 +19,7 @@ from tfcore.figures import copying as figures
 from tfcore.figures.tokens import token_heatmap
 
 CHARACTERS, TOKENS, MANY = 2_000, 128, 64  # of a text; of it, said twice or not; heads that are switched off one by one
-TEXT = "A green fox sang to nine tired ducks. Seven kings sold cold soup near the moon."
+TEXT = "A green fox sang to nine tired ducks. Seven kings heard how the green fox sang to nine ducks."
 SAID = {"random": "random tokens, twice", "twice": "your text, twice", "once": "your text, as it is"}
 SCORES = {"induction": "induction", "previous token": "token before", "duplicate": "same token"}
 ALONE = "loss without it"
@@ -196,21 +196,26 @@ def both_losses(
     new, again = ("new tokens", "repeated tokens") if said == "once" else ("first copy", "second copy")
     changed = cut or whole
     numbers, curve = st.columns([1, 4], gap="medium")
+    lost = f"without {listed(off)} {changed.second_loss:.2f}" if off else "nothing is knocked out"
+    if whole.repeated.any():
+        finding = f"on the {again} {whole.second_loss:.2f} nats by the whole model; {lost}"
+    else:
+        finding = "no two tokens come again in the same order, so there is nothing to copy"
     for name, before, after in zip(
         (new, again), (whole.first_loss, whole.second_loss), (changed.first_loss, changed.second_loss),
         strict=True,
     ):  # fmt: skip
-        numbers.metric(f"Loss, {name}", f"{after:.2f}", f"{after - before:+.2f} nats" if off else None,
-                       delta_color="inverse")  # fmt: skip
-    without = f"without {listed(off)} {changed.second_loss:.2f}" if off else "nothing is knocked out"
+        if after:
+            numbers.metric(f"Loss, {name}", f"{after:.2f}", f"{after - before:+.2f} nats" if off else None,
+                           delta_color="inverse")  # fmt: skip
+        else:
+            numbers.metric(f"Loss, {name}", "none", help="There are no such tokens in this text")
     read = f"mean over {ROWS} rows" if said == "random" else "one row"
     with curve:
         figure(
             figures.losses_figure(whole, cut, labels, chance, 300), key="losses", height=300, min_width=420,
-            alt=f"Loss of each token. The whole model: {whole.first_loss:.2f} nats on the {new}, "
-            f"{whole.second_loss:.2f} on the {again}; {without}.",
-            caption=f"Loss of each token, {read}. On the {again} (shaded): {whole.second_loss:.2f} nats by the whole "
-            f"model; {without}.",
+            alt=f"Loss of each token: {whole.first_loss:.2f} nats on the {new} by the whole model; {finding}.",
+            caption=f"Loss of each token, {read}; shaded: the {again}. {finding[0].upper()}{finding[1:]}.",
             table=lambda: pd.DataFrame(
                 {"token": labels[1:], "whole model": whole.losses, "with heads knocked out": changed.losses,
                  "repeated": whole.repeated}

@@ -58,7 +58,7 @@ def strips_figure(
              "text": f"random matrices: {result.random:.3f}", "font": {"size": 12, "color": "@muted"}}  # fmt: skip
     layout = theme.base_layout(
         height,
-        xaxis={"title": "composition score ‖A B‖ / (‖A‖ ‖B‖)", "range": [0, 1.18 * top]},
+        xaxis={"title": "composition score ‖A B‖ / (‖A‖ ‖B‖)", "range": [0, 1.32 * top]},
         yaxis={"tickvals": [0, 1, 2], "ticktext": [f"{LETTER[k]}-composition" for k in result.scores],
                "range": [2.5, -0.5], "showgrid": False},
         shapes=[band], annotations=[label, *notes],
@@ -97,7 +97,7 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
         }
         for values, axis, digits in panels
     ]  # fmt: skip
-    top = 1.2 * max(chance, *(one.second_loss for one in closed))
+    top = 1.4 * max(chance, *(one.second_loss for one in closed))
     names_axis = {"autorange": "reversed", "showgrid": False, "fixedrange": True}
     line = {"type": "line", "xref": "x2", "yref": "paper", "x0": chance, "x1": chance, "y0": 0, "y1": 1,
             "line": {"color": "@muted", "width": 1, "dash": "dot"}, "layer": "below"}  # fmt: skip
@@ -105,7 +105,7 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
             "text": "knowing nothing", "font": {"size": 11, "color": "@muted"}}  # fmt: skip
     layout = theme.base_layout(
         height,
-        xaxis={"title": "weight on what came next", "range": [0, 1.2], "domain": [0, 0.43], "fixedrange": True},
+        xaxis={"title": "induction weight", "range": [0, 1.2], "domain": [0, 0.43], "fixedrange": True},
         xaxis2={"title": "loss, second copy", "range": [0, top], "domain": [0.57, 1], "fixedrange": True},
         yaxis=names_axis, yaxis2={**names_axis, "anchor": "x2", "showticklabels": False},
         shapes=[line], annotations=[note], bargap=0.3,
