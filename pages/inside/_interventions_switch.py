@@ -63,8 +63,9 @@ def switch(reading: Reading) -> None:
         "a girl, and the story goes on about her. Marked tokens are those that the edit has changed."
     )
     st.latex(
-        r"\begin{gathered}\text{off: }\;\mathrm{head}_{\ell,h} \to 0 \qquad \text{scaled: }\;\mathrm{head}_{\ell,h} \to a "
-        r"\cdot \mathrm{head}_{\ell,h} \\ \text{at its mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
+        r"\begin{gathered}\text{off: }\;\mathrm{head}_{\ell,h} \to 0 \qquad "
+        r"\text{scaled: }\;\mathrm{head}_{\ell,h} \to a \cdot \mathrm{head}_{\ell,h} \\ "
+        r"\text{at its mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
         r"\sum_{j=1}^{n} \mathrm{head}_{\ell,h}(j)\end{gathered}"
     )
     page.source(interventions.edits_for, interventions.knock_out, edit_effects.run_each)
