@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import cache, notices, text
 from tfcore.analysis.next_tokens import next_tokens
 
-GUESSES = 10
+GUESSES = 6
 ATTENTION, FORWARD = "@attention", "@feedforward"
 
 
