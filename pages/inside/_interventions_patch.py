@@ -36,23 +36,23 @@ def row_of(model: str, giving: str, taking: str, name: str) -> Any:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def given(model: str, giving: str, taking: str, name: str) -> Any:
+def giver_values(model: str, giving: str, taking: str, name: str) -> Any:
     """What is put in, at every position: small, and read only."""
-    return patching.given(cache.model(model)[0], compared(model, giving, taking), name)
+    return patching.giver_values(cache.model(model)[0], compared(model, giving, taking), name)
 
 
 @cache.data(max_entries=128)
 def effect_of(model: str, giving: str, taking: str, name: str, position: int) -> Effect:
     """What one patch does to the prediction at the end."""
     network, ids = cache.model(model)[0], _reading.read(model, taking, TOKENS).ids
-    edit = patching.patch(given(model, giving, taking, name), name, position)
+    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
     return edit_effects.effect(network, ids, [edit], len(ids) - 1)
 
 
 @cache.data(max_entries=128)
 def continued(model: str, giving: str, taking: str, name: str, position: int) -> list[int]:
     """How the text goes on with one patch."""
-    edit = patching.patch(given(model, giving, taking, name), name, position)
+    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
     return interventions.goes_on(cache.model(model)[0], _reading.read(model, taking, TOKENS).ids, [edit], NEW_TOKENS)
 
 
@@ -156,7 +156,7 @@ def words() -> None:
         r"\text{share} = \frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})}, \qquad "
         r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}"
     )
-    page.source(patching.patch_row, patching.given, patching.patch, patching.pair)
+    page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
     st.caption(
         "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
         "section 2. The answers are the two tokens whose probability differs most between the texts."

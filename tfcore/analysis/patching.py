@@ -68,7 +68,7 @@ def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
 
 
 @torch.no_grad()
-def given(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
+def giver_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
     """What the giver's run has at this place."""
     return model(one_text(model, both.giver), capture=(name,)).activations[name]
 
@@ -86,7 +86,7 @@ def patch_row(model: Transformer, both: Pair, name: str) -> Float[ndarray, " seq
     the taker's own answer, 1 the giver's (arXiv:2309.16042, section 2). As TransformerLens's patching.get_act_patch_*,
     with the giver as its clean run and the taker as the corrupted one.
     """
-    values = given(model, both, name)
+    values = giver_values(model, both, name)
     sets = [[patch(values, name, position)] for position in range(len(both.taker))]
     mine, theirs = both.answers
     shares = [logits[:, -1, mine] - logits[:, -1, theirs] for logits in run_each(model, both.taker, sets)]
