@@ -66,7 +66,7 @@ def patch(reading: Reading) -> None:
     other = controls.text_area(
         "The other text, from which activations are taken", "other", OTHER, CHARACTERS, height=68
     )
-    giver = _reading.checked(reading.model, other, TOKENS, "other tokens")
+    giver = _reading.checked(reading.model, other, TOKENS, "other text")
     texts: Texts = (reading.model, other, reading.pasted)
     try:
         both = compared(*texts)
@@ -147,14 +147,14 @@ def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
 def words() -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
-        "Follow the difference through the layers. Before block 0 it is at the one token that differs, of course; it "
-        "stays there for two blocks; before block 3 it is at the last token, which has to answer. Look at “attention” "
-        "to see who moved it: attention 2 at the last position. The feed-forward layers move nothing, they only "
-        "work on what is there."
+        "Follow the difference through the layers. It begins at the one token that differs. In the example of Sam it "
+        "stays there for two blocks, and before block 3 it is at the last token, which has to answer; “attention” "
+        "shows who moved it: attention 2 at the last position. In “ball or hat” it waits until block 3, whose copying "
+        "heads fetch it at the last moment. The feed-forward layers move nothing, they only work on what is there."
     )
     st.latex(
-        r"\text{share} = \frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})}, \qquad "
-        r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}"
+        r"\begin{gathered}\text{share} = "
+        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})} \\ d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
     page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
     st.caption(

@@ -143,8 +143,8 @@ def one_part(choice: Choice, found: Contributions) -> None:
                      selected=[(layer, column)], height=height),
         key="board", height=height, min_width=360, on_click=choose_part, table=lambda: table(found),
         alt=f"Shares of {n_layers} × {len(parts)} parts; the largest is {name}, {values.max():+.2f} logits.",
-        caption=f"One field a head, and FF, the feed-forward layer: (layer, part) = {values.shape}. Largest: {name}, "
-        f"{values.max():+.2f}. Click a field to see what it writes.",
+        caption=f"One field a head{' or feed-forward layer (FF)' if has_forward else ''}: (layer, part) = "
+        f"{values.shape}. Largest: {name}, {values.max():+.2f}. Click a field to see what it writes.",
     )  # fmt: skip
     head = None if part == FORWARD else column
     ids, pieces, lift = promoted(*choice.key, layer, head)

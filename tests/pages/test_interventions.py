@@ -123,7 +123,7 @@ def test_the_patch_shown_is_a_patched_run():
         assert array(figures(run(test))["patch"][1]["data"][0]["z"]).shape == (rows, 12)
 
 
-REFUSED = {"A cat": "needs equally many", TEXT: "are the same", "": "no text yet"}
+REFUSED = {"A cat": "needs equally many", TEXT: "are the same", "": "no other text yet"}
 
 
 def test_texts_that_cannot_be_patched_get_a_sentence():
