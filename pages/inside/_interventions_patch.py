@@ -154,7 +154,8 @@ def words() -> None:
     )
     st.latex(
         r"\begin{gathered}\text{share} = "
-        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})} \\ d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
+        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})} \\ "
+        r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
     page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
     st.caption(
