@@ -35,13 +35,25 @@ def row_of(model: str, giving: str, taking: str, name: str) -> Any:
     return patching.patch_row(cache.model(model)[0], compared(model, giving, taking), name)
 
 
+@st.cache_resource(max_entries=32, show_spinner=False)
+def giver_values(model: str, giving: str, taking: str, name: str) -> Any:
+    """What is put in, at every position: small, and read only."""
+    return patching.giver_values(cache.model(model)[0], compared(model, giving, taking), name)
+
+
 @cache.data(max_entries=128)
-def cell(model: str, giving: str, taking: str, name: str, position: int) -> tuple[Effect, list[int]]:
-    """What one patch does to the prediction at the end, and how the text goes on with it."""
-    network, both = cache.model(model)[0], compared(model, giving, taking)
-    edits = patching.patch_edit(network, both, name, position)
-    found = edit_effects.effect(network, both.taker, edits, len(both.taker) - 1)
-    return found, interventions.goes_on(network, both.taker, edits, NEW_TOKENS)
+def effect_of(model: str, giving: str, taking: str, name: str, position: int) -> Effect:
+    """What one patch does to the prediction at the end."""
+    network, ids = cache.model(model)[0], _reading.read(model, taking, TOKENS).ids
+    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
+    return edit_effects.effect(network, ids, [edit], len(ids) - 1)
+
+
+@cache.data(max_entries=128)
+def continued(model: str, giving: str, taking: str, name: str, position: int) -> list[int]:
+    """How the text goes on with one patch."""
+    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
+    return interventions.goes_on(cache.model(model)[0], _reading.read(model, taking, TOKENS).ids, [edit], NEW_TOKENS)
 
 
 @cache.data(max_entries=64)
@@ -54,7 +66,7 @@ def patch(reading: Reading) -> None:
     other = controls.text_area(
         "The other text, from which activations are taken", "other", OTHER, CHARACTERS, height=68
     )
-    giver = _reading.checked(reading.model, other, TOKENS, "other tokens")
+    giver = _reading.checked(reading.model, other, TOKENS, "other text")
     texts: Texts = (reading.model, other, reading.pasted)
     try:
         both = compared(*texts)
@@ -121,13 +133,13 @@ def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
         f"their logits, which goes from {both.difference[1]:.2f} to {both.difference[0]:.2f}. Largest in each row: "
         + "; ".join(peaks) + ". Click a cell to see its prediction.",
     )  # fmt: skip
-    found, ids = cell(*texts, names[row], position)
+    at = (*texts, names[row], position)
     what = f"the stream {titles[row]}" if kind == "residual" else titles[row]
     patched = f"{what} patched at '{text.visible(taker.tokens[position])}' ({position})"
-    prediction(taker, n - 1, found, ("this text", patched), both.answers[0])
+    prediction(taker, n - 1, effect_of(*at), ("this text", patched), both.answers[0])
     continuations(taker.model, {
         "This text goes on": plain(taker.model, taker.pasted),
-        f"With {text.escape(patched)}": ids,
+        f"With {patched}": continued(*at),
         "The other text goes on": plain(giver.model, giver.pasted),
     })  # fmt: skip
 
@@ -135,16 +147,17 @@ def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
 def words() -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
-        "Follow the difference through the layers. Before block 0 it is at the one token that differs, of course; it "
-        "stays there for two blocks; before block 3 it is at the last token, which has to answer. Look at “attention” "
-        "to see who moved it: attention 2 at the last position. The feed-forward layers move nothing, they only "
-        "work on what is there."
+        "Follow the difference through the layers. It begins at the one token that differs. In the example of Sam it "
+        "stays there for two blocks, and before block 3 it is at the last token, which has to answer; “attention” "
+        "shows who moved it: attention 2 at the last position. In “ball or hat” it waits until block 3, whose copying "
+        "heads fetch it at the last moment. The feed-forward layers move nothing, they only work on what is there."
     )
     st.latex(
-        r"\text{share} = \frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})}, \qquad "
-        r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}"
+        r"\begin{gathered}\text{share} = "
+        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})} \\ "
+        r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
-    page.source(patching.patch_row, patching.patch, patching.pair)
+    page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
     st.caption(
         "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
         "section 2. The answers are the two tokens whose probability differs most between the texts."

@@ -1,6 +1,7 @@
 """Section of the page on interventions: parts switched off, held at their mean, or scaled."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from pages.ui.figure import Event, figure
 from tfcore.analysis import edit_effects, interventions
 from tfcore.analysis.edit_effects import Effect
 from tfcore.analysis.interventions import Action, Damage, Part
+from tfcore.edits import Edit
 from tfcore.figures import boards
 
 TOKENS, SAID, DEFAULT = 48, 400, "2.5"
@@ -28,16 +30,34 @@ def damage(model: str, pasted: str, layer: int, action: Action) -> Damage:
     return interventions.knock_out(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, layer, action)
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is done, to which text of which model; position None is every token."""
+
+    model: str
+    pasted: str
+    parts: tuple[Part, ...]
+    action: Action
+    factor: float
+    position: int | None
+
+    def edits(self) -> list[Edit]:
+        network, ids = cache.model(self.model)[0], _reading.read(self.model, self.pasted, TOKENS).ids
+        where = None if self.position is None else [self.position]
+        return interventions.edits_for(network, ids, self.parts, self.action, self.factor, where)
+
+
 @cache.data(max_entries=256)
-def edited(
-    model: str, pasted: str, parts: tuple[Part, ...], action: Action, factor: float, position: int | None
-) -> tuple[Effect, list[int]]:
-    """What a set of edits does to the prediction at the end, and how the text goes on."""
-    network, ids = cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids
-    where = None if position is None else [position]
-    edits = interventions.edits_for(network, ids, parts, action, factor, where)
-    found = edit_effects.effect(network, ids, edits, len(ids) - 1)
-    return found, interventions.goes_on(network, ids, edits, NEW_TOKENS)
+def effect_of(changes: Changes) -> Effect:
+    """On the prediction at the end, and on the loss."""
+    network, ids = cache.model(changes.model)[0], _reading.read(changes.model, changes.pasted, TOKENS).ids
+    return edit_effects.effect(network, ids, changes.edits(), len(ids) - 1)
+
+
+@cache.data(max_entries=256)
+def continued(changes: Changes) -> list[int]:
+    network, ids = cache.model(changes.model)[0], _reading.read(changes.model, changes.pasted, TOKENS).ids
+    return interventions.goes_on(network, ids, changes.edits(), NEW_TOKENS)
 
 
 def switch(reading: Reading) -> None:
@@ -45,28 +65,24 @@ def switch(reading: Reading) -> None:
     left, right = st.columns([5, 6], gap="large")
     with left:
         board = st.container()  # above the controls that it depends on
-        chosen, action, factor, position = choose(reading)
+        changes = choose(reading)
     with board:
-        every_part(reading, chosen, "mean" if action == "mean" else "zero")
-    key = reading.model, reading.pasted
-    found, ids = edited(*key, chosen, action, factor, position)
-    _, plain = edited(*key, (), "zero", 0.0, None)
-    done = {"zero": "off", "mean": "at mean", "scale": f"times {factor:g}"}[action]
-    names = " and ".join(title(part) for part in chosen[:2]) if len(chosen) < 3 else f"{len(chosen)} parts"
-    what = f"{names} {done}" if chosen else "nothing edited"
+        every_part(reading, changes.parts, "mean" if changes.action == "mean" else "zero")
+    nothing = Changes(reading.model, reading.pasted, (), "zero", 0.0, None)
+    what = described(changes)
     with right:
-        prediction(reading, len(reading.ids) - 1, found, ("whole model", what))
-        continuations(reading.model, {"The whole model goes on": plain, what.capitalize(): ids})
+        prediction(reading, len(reading.ids) - 1, effect_of(changes), ("whole model", what))
+        rows = {"The whole model goes on": continued(nothing), what.capitalize(): continued(changes)}
+        continuations(reading.model, rows)
     page.what_to_see(
         "The board has one field for each part: how much worse the model does without it alone. Most heads can be "
         "spared, a few cannot. Head 2.5 carries the answer to the question who Sam is: turned round, it makes the boy "
         "a girl, and the story goes on about her. Marked tokens are those that the edit has changed."
     )
     st.latex(
-        r"\begin{gathered}\text{off: }\;\mathrm{head}_{\ell,h} \to 0 \qquad "
-        r"\text{scaled: }\;\mathrm{head}_{\ell,h} \to a \cdot \mathrm{head}_{\ell,h} \\ "
-        r"\text{at its mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
-        r"\sum_{j=1}^{n} \mathrm{head}_{\ell,h}(j)\end{gathered}"
+        r"\begin{gathered}\text{off: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaled: }\;\mathrm{head}_{\ell,h} "
+        r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
+        r"\sum_{j} \mathrm{head}_{\ell,h}(j)\end{gathered}"
     )
     page.source(interventions.edits_for, interventions.knock_out, edit_effects.run_each)
     st.caption(
@@ -85,7 +101,16 @@ def title(part: Part) -> str:
     return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
 
 
-def choose(reading: Reading) -> tuple[tuple[Part, ...], Action, float, int | None]:
+def described(changes: Changes) -> str:
+    """head 2.5 times -2."""
+    if not changes.parts:
+        return "nothing edited"
+    done = {"zero": "off", "mean": "at mean", "scale": f"times {changes.factor:g}"}[changes.action]
+    few = len(changes.parts) < 3
+    return f"{' and '.join(map(title, changes.parts)) if few else f'{len(changes.parts)} parts'} {done}"
+
+
+def choose(reading: Reading) -> Changes:
     """Which parts are edited, how, and where."""
     config = cache.model(reading.model)[0].config
     said = controls.text_area("Edited parts, as layer.head or layer.ff", "parts", DEFAULT, SAID, height=68,
@@ -105,7 +130,7 @@ def choose(reading: Reading) -> tuple[tuple[Part, ...], Action, float, int | Non
         n = len(reading.ids)
         position = controls.slider("Token", "at", 0, n - 1, n - 1)
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
-    return chosen, action, factor, position
+    return Changes(reading.model, reading.pasted, chosen, action, factor, position)
 
 
 def every_part(reading: Reading, chosen: tuple[Part, ...], action: Action) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import cache, notices, text
 from tfcore.analysis.next_tokens import next_tokens
 
-GUESSES = 10
+GUESSES = 6
 ATTENTION, FORWARD = "@attention", "@feedforward"
 
 
@@ -44,15 +44,15 @@ def read(model: str, pasted: str, limit: int) -> Reading:
     return Reading(model, pasted, ids[:limit], tokenizer.tokens(ids[:limit]), len(ids))
 
 
-def checked(model: str, pasted: str, limit: int, key: str = "tokens") -> Reading:
+def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
     """The text as it is used, with a word where it was cut; stops the page when it is empty."""
     reading = read(model, pasted, limit)
     if reading.total > limit:
-        notices.add(key, f"The text has {reading.total:,} tokens; the first {limit} are used here")
+        notices.add(f"tokens of {name}", f"The {name} has {reading.total:,} tokens; the first {limit} are used here")
     else:
-        notices.drop(key)
+        notices.drop(f"tokens of {name}")
     if not reading.ids:
-        st.info("There is no text yet: type or paste some above, or pick an example.")
+        st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
         st.stop()
     return reading
 

@@ -41,8 +41,8 @@ def logit_lens(choice: Choice) -> None:
     page.what_to_see(
         "Read a row from left to right. With the embedding alone the model says again what it has just read, because "
         "stories reads tokens with the same table it was given them in. In the middle it guesses what often follows "
-        "that word; attention then brings in the rest of the text, and the right answer, framed, is usually there "
-        "before the last block, which makes it certain."
+        "that word; attention then brings in the rest of the text. The right answer, framed, is often there some "
+        "layers before the end, and sometimes lost again."
     )
     on_the_way(choice, found)
     st.latex(r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U")

@@ -9,7 +9,7 @@ from pages.inside._stream_choice import TOKENS, Choice
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
 from tfcore.analysis import contributions as measures
-from tfcore.analysis.contributions import Against, Contributions
+from tfcore.analysis.contributions import Against, Contributions, Parts
 from tfcore.figures import boards
 from tfcore.figures import contributions as figures
 from tfcore.figures.neurons import promoted_figure
@@ -17,10 +17,15 @@ from tfcore.figures.neurons import promoted_figure
 FORWARD, UP, DOWN = "feed-forward", 8, 3
 
 
+@st.cache_resource(max_entries=32, show_spinner=False)
+def parts_at(model: str, pasted: str, position: int) -> Parts:
+    """Small, and read only."""
+    return measures.stream_parts(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, position)
+
+
 @cache.data(max_entries=256)
 def split(model: str, pasted: str, position: int, token: int, against: Against) -> Contributions:
-    ids = _reading.read(model, pasted, TOKENS).ids
-    return measures.contributions(cache.model(model)[0], ids, position, token, against)
+    return measures.contributions(cache.model(model)[0], parts_at(model, pasted, position), token, against)
 
 
 @cache.data(max_entries=256)
@@ -29,7 +34,7 @@ def promoted(
 ) -> tuple[list[int], list[str], list[float]]:
     """The tokens that one part lifts most and lowers most: ids, pieces, logits."""
     network, tokenizer = cache.model(model)
-    lift = measures.promoted_by(network, _reading.read(model, pasted, TOKENS).ids, position, layer, head)
+    lift = measures.promoted_by(network, parts_at(model, pasted, position), layer, head)
     order = np.argsort(-lift, kind="stable")
     ids = [*order[:UP].tolist(), *order[-DOWN:].tolist()]
     return ids, tokenizer.tokens(ids), lift[ids].tolist()
@@ -138,8 +143,8 @@ def one_part(choice: Choice, found: Contributions) -> None:
                      selected=[(layer, column)], height=height),
         key="board", height=height, min_width=360, on_click=choose_part, table=lambda: table(found),
         alt=f"Shares of {n_layers} × {len(parts)} parts; the largest is {name}, {values.max():+.2f} logits.",
-        caption=f"One field a head, and FF, the feed-forward layer: (layer, part) = {values.shape}. Largest: {name}, "
-        f"{values.max():+.2f}. Click a field to see what it writes.",
+        caption=f"One field a head{' or feed-forward layer (FF)' if has_forward else ''}: (layer, part) = "
+        f"{values.shape}. Largest: {name}, {values.max():+.2f}. Click a field to see what it writes.",
     )  # fmt: skip
     head = None if part == FORWARD else column
     ids, pieces, lift = promoted(*choice.key, layer, head)

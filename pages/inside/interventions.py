@@ -9,7 +9,7 @@ from pages.inside import _interventions_patch as patching
 from pages.inside import _interventions_switch as switching
 from pages.inside import _reading
 from pages.inside._reading import Reading
-from pages.ui import controls, page
+from pages.ui import controls, notices, page
 from tfcore import shipped
 
 CHARACTERS = 1_000
@@ -45,4 +45,5 @@ page.try_this({name: {"model": "stories", **values} for name, values in TRY.item
 names = {key: name for key, (name, _, _) in SECTIONS.items()}
 section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
 _, show, limit = SECTIONS[section]
+notices.drop("tokens of other text")  # unless it is still on the page
 show(_reading.checked(model, pasted, limit))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.contributions import contributions, promoted_by
+from tfcore.analysis.contributions import contributions, promoted_by, stream_parts
 from tfcore.edits import Edit
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
@@ -38,7 +38,7 @@ def test_the_parts_add_up_to_the_logit_of_the_model(kind, against):
     model = shaken(**KINDS[kind])
     logits = model(torch.tensor([TEXT])).logits[0].double()
     for position in (0, 4, len(TEXT) - 1):
-        found = contributions(model, TEXT, position, 5, against)
+        found = contributions(model, stream_parts(model, TEXT, position), 5, against)
         other = {"nothing": 0.0, "mean": float(logits[position].mean())}.get(against, float(logits[position][7]))
         assert found.logit == pytest.approx(float(logits[position, 5]) - other, abs=1e-4)
         assert found.total == pytest.approx(found.logit, abs=1e-4)
@@ -55,7 +55,7 @@ def test_a_part_is_what_the_logit_loses_when_it_alone_is_missing_and_nothing_ans
     if kind not in ("attention alone", "parallel"):  # or the feed-forward layer would answer to the head
         out = model(torch.tensor([TEXT]), capture=[f"{last}mlp_out"]).activations[f"{last}mlp_out"]
         holding.append(Edit.replace(f"{last}mlp_out", out))
-    found = contributions(model, TEXT, 6, 5)
+    found = contributions(model, stream_parts(model, TEXT, 6), 5)
     for head in range(6):
         off = Edit.zero(f"{last}attn.z", heads=[head], positions=[6])
         without = model(torch.tensor([TEXT]), edits=[*holding, off]).logits[0, 6, 5]
@@ -66,7 +66,7 @@ def test_a_loop_over_numbers_gives_the_same():
     """gamma_i * part_i / s * W_U[token, i], one number at a time, as ActivationCache.logit_attrs of TransformerLens
     defines it: parts over the cached scale of ln_final, its weight folded into the unembedding, times its column."""
     model = shaken()
-    found = contributions(model, TEXT, 8, 3)
+    found = contributions(model, stream_parts(model, TEXT, 8), 3)
     cache = model(torch.tensor([TEXT]), capture=("*.result", "*.mlp_out", "embed", "ln_final.scale")).activations
     scale = float(cache["ln_final.scale"][0, 8])
     folded = (model.embed.weight[3] * model.decoder.ln_final.weight).tolist()
@@ -86,7 +86,7 @@ def test_a_loop_over_numbers_gives_the_same():
 def test_layer_norm_is_centred_as_in_transformer_lens():
     """There each part loses its mean before it is divided by the cached scale (apply_ln_to_stack)."""
     model = shaken(**KINDS["like GPT-2"])
-    found = contributions(model, TEXT, 5, 3, against=9)
+    found = contributions(model, stream_parts(model, TEXT, 5), 3, against=9)
     cache = model(torch.tensor([TEXT]), capture=("*.result", "pos_embed", "ln_final.scale")).activations
     direction = (model.embed.weight[3] - model.embed.weight[9]) * model.decoder.ln_final.weight
     stack = torch.cat([cache["blocks.1.attn.result"][0, 5], cache["pos_embed"][None, 5]])
@@ -98,13 +98,14 @@ def test_layer_norm_is_centred_as_in_transformer_lens():
 @pytest.mark.parametrize("other", [{"norm_placement": "post"}, {"architecture": "encoder"}, {"head": "none"}])
 def test_a_model_without_such_a_sum_is_refused(other):
     with pytest.raises(ValueError, match=next(iter(other))):
-        contributions(small.model(**other), TEXT, 0, 1)
+        stream_parts(small.model(**other), TEXT, 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_part_promotes_is_its_share_in_every_logit(kind):
     model = shaken(**KINDS[kind])
+    parts = stream_parts(model, TEXT, 4)
     for token in (0, 33):
-        found = contributions(model, TEXT, 4, token, "mean")
-        assert promoted_by(model, TEXT, 4, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-9)
-        assert promoted_by(model, TEXT, 4, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-9)
+        found = contributions(model, parts, token, "mean")
+        assert promoted_by(model, parts, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-9)
+        assert promoted_by(model, parts, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import small
 from tfcore.analysis.edit_effects import effect
 from tfcore.analysis.interventions import Part, changed, edits_for, goes_on, knock_out, parts_of, read_parts
-from tfcore.analysis.patching import pair, patch_edit, patch_row, patched_names
+from tfcore.analysis.patching import giver_values, pair, patch, patch_row, patched_names
 from tfcore.checkpoints import load
 from tfcore.edits import Edit
 from tfcore.generate import generate
@@ -128,7 +128,7 @@ def test_a_row_of_patches_is_a_loop_over_positions(kind):
             whole = float(clean[mine] - clean[theirs])
             share = (float(patched[mine] - patched[theirs]) - base) / (whole - base)
             assert row[position] == pytest.approx(share, abs=1e-4)
-    found = effect(model, OTHER, patch_edit(model, both, name, 8), 8)
+    found = effect(model, OTHER, [patch(giver_values(model, both, name), name, 8)], 8)
     np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
 
 

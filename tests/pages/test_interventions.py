@@ -50,9 +50,9 @@ def test_the_numbers_are_those_of_the_edited_model(action, factor):
 
 def test_the_continuation_is_that_of_the_edited_model():
     model, tokenizer = cache.model("stories")
-    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=24, temperature=0, edits=[head(2, 5, -2.0)])
-    _, shown = switching.edited("stories", TEXT, (switching.Part(2, 5),), "scale", -2.0, None)
-    assert shown == ids
+    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
+    changes = switching.Changes("stories", TEXT, (switching.Part(2, 5),), "scale", -2.0, None)
+    assert switching.continued(changes) == ids
     assert tokenizer.decode(ids).startswith(" she")
 
 
@@ -123,7 +123,7 @@ def test_the_patch_shown_is_a_patched_run():
         assert array(figures(run(test))["patch"][1]["data"][0]["z"]).shape == (rows, 12)
 
 
-REFUSED = {"A cat": "needs equally many", TEXT: "are the same", "": "no text yet"}
+REFUSED = {"A cat": "needs equally many", TEXT: "are the same", "": "no other text yet"}
 
 
 def test_texts_that_cannot_be_patched_get_a_sentence():

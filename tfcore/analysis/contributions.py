@@ -110,8 +110,8 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
     names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
     output = model(one_text(model, ids), capture=names)
-    there = {name: value.double() for name, value in output.activations.items()}
-    here = {name: value[position] if name == "pos_embed" else value[0, position] for name, value in there.items()}
+    found = output.activations.items()
+    here = {name: value[position if name == "pos_embed" else (0, position)].double() for name, value in found}
     blocks = [block_parts(block, i, here) for i, block in enumerate(cast("Iterable[Block]", model.decoder.blocks))]
     start = here["blocks.0.resid_pre"]
     summed = places and not config.embed_norm  # a norm after that sum mixes the two for good
@@ -148,15 +148,14 @@ def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Flo
     return nothing if bias is None else bias.double()
 
 
-def contributions(
-    model: Transformer, ids: Sequence[int], position: int, token: int, against: Against = "nothing"
-) -> Contributions:
-    """Split the logit of a token after `position` into what each part of the model wrote there itself.
+@torch.no_grad()
+def contributions(model: Transformer, parts: Parts, token: int, against: Against = "nothing") -> Contributions:
+    """Split the logit of a token into what each part of the model wrote at that position itself.
 
     logit = FrozenNorm(sum of parts) . u = sum of FrozenNorm(part) . u. What a head does to the inputs of later layers
     is not in its share: that is what switching it off shows.
     """
-    parts, norm = stream_parts(model, ids, position), model.decoder.ln_final
+    norm = model.decoder.ln_final
     u = logit_direction(model, token, against)  # (d_model)
     share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
     own = bias_of(norm, torch.zeros_like(u)) @ u
@@ -171,11 +170,9 @@ def contributions(
     )
 
 
-def promoted_by(
-    model: Transformer, ids: Sequence[int], position: int, layer: int, head: int | None
-) -> Float[ndarray, " vocab"]:
+@torch.no_grad()
+def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
     """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
-    parts = stream_parts(model, ids, position)
     written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
     logits = unembedding(model).double() @ frozen_norm(model.decoder.ln_final, written, parts.scale)
     return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()

@@ -54,7 +54,7 @@ def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> F
 @torch.no_grad()
 def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int) -> Effect:
     """Run a text without and with edits."""
-    both = torch.stack([next(run_each(model, ids, [chosen]))[0] for chosen in ((), edits)])  # (2, seq, vocab)
+    both = torch.cat(list(run_each(model, ids, [(), edits])))  # (2, seq, vocab)
     before, after = both[:, position].softmax(-1).cpu().numpy()
     losses_before, losses_after = next_losses(both, ids).cpu().numpy()
     return Effect(before, after, losses_before, losses_after)

@@ -67,8 +67,14 @@ def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
     return tuple(name for name in known_names(config) if name.endswith(end))
 
 
+@torch.no_grad()
+def giver_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
+    """What the giver's run has at this place."""
+    return model(one_text(model, both.giver), capture=(name,)).activations[name]
+
+
 def patch(values: Float[Tensor, "1 seq d_model"], name: str, position: int) -> Edit:
-    """At this place the run gets the value of another run."""
+    """At this place and position the taker's run gets the giver's value."""
     return Edit.replace(name, values[0, position], positions=[position])
 
 
@@ -80,15 +86,9 @@ def patch_row(model: Transformer, both: Pair, name: str) -> Float[ndarray, " seq
     the taker's own answer, 1 the giver's (arXiv:2309.16042, section 2). As TransformerLens's patching.get_act_patch_*,
     with the giver as its clean run and the taker as the corrupted one.
     """
-    values = model(one_text(model, both.giver), capture=(name,)).activations[name]
+    values = giver_values(model, both, name)
     sets = [[patch(values, name, position)] for position in range(len(both.taker))]
     mine, theirs = both.answers
     shares = [logits[:, -1, mine] - logits[:, -1, theirs] for logits in run_each(model, both.taker, sets)]
     giver, taker = both.difference
     return ((torch.cat(shares) - taker) / (giver - taker)).cpu().numpy()
-
-
-@torch.no_grad()
-def patch_edit(model: Transformer, both: Pair, name: str, position: int) -> list[Edit]:
-    """The edit of one cell of the picture."""
-    return [patch(model(one_text(model, both.giver), capture=(name,)).activations[name], name, position)]

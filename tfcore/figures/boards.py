@@ -21,19 +21,17 @@ def board(
     limit: float,
     selected: Collection[tuple[int, int]] = (),
     digits: int = 2,
-    title: str = "head (FF: feed-forward)",
     height: int,
 ) -> go.Figure:
     """Signed numbers, one a field, written in it and shown by its colour; a click carries [layer, column].
 
     Args:
         values: NaN where a layer has no such part.
-        parts: names of the columns.
+        parts: names of the columns; FF is a feed-forward layer.
         hover: sentence for a field; %{y} is the layer, %{customdata[2]} the column's name, %{z} the number.
         limit: the largest number that has a colour of its own.
         selected: fields with a frame, as (layer, column).
         digits: after the point.
-        title: over the columns.
         height: in pixels.
     """
     n_layers, n_parts = values.shape
@@ -53,7 +51,7 @@ def board(
         height,
         xaxis={**axis, "tickvals": list(range(n_parts)), "ticktext": list(parts), "side": "top",
                "range": [-0.5, n_parts - 0.5], "tickangle": 0 if n_parts <= 14 else -60,
-               "title": {"text": title, "standoff": 2}},
+               "title": {"text": "head (FF: feed-forward)" if "FF" in parts else "head", "standoff": 2}},
         yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
         margin={"l": 44, "r": 8, "t": 50, "b": 8},
         shapes=[{"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "y0": layer - 0.5, "y1": layer + 0.5,
