@@ -3,9 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, jobs, live, notices, page
+from pages.ui import cache, controls, jobs, live, models, notices, page
 from pages.ui.figure import figure
-from tfcore import shipped
 from tfcore.analysis import cached_generation
 from tfcore.analysis.cached_generation import BothWays, CacheWork, Exactness, both_ways
 from tfcore.figures.byte_words import amount
@@ -38,7 +37,7 @@ def panel() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         pasted = controls.text_area("The text so far", "text", TEXT, CHARACTERS, height=80)
-        model_name = controls.select("Model", "model", shipped("decoder"), "stories")
+        model_name = models.choose("decoder", why_not=models.silent)
         wanted = controls.slider("Tokens to write", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Precision", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)

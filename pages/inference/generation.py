@@ -9,8 +9,7 @@ from pages.inference import _generation_speculative as speculative
 from pages.inference import _generation_strategies as strategies
 from pages.inference import _generation_token as token
 from pages.inference._generation_settings import CHARACTERS, TEXT, Prompt, prompt
-from pages.ui import controls, page
-from tfcore import shipped
+from pages.ui import controls, models, page
 
 PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
     "token": ("One token", token.show),
@@ -28,7 +27,7 @@ box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with box:
     pasted = controls.text_area("Text to continue", "text", TEXT, CHARACTERS, height=68)
 with choice:
-    model = controls.select("Model", "model", shipped("decoder"), "stories")
+    model = models.choose("decoder", why_not=models.silent)
 section = controls.segmented("See", "show", list(PANELS), "token", {key: name for key, (name, _) in PANELS.items()})
 given = prompt(model, pasted)
 if given.ids:

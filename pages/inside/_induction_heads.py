@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from pages.ui import cache, controls
-from tfcore import shipped
+from pages.ui import cache, models
 from tfcore.analysis.copying import Place, copying, random_rows, ranked, twice
 
 MODEL, LENGTH, TESTED = "stories", 24, 32  # the first model; tokens said twice in the picture, and in the test of kinds
@@ -28,7 +27,7 @@ class Kinds:
 
 def choose_model() -> str:
     """The model: those that predict the next token."""
-    return controls.select("Model", "model", shipped("decoder"), MODEL)
+    return models.choose("decoder", default=MODEL, why_not=models.silent)
 
 
 @cache.data(max_entries=12)

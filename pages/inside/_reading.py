@@ -39,16 +39,17 @@ class Reading:
 
 @cache.data(max_entries=64)
 def read(model: str, pasted: str, limit: int) -> Reading:
-    tokenizer = cache.model(model)[1]
+    network, tokenizer = cache.model(model)
     ids = tokenizer.encode(pasted)
-    return Reading(model, pasted, ids[:limit], tokenizer.tokens(ids[:limit]), len(ids))
+    kept = ids[: min(limit, network.config.max_seq_len)]
+    return Reading(model, pasted, kept, tokenizer.tokens(kept), len(ids))
 
 
 def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
     """The text as it is used, with a word where it was cut; stops the page when it is empty."""
     reading = read(model, pasted, limit)
-    if reading.total > limit:
-        notices.add(f"tokens of {name}", f"The {name} has {reading.total:,} tokens; the first {limit} are used here")
+    if reading.total > (kept := len(reading.ids)):
+        notices.add(f"tokens of {name}", f"The {name} has {reading.total:,} tokens; the first {kept} are used here")
     else:
         notices.drop(f"tokens of {name}")
     if not reading.ids:

@@ -9,8 +9,7 @@ from pages.inside import _interventions_patch as patching
 from pages.inside import _interventions_switch as switching
 from pages.inside import _reading
 from pages.inside._reading import Reading
-from pages.ui import controls, notices, page
-from tfcore import shipped
+from pages.ui import controls, models, notices, page
 
 CHARACTERS = 1_000
 TEXT = "There was a little boy. One day, Sam said that"
@@ -40,7 +39,7 @@ box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
-    model = controls.select("Model", "model", shipped("decoder"), "stories")
+    model = models.choose("decoder", why_not=models.silent)
 page.try_this({name: {"model": "stories", **values} for name, values in TRY.items()})
 names = {key: name for key, (name, _, _) in SECTIONS.items()}
 section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)

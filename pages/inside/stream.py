@@ -11,8 +11,8 @@ from pages.inside._stream_lens import logit_lens
 from pages.inside._stream_parts import who_wrote
 from pages.inside._stream_shape import shape
 from pages.inside._stream_skip import skip
-from pages.ui import controls, page
-from tfcore import shipped
+from pages.ui import controls, models, page
+from tfcore.config import ModelConfig
 
 SECTIONS: dict[str, tuple[str, Callable[[Choice], None]]] = {
     "who": ("Who wrote it", who_wrote),
@@ -31,6 +31,14 @@ TRY: dict[str, dict[str, Any]] = {
     "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
 }
 
+
+def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why there is nothing to add up in a model, or None."""
+    if config.norm_placement == "post":
+        return "it normalises after every sum, so no part's share in the answer is left as it was written."
+    return models.silent(config, tokenizer)
+
+
 page.begin(
     "What is written in the stream?",
     "All layers write into one vector per token, and the answer is read from it at the end. Because it is a sum, each "
@@ -40,7 +48,7 @@ box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
-    model = controls.select("Model", "model", shipped("decoder"), "stories")
+    model = models.choose("decoder", why_not=no_sum)
 page.try_this({name: {"model": "stories", **LAST, **values} for name, values in TRY.items()})
 reading = _reading.checked(model, pasted, TOKENS)
 names = {key: name for key, (name, _) in SECTIONS.items()}

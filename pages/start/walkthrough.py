@@ -7,12 +7,11 @@ import streamlit as st
 from pages.start import _walkthrough_stage as shown
 from pages.start._walkthrough_code import functions
 from pages.start._walkthrough_words import words
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.line_map import Area, Stop, line_map
 from pages.ui.player import player
-from tfcore import shipped
 from tfcore.analysis import walk_stages, walkthrough
-from tfcore.analysis.masked_tokens import mask_id
+from tfcore.analysis.masked_tokens import mask_of
 from tfcore.analysis.walk_stages import Stage
 from tfcore.analysis.walk_steps import OF_A_HEAD
 from tfcore.analysis.walkthrough import Walk
@@ -35,11 +34,12 @@ ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedfor
 @cache.data(max_entries=64)
 def encode(model_name: str, pasted: str, hidden: int | None) -> tuple[list[int], list[str], int]:
     """The first tokens of a text, as ids and as pieces, and how many there are in all; one may be hidden."""
-    tokenizer = cache.model(model_name)[1]
+    model, tokenizer = cache.model(model_name)
     ids = tokenizer.encode(pasted)
-    used, tokens = ids[:TOKENS], tokenizer.tokens(ids[:TOKENS])
+    used = ids[: min(TOKENS, model.config.max_seq_len)]
+    tokens = tokenizer.tokens(used)
     if hidden is not None and hidden < len(used):
-        used[hidden], tokens[hidden] = mask_id(tokenizer), "[hidden]"
+        used[hidden], tokens[hidden] = mask_of(tokenizer, model.config.vocab_size), "[hidden]"
     return used, tokens, len(ids)
 
 
@@ -52,9 +52,9 @@ def walked(model_name: str, pasted: str, layer: int, hidden: int | None) -> tupl
 
 
 def fills_blanks(model_name: str) -> bool:
-    """Whether the model guesses hidden tokens: its vocabulary then has an id that no text can have."""
+    """Whether the model guesses hidden tokens: there is then an id that stands for one."""
     model, tokenizer = cache.model(model_name)
-    return bool(model.config.head == "mlm" and tokenizer.vocab_size < model.config.vocab_size)
+    return model.config.head == "mlm" and mask_of(tokenizer, model.config.vocab_size) is not None
 
 
 def areas(layer: int, path: tuple[Stage, ...]) -> list[Area]:
@@ -160,7 +160,7 @@ box, choice = st.columns([3, 2])
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with choice:
-    model_name = controls.select("Model", "model", shipped("decoder", "encoder"), "stories")
+    model_name = models.choose("decoder", "encoder", why_not=models.silent)
 if not pasted:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     st.stop()

@@ -59,6 +59,11 @@ def choose(
     return default
 
 
+def silent(config: ModelConfig, _: Any) -> str | None:
+    """Why a model cannot say what comes next, or None: for `choose`."""
+    return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
+
+
 def only(name: str, reason: str) -> None:
     """Say why a section shows this model and no other, to a visitor who brought one."""
     if remember(None):

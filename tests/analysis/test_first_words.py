@@ -5,7 +5,8 @@ import torch
 
 from tests import own_folders
 from tfcore import generate, load
-from tfcore.analysis.first_words import first_words, is_finite, mask_of, round_trip
+from tfcore.analysis.first_words import first_words, is_finite, round_trip
+from tfcore.analysis.masked_tokens import mask_of
 
 TEXT = "The little dog had a ball."
 

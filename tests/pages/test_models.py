@@ -28,19 +28,33 @@ PAGES = {
     "share": ("block/feedforward.py", {"panel": "share"}),
     "parameters": ("model/parameters.py", {}),
     "your model": ("model/your_model.py", {}),
+    "walkthrough": ("start/walkthrough.py", {"stage": "softmax"}),
+    "generation": ("inference/generation.py", {}),
+    "beams": ("inference/generation.py", {"show": "Beam search"}),
+    "cached": ("inference/kv_cache.py", {"steps": "8"}),
+    "induction": ("inside/induction.py", {}),
+    "circuit": ("inside/induction.py", {"show": "how two heads do it"}),
+    "stream": ("inside/stream.py", {}),
+    "lens": ("inside/stream.py", {"show": "Logit lens"}),
+    "interventions": ("inside/interventions.py", {}),
+    "patches": ("inside/interventions.py", {"show": "Patch from another text"}),
 }
 INSTEAD = {  # where a page shows another model, and what it says
     "masks": {"t5": "needs a decoder or an encoder"},
     "words": {"t5": "needs a decoder or an encoder"},
+    "walkthrough": {"t5": "needs a decoder or an encoder"},
     "dropout": {"t5": "needs a decoder or an encoder"},
     "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
     "positions": {"gpt2": "its positions are learned", "bert": "needs a decoder", "t5": "needs a decoder"},
     "tokens": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
     "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+} | {
+    page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
+    for page in ("generation", "beams", "cached", "induction", "circuit", "stream", "lens", "interventions", "patches")
 }  # fmt: skip
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
-HEADLESS = ("heads", "heads cut", "masks", "your model")  # where it makes a difference
+HEADLESS = ("heads", "heads cut", "masks", "your model", "generation")  # where it makes a difference
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.analysis.masked_tokens import mask_id
+from tfcore.analysis.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
 from tfcore.generate import generate
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer, Tokenizer
+from tfcore.tokenizers import Tokenizer
 
 BEST = 5
-MASKS = ("[MASK]", "<mask>")
 Way = Literal["continuation", "blank", "answer", "nothing"]
 
 
@@ -102,18 +101,6 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
     best, probabilities = _likeliest(tokenizer, scores)
     shown = tokenizer.decode([*ids[:place], hidden]) or text
     return FirstWords("blank", shown, best[0], best, probabilities, place)
-
-
-def mask_of(tokenizer: Tokenizer, vocab_size: int) -> int | None:
-    """The id that stands for a blank: the tokenizer's own, or, of our models, the first that no text can have."""
-    if isinstance(tokenizer, BPETokenizer):
-        return mask_id(tokenizer) if mask_id(tokenizer) < vocab_size else None
-    around = tokenizer.encode("")
-    for mark in MASKS:
-        inside = [i for i in tokenizer.encode(mark) if i not in around]
-        if len(inside) == 1 and tokenizer.token_bytes(inside[0]) == mark.encode():
-            return inside[0]
-    return None
 
 
 def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
