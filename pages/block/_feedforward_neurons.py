@@ -159,10 +159,7 @@ def own_text(layer: int, neuron: int, side: int) -> None:
         st.info("There is no text yet: type or paste some above.")
         return
     values, tokens, dropped = read(pasted)
-    if dropped:
-        notices.add("tokens", f"The model reads {len(tokens)} tokens at once; the last {dropped} are left out")
-    else:
-        notices.drop("tokens")
+    notices.tokens(len(tokens) + dropped, len(tokens))
     on_text(values, tokens, layer, neuron, side)
 
 

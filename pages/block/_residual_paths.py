@@ -60,10 +60,7 @@ def read_text() -> tuple[str, int]:
     """The box for the text, and how many of its tokens are used; stops the page when there are too few."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
     ids, _, total = encode(pasted)
-    if total > TOKENS:
-        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, min(total, TOKENS))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
         st.stop()

@@ -46,10 +46,7 @@ def panel() -> None:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         return
     result, tokens, total = compared
-    if total > len(tokens):
-        notices.add("tokens", f"The text has {total:,} tokens; the first {len(tokens)} are used here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, len(tokens))
     _pair(result, tokens, model_name)
     page.try_this(TRY)
     page.what_to_see(

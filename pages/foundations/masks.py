@@ -168,10 +168,7 @@ with beside:
     head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
 ids, tokens, total = encode(model_name, pasted)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
-if total > n:
-    notices.add("tokens", f"The text has {total:,} tokens; the first {n} are used here")
-else:
-    notices.drop("tokens")
+notices.tokens(total, n)
 if not ids:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     st.stop()

@@ -45,10 +45,7 @@ def encode(model: str, pasted: str) -> tuple[list[int], int]:
 def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
     ids, total = encode(model, pasted)
-    if total > len(ids):
-        notices.add("tokens", f"The text has {total:,} tokens; the last {len(ids)} are continued here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, len(ids), which="last")
     return Prompt(model, tuple(ids))
 
 

@@ -43,10 +43,7 @@ def panel() -> None:
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
     ids, total = encode(model_name, pasted)
-    if total > len(ids):
-        notices.add("tokens", f"The text has {total:,} tokens; the first {len(ids)} are used here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, len(ids))
     if not ids:
         with right:
             st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")

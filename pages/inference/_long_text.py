@@ -44,10 +44,7 @@ def choose() -> Head:
     layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
     head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
     ids, tokens, total = encode(pasted)
-    if total > TOKENS:
-        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, len(ids))
     if not ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         st.stop()

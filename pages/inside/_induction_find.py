@@ -76,10 +76,7 @@ def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if said == "twice" else most
     ids, total = encode(model_name, pasted)
-    if total > most:
-        notices.add("tokens", f"The text has {total:,} tokens; the first {most} are used here")
-    else:
-        notices.drop("tokens")
+    notices.tokens(total, min(total, most))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
         st.stop()

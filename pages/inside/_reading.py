@@ -48,10 +48,7 @@ def read(model: str, pasted: str, limit: int) -> Reading:
 def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
     """The text as it is used, with a word where it was cut; stops the page when it is empty."""
     reading = read(model, pasted, limit)
-    if reading.total > (kept := len(reading.ids)):
-        notices.add(f"tokens of {name}", f"The {name} has {reading.total:,} tokens; the first {kept} are used here")
-    else:
-        notices.drop(f"tokens of {name}")
+    notices.tokens(reading.total, len(reading.ids), name)
     if not reading.ids:
         st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
         st.stop()

@@ -168,11 +168,8 @@ hidden: int | None = None
 if fills_blanks(model_name):
     last = len(encode(model_name, pasted, None)[0]) - 1
     hidden = controls.slider("Token hidden from the model", "hidden", 0, last, last)
-total = encode(model_name, pasted, None)[2]
-if total > TOKENS:
-    notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are followed here")
-else:
-    notices.drop("tokens")
+followed, _, total = encode(model_name, pasted, None)
+notices.tokens(total, len(followed))
 stroll(model_name, pasted, hidden)
 page.try_this(TRY)
 st.caption(

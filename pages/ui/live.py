@@ -41,13 +41,14 @@ def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> No
 
 def bar(
     key: Hashable, job: jobs.Job, done: int, total: int, again: dict[str, Any], *, work: str = "training",
-    step: str = "step",
+    step: str = "step", fresh: str = "Another seed",
 ) -> None:  # fmt: skip
-    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`
-    for another seed; it never moves.
+    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`;
+    it never moves.
 
     Args:
         work, step: what it is, and what it is made of, as single words.
+        fresh: what the button says once it is done.
     """
     said = {
         "waiting": f"Waiting: other work is running, and {job.ahead} wait before this {work}",
@@ -61,7 +62,7 @@ def bar(
     if job.active:
         st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
     elif job.state == "done":
-        st.button("Another seed", key="again", on_click=_go_on, kwargs=again, width="stretch")
+        st.button(fresh, key="again", on_click=_go_on, kwargs=again, width="stretch")
     else:
         st.button("Train again" if work == "training" else "Begin again", key="anew", on_click=_go_on, width="stretch")
 

@@ -138,5 +138,5 @@ def test_no_text_and_much_text():
     test.text_area(key="text").set_value("")
     assert "no text yet" in run(test).info[0].value
     test.text_area(key="text").set_value("A cat sat. " * 150)
-    assert "the last 128 are continued here" in said(run(test))
+    assert "the last 128 are used here" in said(run(test))
     assert figures(test)
