@@ -117,7 +117,7 @@ def test_no_text_and_too_much():
     test.text_area(key="text").set_value("A cat sat. " * 900)
     said = visits.said(run(test), "caption")
     assert "600" in said
-    assert "the first 32 are followed" in said
+    assert "the first 32 are used" in said
 
 
 def test_the_widest_view_stays_small():
