@@ -19,6 +19,7 @@ TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
+    "start/walkthrough.py": ("step by step", ONE_STACK, {}),
     "foundations/heads.py": ("every attention head", (), {}),
     "foundations/masks.py": ("masks and leaks", ONE_STACK, {}),
     "foundations/attention.py": ("words compared", ONE_STACK, {"look": "words"}),
@@ -28,6 +29,10 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "block/residuals.py": ("dropout", ONE_STACK, {"part": "Dropout"}),
     "block/feedforward.py": ("feed-forward share", (), {"panel": "share"}),
     "model/parameters.py": ("parameters and costs", (), {}),
+    "inference/generation.py": ("how it writes", ("decoder",), {}),
+    "inside/induction.py": ("induction heads", ("decoder",), {}),
+    "inside/stream.py": ("who wrote the answer", ("decoder",), {}),
+    "inside/interventions.py": ("parts switched off", ("decoder",), {}),
 }
 FIELDS = {
     "architecture": "architecture", "d_model": "width d_model", "encoder_layers": "layers of the encoder",

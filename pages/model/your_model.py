@@ -84,7 +84,7 @@ def wait_for(name: str) -> None:
 @st.fragment
 def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) -> None:
     """Which models fit, the chosen one on top, for a length of text and a precision."""
-    long, precise = st.columns([3, 2], gap="medium")
+    long, precise = st.columns(2, gap="medium")
     with long:
         tokens = controls.slider("Tokens of a text it writes", "tokens", 1_024, 131_072, 1_024, 1_024)
     with precise:

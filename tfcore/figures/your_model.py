@@ -50,14 +50,15 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
             shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1,
                            "line": {"color": "@muted", "width": 1.5, "dash": "dash"}})  # fmt: skip
             notes.append({"x": math.log10(bound), "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-                          "xanchor": "left" if after else "right", "text": f"{word}: {gigabytes(bound)}",
+                          "xanchor": "center" if other is None else "left" if after else "right",
+                          "text": f"{word}: {gigabytes(bound)}",
                           "font": {"color": "@ink", "size": 12}})  # fmt: skip
     high = max([row.total for row in rows] + bounds)
     layout = theme.base_layout(
         height,
-        xaxis={"type": "log", "title": "memory in bytes", "range": [math.log10(low), math.log10(high * 6)],
-               "fixedrange": True, "tickvals": [10.0**k for k in range(6, 13)],
-               "ticktext": ["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB"]},
+        xaxis={"type": "log", "title": "memory in bytes", "range": [math.log10(low), math.log10(high * 30)],
+               "fixedrange": True, "tickvals": [10.0**k for k in range(6, 14)],
+               "ticktext": ["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB", "10 TB"]},
         yaxis={"tickmode": "array", "tickvals": list(range(len(rows))), "ticktext": [plain(row.name) for row in rows],
                "range": [len(rows) - 0.5, -0.5], "fixedrange": True, "showgrid": False, "automargin": True},
         shapes=shapes, annotations=notes, margin={"l": 130, "t": 34},
