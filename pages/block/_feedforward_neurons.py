@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis import neuron_scan, neurons
 from tfcore.figures import neurons as figures
 
@@ -52,11 +53,10 @@ def value_of(layer: int, neuron: int, side: int) -> tuple[neurons.Effect, list[i
 
 @cache.data(max_entries=8)
 def read(pasted: str) -> tuple[np.ndarray, list[str], int]:
-    """Every neuron at every token of a text, the tokens, and how many did not fit."""
-    model, tokenizer = cache.model(MODEL)
-    ids = tokenizer.encode(pasted)
-    room = model.config.max_seq_len
-    return neurons.text_activations(model, ids[:room]), tokenizer.tokens(ids[:room]), max(0, len(ids) - room)
+    """Every neuron at every token of a text, the tokens, and how many there are in all."""
+    model = cache.model(MODEL)[0]
+    ids, tokens, total = first_tokens(MODEL, pasted, model.config.max_seq_len)
+    return neurons.text_activations(model, ids), tokens, total
 
 
 @cache.data(max_entries=64)
@@ -158,8 +158,8 @@ def own_text(layer: int, neuron: int, side: int) -> None:
     if not pasted:
         st.info("There is no text yet: type or paste some above.")
         return
-    values, tokens, dropped = read(pasted)
-    notices.tokens(len(tokens) + dropped, len(tokens))
+    values, tokens, total = read(pasted)
+    notices.tokens(total, len(tokens))
     on_text(values, tokens, layer, neuron, side)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore import shipped
 from tfcore.analysis import dropping, paths
 from tfcore.analysis.dropping import Dropped
@@ -25,23 +26,15 @@ FED = {name: name for name in shipped("decoder", "encoder") if name != "inductio
 PARTS = {"attn_out": "attention", "mlp_out": "feed-forward"}
 
 
-@cache.data(max_entries=64)
-def encode(pasted: str) -> tuple[list[int], list[str], int]:
-    """The first tokens of a text, as ids and as pieces, and how many there are in all."""
-    tokenizer = cache.model(MODEL)[1]
-    ids = tokenizer.encode(pasted)
-    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
-
-
 @cache.data(max_entries=12)
 def all_paths(pasted: str) -> Paths:
-    return paths.every_subset(cache.model(MODEL)[0], encode(pasted)[0])
+    return paths.every_subset(cache.model(MODEL)[0], first_tokens(MODEL, pasted, TOKENS).ids)
 
 
 @cache.data(max_entries=128)
 def continuation(pasted: str, without: tuple[int, ...]) -> str:
     model, tokenizer = cache.model(MODEL)
-    return tokenizer.decode(paths.continue_without(model, encode(pasted)[0], without, NEW_TOKENS))
+    return tokenizer.decode(paths.continue_without(model, first_tokens(MODEL, pasted, TOKENS).ids, without, NEW_TOKENS))
 
 
 def choose(event: Event) -> None:
@@ -59,8 +52,8 @@ def keep(*skipped: str) -> dict[str, Any]:
 def read_text() -> tuple[str, int]:
     """The box for the text, and how many of its tokens are used; stops the page when there are too few."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
-    ids, _, total = encode(pasted)
-    notices.tokens(total, min(total, TOKENS))
+    ids, _, total = first_tokens(MODEL, pasted, TOKENS)
+    notices.tokens(total, len(ids))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
         st.stop()
@@ -137,8 +130,7 @@ def _table(result: Paths, names: list[str]) -> pd.DataFrame:
 
 @cache.data(max_entries=128)
 def dropped(model_name: str, pasted: str, layer: int, p: float, training: bool, seed: int) -> Dropped:
-    model, tokenizer = cache.model(model_name)
-    ids = tokenizer.encode(pasted)[: min(TOKENS, model.config.max_seq_len)]
+    model, ids = cache.model(model_name)[0], first_tokens(model_name, pasted, TOKENS).ids
     return dropping.drop(model, ids, f"blocks.{layer}.mlp_out", p, training, seed)
 
 

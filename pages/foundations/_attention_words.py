@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis.similarity import TokenSimilarity, token_similarity
 from tfcore.attention import attention_scores
 from tfcore.figures.tokens import token_heatmap
@@ -28,10 +29,8 @@ TRY: dict[str, dict[str, Any]] = {
 @cache.data(max_entries=12)
 def similarity(model_name: str, pasted: str) -> tuple[TokenSimilarity, list[str], int] | None:
     """Every pair of the first tokens of a text, the tokens, and how many there are in all; None without a token."""
-    model, tokenizer = cache.model(model_name)
-    ids = tokenizer.encode(pasted)
-    kept = ids[: min(TOKENS, model.config.max_seq_len)]
-    return (token_similarity(model, kept), tokenizer.tokens(kept), len(ids)) if kept else None
+    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
+    return (token_similarity(cache.model(model_name)[0], ids), tokens, total) if ids else None
 
 
 def panel() -> None:

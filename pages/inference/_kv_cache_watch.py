@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, jobs, live, models, notices, page
 from pages.ui.figure import figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis import cached_generation
 from tfcore.analysis.cached_generation import BothWays, CacheWork, Exactness, both_ways
 from tfcore.figures.byte_words import amount
@@ -17,14 +18,6 @@ CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
 work_of = cache.data(max_entries=32)(cached_generation.cache_work)
-
-
-@cache.data(max_entries=64)
-def encode(model_name: str, pasted: str) -> tuple[list[int], int]:
-    """The ids of the prompt, of which there must be room for some more, and how many there were."""
-    model, tokenizer = cache.model(model_name)
-    ids = tokenizer.encode(pasted)
-    return ids[: model.config.max_seq_len - LEAST], len(ids)
 
 
 @cache.data(max_entries=32)
@@ -42,13 +35,14 @@ def panel() -> None:
         exactness = controls.segmented("Precision", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
-    ids, total = encode(model_name, pasted)
+    model, tokenizer = cache.model(model_name)
+    # There must be room for some more.
+    ids, _, total = first_tokens(model_name, pasted, model.config.max_seq_len - LEAST)
     notices.tokens(total, len(ids))
     if not ids:
         with right:
             st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         return
-    model, tokenizer = cache.model(model_name)
     steps = min(wanted, model.config.max_seq_len - len(ids))
     key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
     job = live.begin(key, lambda: both_ways(model, ids, steps, seed, exactness))

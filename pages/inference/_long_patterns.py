@@ -58,7 +58,7 @@ def pairs(config: MaskConfig) -> np.ndarray:
 @cache.data(max_entries=64)
 def measure(pasted: str, config: MaskConfig, position: int) -> MeasuredReach:
     model, tokenizer = cache.model(source.MODEL)
-    ids = source.encode(pasted)[0]
+    ids = source.read(pasted).ids
     return sparse_reach.measured_reach(model, ids, config, position, replacement_for(tokenizer.encode, ids[position]))
 
 
@@ -144,7 +144,7 @@ def _check(config: MaskConfig, name: str) -> None:
     """A token changed in a real model under this mask: where do the outputs change?"""
     st.subheader("And in a real model?", anchor=False)
     pasted = controls.text_area("Text", "text", source.TEXT, source.CHARACTERS, height=80)
-    ids, tokens, _ = source.encode(pasted)
+    ids, tokens, _ = source.read(pasted)
     if len(ids) < 2:
         st.info("The check needs a text of at least two tokens.")
         return

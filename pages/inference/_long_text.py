@@ -5,6 +5,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages.ui import cache, controls, notices, text
+from pages.ui.reading import FirstTokens, first_tokens
 from tfcore.analysis.head_vectors import HeadVectors, head_vectors
 
 MODEL = "stories"
@@ -25,16 +26,13 @@ class Head(NamedTuple):
     labels: list[str]
 
 
-@cache.data(max_entries=32)
-def encode(pasted: str) -> tuple[list[int], list[str], int]:
-    """Ids and pieces of the first tokens of a text, and how many there are in all."""
-    tokenizer = cache.model(MODEL)[1]
-    ids = tokenizer.encode(pasted)
-    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
+def read(pasted: str) -> FirstTokens:
+    """The text as both panels use it."""
+    return first_tokens(MODEL, pasted, TOKENS)
 
 
 def vectors(pasted: str, layer: int, head: int) -> HeadVectors:
-    return head_vectors(cache.model(MODEL)[0], encode(pasted)[0], layer, head)
+    return head_vectors(cache.model(MODEL)[0], read(pasted).ids, layer, head)
 
 
 def choose() -> Head:
@@ -43,7 +41,7 @@ def choose() -> Head:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
     head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
-    ids, tokens, total = encode(pasted)
+    ids, tokens, total = read(pasted)
     notices.tokens(total, len(ids))
     if not ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.inside._induction_heads import LENGTH, Kinds, choose_model, kinds, listed
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis import copying as analysis
 from tfcore.analysis.copying import ROWS, Copying, Place
 from tfcore.analysis.head_tables import map_table
@@ -38,13 +39,6 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=64)
-def encode(model_name: str, pasted: str) -> tuple[list[int], int]:
-    """A text as ids, and how many there are in all."""
-    ids = cache.model(model_name)[1].encode(pasted)
-    return ids[:TOKENS], len(ids)
-
-
 @cache.data(max_entries=48)
 def measure(model_name: str, said: str, pasted: str, length: int, seed: int, off: tuple[Place, ...]) -> Copying:
     model = cache.model(model_name)[0]
@@ -62,7 +56,7 @@ def rows(model_name: str, said: str, pasted: str, length: int, seed: int) -> Any
     model = cache.model(model_name)[0]
     if said == "random":
         return analysis.twice(analysis.random_rows(model.config.vocab_size, length, ROWS, seed))
-    ids = one_text(model, encode(model_name, pasted)[0][: model.config.max_seq_len])
+    ids = one_text(model, first_tokens(model_name, pasted, TOKENS).ids)
     return analysis.twice(ids[:, :length]) if said == "twice" else ids
 
 
@@ -75,7 +69,7 @@ def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
         return said, "", length, controls.slider("Draw", "draw", 0, 99, 0)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if said == "twice" else most
-    ids, total = encode(model_name, pasted)
+    ids, _, total = first_tokens(model_name, pasted, TOKENS)
     notices.tokens(total, min(total, most))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")

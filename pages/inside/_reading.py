@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui import cache, notices, text
-from tfcore.analysis.next_tokens import next_tokens
+from pages.ui.reading import first_tokens
+from tfcore.analysis.likeliest import next_tokens
 
 GUESSES = 6
 ATTENTION, FORWARD = "@attention", "@feedforward"
@@ -37,12 +38,8 @@ class Reading:
         return text.tick_labels(self.tokens, 10)
 
 
-@cache.data(max_entries=64)
 def read(model: str, pasted: str, limit: int) -> Reading:
-    network, tokenizer = cache.model(model)
-    ids = tokenizer.encode(pasted)
-    kept = ids[: min(limit, network.config.max_seq_len)]
-    return Reading(model, pasted, kept, tokenizer.tokens(kept), len(ids))
+    return Reading(model, pasted, *first_tokens(model, pasted, limit))
 
 
 def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +14,7 @@ from tfcore.analysis.first_words import FirstWords, RoundTrip
 from tfcore.analysis.parameter_count import parameters
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures import your_model as figures
+from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.parameters import short
 
 TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
@@ -128,7 +130,7 @@ def speak(name: str, tokenizer: Any) -> None:
     best = f"'{text.visible(found.best[0])}' with {found.probabilities[0]:.1%}"
     where = "in the blank" if found.way == "blank" else "as the next token"
     figure(
-        figures.guesses_figure(text.tick_labels(found.best), found.probabilities, 210), key="guesses", height=210,
+        guesses_figure(np.array(found.probabilities), text.tick_labels(found.best), 210), key="guesses", height=210,
         table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
         alt=f"The likeliest tokens {where}: first {best}.",
         caption=f"The likeliest tokens {where}: first {best}, of {cache.model(name)[0].config.vocab_size:,}.",

@@ -16,6 +16,7 @@ from tfcore.analysis.walk_findings import finding
 from tfcore.analysis.walk_steps import Piece, step
 from tfcore.analysis.walkthrough import Walk
 from tfcore.figures import walkthrough as figures
+from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.parameters import short
 
 TOP = 5
@@ -173,7 +174,7 @@ def prediction(walk: Walk, candidates: Sequence[str], height: int, key: str) -> 
     likely, names = walk.probabilities[walk.position, :TOP], candidates[:TOP]
     shown = ", ".join(f"'{text.visible(name)}' {p:.1%}" for name, p in zip(names, likely, strict=True))
     figure(
-        figures.next_figure(likely, text.tick_labels(names), height),
+        guesses_figure(likely, text.tick_labels(names), height),
         key=key,
         height=height,
         alt=f"The {len(names)} most likely tokens: {shown}.",

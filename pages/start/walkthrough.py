@@ -10,6 +10,7 @@ from pages.start._walkthrough_words import words
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.line_map import Area, Stop, line_map
 from pages.ui.player import player
+from pages.ui.reading import first_tokens
 from tfcore.analysis import walk_stages, walkthrough
 from tfcore.analysis.masked_tokens import mask_of
 from tfcore.analysis.walk_stages import Stage
@@ -34,13 +35,12 @@ ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedfor
 @cache.data(max_entries=64)
 def encode(model_name: str, pasted: str, hidden: int | None) -> tuple[list[int], list[str], int]:
     """The first tokens of a text, as ids and as pieces, and how many there are in all; one may be hidden."""
+    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
     model, tokenizer = cache.model(model_name)
-    ids = tokenizer.encode(pasted)
-    used = ids[: min(TOKENS, model.config.max_seq_len)]
-    tokens = tokenizer.tokens(used)
-    if hidden is not None and hidden < len(used):
-        used[hidden], tokens[hidden] = mask_of(tokenizer, model.config.vocab_size), "[hidden]"
-    return used, tokens, len(ids)
+    blank = mask_of(tokenizer, model.config.vocab_size) if hidden is not None else None
+    if blank is not None and hidden is not None and hidden < len(ids):
+        ids[hidden], tokens[hidden] = blank, "[hidden]"
+    return ids, tokens, total
 
 
 @cache.data(max_entries=24)

@@ -79,12 +79,8 @@ def select(
     help: str | None = None,
 ) -> Option:
     """A dropdown. The address carries the label of the option."""
-    names = _names(options, labels)
-    name = partial(_name, names)
-    draw = partial(
-        st.selectbox, label, list(options), list(options).index(default), name, key, help, bind="query-params"
-    )
-    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
+    draw = partial(st.selectbox, label, list(options), list(options).index(default), key=key, help=help)
+    return _choice(key, options, default, labels, draw)
 
 
 def segmented(
@@ -97,17 +93,34 @@ def segmented(
     help: str | None = None,
 ) -> Option:
     """A few choices side by side, exactly one of them on. The address carries the label of the option."""
-    names = _names(options, labels)
+    draw = partial(st.segmented_control, label, list(options), default=default, key=key, help=help, required=True)
+    return _choice(key, options, default, labels, draw)
+
+
+def stops(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> Option:
+    """A slider over named places in their order. The address carries the label of the place."""
+    if len(options) == 1:  # nothing to choose: a slider needs two ends
+        return options[0]
+    draw = partial(st.select_slider, label, list(options), default, key=key, help=help)
+    return _choice(key, options, default, labels, draw)
+
+
+def _choice(
+    key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None, draw: Callable[..., Any]
+) -> Option:
+    """One of the options, drawn by its label."""
+    names = {option: (labels or {}).get(option, str(option)) for option in options}
     name = partial(_name, names)
-    draw = partial(
-        st.segmented_control, label, list(options), default=default, format_func=name, key=key,
-        help=help, bind="query-params", required=True,
-    )  # fmt: skip
-    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
-
-
-def _names(options: Sequence[Option], labels: Mapping[Option, str] | None) -> dict[Option, str]:
-    return {option: (labels or {}).get(option, str(option)) for option in options}
+    draw = partial(draw, format_func=name, bind="query-params")
+    return cast("Option", _bound(key, default, partial(_option, names=names, default=default), draw, name))
 
 
 def _name(names: Mapping[Option, str], option: Option) -> str:
@@ -125,24 +138,6 @@ def _option(value: object, names: Mapping[Option, str], default: Option) -> tupl
 
 
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-
-
-def stops(
-    label: str,
-    key: str,
-    options: Sequence[Option],
-    default: Option,
-    labels: Mapping[Option, str] | None = None,
-    *,
-    help: str | None = None,
-) -> Option:
-    """A slider over named places in their order. The address carries the label of the place."""
-    if len(options) == 1:  # nothing to choose: a slider needs two ends
-        return options[0]
-    names = _names(options, labels)
-    name = partial(_name, names)
-    draw = partial(st.select_slider, label, list(options), default, name, key, help, bind="query-params")
-    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
 
 
 def toggle(label: str, key: str, default: bool = False, *, help: str | None = None) -> bool:

@@ -11,15 +11,7 @@ import streamlit as st
 from pages.ui import assets
 from pages.ui.player import target
 
-LOADER = """
-const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
-const code = import(here + "assets/DIGEST/line_map.js")
-export default function (component) {
-  return code.then(m => m.render(component))
-}
-""".replace("DIGEST", assets.digest())
-
-_component = st.components.v2.component("tf_line_map", js=LOADER, isolate_styles=False)
+_component = assets.component("tf_line_map", "line_map.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

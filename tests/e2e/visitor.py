@@ -110,7 +110,11 @@ class Visitor:
     def open(self, path: str, last: str = "") -> "Visitor":
         """Go to an address and wait until the page is complete."""
         self.page.goto(self.address + path, wait_until="commit")
-        self.settle(last or LAST[urlsplit(path).path])
+        where = urlsplit(path).path
+        self.settle(last or LAST[where])
+        if not last and where != "/":  # every page but home shows a figure, which may come after the words
+            self.page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
+            self.settle(LAST[where])
         return self
 
     def settle(self, last: str = "") -> None:

@@ -11,6 +11,7 @@ from tfcore.analysis.walk_steps import Piece, step
 from tfcore.analysis.walkthrough import walk
 from tfcore.figures import theme
 from tfcore.figures import walkthrough as figures
+from tfcore.figures.guesses import guesses_figure
 
 N = 7
 LABELS = [f"t{i}" for i in range(N)]
@@ -33,7 +34,7 @@ def test_plotly_accepts_every_stage():
                     pieces, LABELS, limit=limit, height=330, sign=made.sign, candidates=names
                 )
                 theme.check(figure)
-    theme.check(figures.next_figure(walked.probabilities[-1, :5], LABELS[:5], 190))
+    theme.check(guesses_figure(walked.probabilities[-1, :5], LABELS[:5], 190))
 
 
 def test_numbers_are_drawn_as_they_are():

@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from tfcore.analysis.what_fits import Need
 from tfcore.figures import theme
-from tfcore.figures.your_model import fits_figure, gigabytes, guesses_figure
+from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.your_model import fits_figure, gigabytes
 
 ROWS = [Need("mine", 10**6, 4 * 10**6, 10**6, 64), Need("large", 10**9, 4 * 10**9, 0, 512)]
 
@@ -32,7 +34,7 @@ def test_without_bounds_everything_fits():
 
 def test_plotly_takes_them():
     theme.check(fits_figure([Need("<b>$x$", 1, 1, 0, 1), *ROWS], "mine", 10, 10, 300))
-    theme.check(guesses_figure(["a", "b"], [0.7, 0.1], 200))
+    theme.check(guesses_figure(np.array([0.7, 0.1]), ["a", "b"], 200))
 
 
 def test_a_name_is_only_a_name():

@@ -34,10 +34,14 @@ def said(test: AppTest) -> str:
     return visits.said(test, "caption", "markdown", "info")
 
 
+def wait_for(items: int) -> None:
+    """Wait until the work that goes on, if any does, has so many items or has ended."""
+    for task in jobs.JOBS._in(*jobs.ACTIVE):
+        jobs.JOBS.wait(task.key, items, SOON)
+
+
 def ended(test: AppTest) -> AppTest:
-    (key,) = [task.key for task in jobs.JOBS._in(*jobs.ACTIVE)] or [None]
-    if key is not None:
-        jobs.JOBS.wait(key, 10**9, SOON)
+    wait_for(10**9)
     return run(test)
 
 
@@ -87,6 +91,7 @@ def test_writing_can_be_stopped_and_begun_again(monkeypatch):
 
     monkeypatch.setattr(strategies, "continue_beside", slow)
     test = opened(show="Whole texts", text=TEXT, tokens="10", seed="4")
+    wait_for(6)
     run(test.button(key="stop").click())
     assert "Stopped at token" in test.get("progress")[0].proto.text
     assert figures(test)["likelihood"][0]["alt"].count(";") >= 1  # what was written stays

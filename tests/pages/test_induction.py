@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import cache, jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
-from tests.pages.visits import run
+from tests.pages.visits import press, run
 from tfcore.analysis.heads import repeated_tokens
 from tfcore.film import load_film
 from tfcore.training import growing
@@ -122,13 +122,10 @@ def test_a_model_grows_is_stopped_and_begins_again(monkeypatch):
     test = opened(show=GROW, steps="200", layers="1")
     assert set(figures(test)) == {"course", "maps"}
     assert "No induction head until step" in said(test)
-    test.button(key="stop").click()
-    run(test)
+    press(test, "stop")
     assert jobs.JOBS.look(GrowConfig(n_layers=1, steps=200), "").state == "stopped"
-    test.button(key="anew").click()
-    run(test)
-    test.button(key="stop").click()
-    run(test)
+    press(test, "anew")
+    press(test, "stop")
 
 
 def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.inference import _kv_cache_watch as watch
-from pages.ui import jobs
+from pages.ui import cache, jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
@@ -39,7 +39,7 @@ def test_both_ways_run_to_their_end_and_agree():
     assert said(test, "code").count(watch.TEXT) == 1
     assert test.button(key="again").label == "Another seed"
     alt = figures(test)["steps"][0]["alt"]
-    prompt, _ = watch.encode("stories", watch.TEXT)
+    prompt = cache.model("stories")[1].encode(watch.TEXT)
     assert alt.startswith(f"At {len(prompt) + 15} tokens a step costs")
     assert alt.endswith("Measured for 16 steps.")
     held = (len(prompt) + 15) * 2 * 4 * 6 * 32 * 4  # layers, heads, width, bytes of float32

@@ -1,5 +1,6 @@
 """A visitor's own model on every page: shown where it is loaded, explained where it will not do, never a traceback."""
 
+import sys
 import time
 
 import pytest
@@ -110,12 +111,13 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     assert "your own model" not in said(opened("block/feedforward.py"), "caption")
 
 
-def wait_for(test, condition, seconds=60):
-    """Run the page again and again until the job beside it has brought what is waited for."""
+def wait_for(test, name, condition, seconds=60):
+    """Run the page again whenever a job about this model has ended, until it shows what is waited for."""
     until = time.monotonic() + seconds
     while not condition(test):
         assert time.monotonic() < until, said(test, "info", "caption", "warning")
-        time.sleep(0.1)
+        for pool, kind in ((own_models.LOOKS, "look"), (own_models.LOADS, "load")):
+            pool.wait((kind, name, 0), sys.maxsize, until - time.monotonic())
         run(test)
     return test
 
@@ -129,7 +131,7 @@ def test_a_link_with_a_model_that_is_not_loaded_offers_to_load_it(allowed):
     assert "./gpt2 is not loaded on this server now" in said(test, "markdown").replace("*", "")
     assert test.selectbox(key="model").value == "./gpt2"
     test.button(key="load model").click()
-    wait_for(test, lambda t: any(s.value.startswith("Layer ") for s in t.subheader))
+    wait_for(test, "./gpt2", lambda t: any(s.value.startswith("Layer ") for s in t.subheader))
     assert test.selectbox(key="model").value == "./gpt2"
     assert own_models.STORE.get("./gpt2") is not None
 
@@ -160,12 +162,12 @@ def test_where_it_is_not_allowed_the_page_says_so(allowed, monkeypatch):
 
 def test_the_page_looks_loads_and_shows(allowed):
     test = opened("model/your_model.py", model="./llama")
-    wait_for(test, lambda t: "load model" in keys(t))
+    wait_for(test, "./llama", lambda t: "load model" in keys(t))
     config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
     assert test.metric[0].value == figures.gigabytes(config_says)
     own_models.STORE.make_room("./llama", 0, 0)
     run(test).button(key="load model").click()
-    wait_for(test, lambda t: any("is loaded" in s.value for s in t.subheader))
+    wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
     assert test.dataframe[0].value.set_index("setting").value["key/value heads"] == "3"
     assert "Tokenizer check." in said(test, "markdown")
     assert "It goes on:" in said(test, "markdown")
@@ -186,6 +188,6 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
     test = opened("model/your_model.py", model=name or " ")
-    wait_for(test, lambda t: t.warning, 30)
+    wait_for(test, name or " ", lambda t: t.warning, 30)
     assert REFUSED[name] in said(test, "warning")
     assert str(allowed) not in said(test, "warning", "caption", "markdown")

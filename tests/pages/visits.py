@@ -37,6 +37,12 @@ def run(test: AppTest) -> AppTest:
     return test
 
 
+def press(test: AppTest, key: str) -> AppTest:
+    """Click the button of this key."""
+    test.button(key=key).click()
+    return run(test)
+
+
 def said(test: AppTest, *kinds: str) -> str:
     """The words of all elements of these kinds ("caption", "markdown", ...), without Markdown's escapes."""
     words = " ".join(element.value for kind in kinds for element in getattr(test, kind))

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.analysis.likeliest import likeliest
 from tfcore.analysis.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
 from tfcore.generate import generate
@@ -104,8 +105,8 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
 
 
 def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    found = scores.float().softmax(-1).topk(min(BEST, len(scores)))
-    return tuple(tokenizer.tokens(found.indices.tolist())), tuple(float(p) for p in found.values)
+    found = likeliest(scores, BEST)
+    return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.chance.tolist())
 
 
 @torch.no_grad()

@@ -174,23 +174,3 @@ def _frame(columns: tuple[int, int], number: str, rows: int) -> dict[str, Any]:
         "type": "rect", "xref": f"x{number}", "yref": "y", "x0": columns[0] - 0.5, "x1": columns[1] - 0.5, "y0": -0.5,
         "y1": rows - 0.5, "line": {"color": "@ink", "width": 2},
     }  # fmt: skip
-
-
-def next_figure(probabilities: Float[ndarray, " candidate"], labels: Sequence[str], height: int) -> go.Figure:
-    """The most likely tokens as bars, best on top."""
-    places = list(range(len(labels)))
-    texts = [f"{p:.1%}" if p >= 0.001 else "< 0.1%" for p in probabilities.tolist()]
-    bars = {
-        "type": "bar", "orientation": "h", "x": probabilities.astype(np.float32), "y": places, "text": texts,
-        "textposition": "outside", "cliponaxis": False, "marker": {"color": "@embedding"}, "customdata": list(labels),
-        "hovertemplate": "'%{customdata}': %{x:.4f}<extra></extra>", "textfont": {"size": 12, "color": "@ink"},
-    }  # fmt: skip
-    names = [f"'{label}'" for label in labels]
-    layout = theme.base_layout(
-        height, margin={"l": label_room(names) + 8, "r": 52, "t": 6, "b": 26}, bargap=0.25,
-        xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True, "automargin": False, "nticks": 5},
-        yaxis={"tickvals": places, "ticktext": names, "range": [len(names) - 0.5, -0.5], "fixedrange": True,
-               "automargin": False, "showgrid": False,
-               "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"}},
-    )  # fmt: skip
-    return theme.build([bars], layout)

@@ -69,22 +69,3 @@ def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int 
 def plain(name: str) -> str:
     """A name without what a label would interpret."""
     return re.sub(r"[^\w .+/-]", "?", name)
-
-
-def guesses_figure(labels: Sequence[str], probabilities: Sequence[float], height: int) -> go.Figure:
-    """The likeliest tokens at one place, as bars from 0 to 1."""
-    trace = {
-        "type": "bar", "orientation": "h", "x": list(probabilities), "y": list(range(len(labels))),
-        "text": [f" {p:.1%}" for p in probabilities], "textposition": "outside", "cliponaxis": False,
-        "marker": {"color": "@accent"}, "hovertemplate": "%{x:.3f}<extra></extra>",
-        "textfont": {"color": "@ink"},
-    }  # fmt: skip
-    layout = theme.base_layout(
-        height,
-        xaxis={"title": "probability", "range": [0, 1], "fixedrange": True, "tickformat": ".0%"},
-        yaxis={"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": list(labels),
-               "range": [len(labels) - 0.5, -0.5], "fixedrange": True, "showgrid": False, "automargin": True,
-               "tickfont": {"family": theme.MONO}},
-        bargap=0.35, margin={"l": 90, "t": 8},
-    )  # fmt: skip
-    return theme.build([trace], layout)
