@@ -18,13 +18,16 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 
+# For one person on their own machine, who may load any model; a server for others is started without these settings.
 run: setup
+	TFCORE_MODELS=$${TFCORE_MODELS-any} TFCORE_MODEL_FOLDER=$${TFCORE_MODEL_FOLDER-models} \
+	TFCORE_MODEL_GB=$${TFCORE_MODEL_GB-16} TFCORE_DOWNLOAD_GB=$${TFCORE_DOWNLOAD_GB-16} \
 	PORT=$(PORT) $(BIN)/python app.py
 
-# In parallel, one thread each; the tests in the browser afterwards, one by one.
+# In parallel, one thread each; the tests in the browser afterwards, two at a time, each with a server of its own.
 test: setup-dev check
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope -m "not e2e"
-	$(BIN)/python -m pytest tests/e2e
+	$(BIN)/python -m pytest -n 2 --dist loadscope tests/e2e
 
 check: setup-dev
 	$(BIN)/ruff check .

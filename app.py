@@ -4,7 +4,8 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-TFCORE_THREADS (1; how many torch may use for each visitor).
+TFCORE_THREADS (1; how many torch may use for each visitor), and what pages/ui/model_settings.py reads: which models
+visitors may load.
 """
 
 import base64
@@ -35,7 +36,9 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages.ui import assets  # noqa: E402  (needs the path above when started from elsewhere)
+os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
+
+from pages.ui import assets, model_settings  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -217,6 +220,7 @@ async def healthz(_: Request) -> Response:
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     # Filling a cache outside a page run is the point here; Streamlit warns of it.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    model_settings.read()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
 

@@ -6,6 +6,12 @@ from pages.ui import controls, links
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
+    "Start": {
+        "Walkthrough": (
+            "start/walkthrough.py",
+            "What is a Transformer? One text, step by step through a real model, from its letters to the next word.",
+        ),
+    },
     "Foundations": {
         "Tokens": (
             "foundations/tokens.py",
@@ -54,6 +60,38 @@ CHAPTERS = {
         "Architectures": (
             "model/architectures.py",
             "Encoder, decoder or both? Who sees whom in each, and a translation whose words find each other.",
+        "Your model": (
+            "model/your_model.py",
+            "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
+        ),
+    },
+    "Inference": {
+        "Generation": (
+            "inference/generation.py",
+            "How does it write? Every next token with what each filter cuts away, beams as a tree, and a draft that "
+            "guesses ahead.",
+        ),
+        "KV cache": (
+            "inference/kv_cache.py",
+            "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
+        ),
+        "Long texts": (
+            "inference/long_context.py",
+            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
+        ),
+    },
+    "Inside": {
+        "Induction heads": (
+            "inside/induction.py",
+            "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
+        ),
+        "Residual stream": (
+            "inside/stream.py",
+            "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",
+        ),
+        "Interventions": (
+            "inside/interventions.py",
+            "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
         ),
     },
 }

@@ -12,7 +12,10 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
 PAGES = {
-    "Start": [("home.py", "Home", "home", "")],
+    "Start": [
+        ("home.py", "Home", "home", ""),
+        ("start/walkthrough.py", "Walkthrough", "directions_walk", "walkthrough"),
+    ],
     "Foundations": [
         ("foundations/tokens.py", "Tokens", "content_cut", "tokens"),
         ("foundations/attention.py", "Attention", "open_with", "attention"),
@@ -29,6 +32,17 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
         ("model/architectures.py", "Architectures", "account_tree", "architectures"),
+        ("model/your_model.py", "Your model", "upload_file", "your-model"),
+    ],
+    "Inference": [
+        ("inference/generation.py", "Generation", "casino", "generation"),
+        ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
+        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
+    ],
+    "Inside": [
+        ("inside/induction.py", "Induction heads", "content_copy", "induction"),
+        ("inside/stream.py", "Residual stream", "water", "stream"),
+        ("inside/interventions.py", "Interventions", "healing", "interventions"),
     ],
 }
 

@@ -7,7 +7,7 @@ import torch
 
 from tests.small import model as small
 from tfcore import generate
-from tfcore.beam import Beam, beam_search
+from tfcore.beam import Beam, beam_search, beam_steps
 
 VOCAB, LENGTH, STOP = 4, 3, 2
 SHAPES = {
@@ -127,3 +127,22 @@ def test_no_beam_is_refused():
 def test_a_beam_cannot_be_changed():
     with pytest.raises(AttributeError):
         Beam((1,), 0.0).score = 1.0
+
+
+def test_the_steps_tell_how_the_result_came_about():
+    subject, options = small(), {"beams": 3, "max_new_tokens": 10, "stop_ids": (5, 9, 20, 33), "length_penalty": 0.5}
+    steps, texts, ended = list(beam_steps(subject, IDS, **options)), [()], {}
+    for step in steps:
+        scores = [candidate.score for candidate in step.candidates]
+        assert scores == sorted(scores, reverse=True)
+        longer = [(*texts[one.parent], one.token) for one in step.candidates]
+        totals = log_probabilities(subject, IDS, longer)
+        assert scores == pytest.approx(totals, abs=1e-4)
+        states = [one.state for one in step.candidates]
+        ended |= {text: score for text, state, score in zip(longer, states, scores, strict=True) if state == "finished"}
+        texts = [text for text, state in zip(longer, states, strict=True) if state == "kept"]
+        assert len(texts) == (0 if step is steps[-1] else 3)
+        assert "finished" not in states[3:]
+    best = sorted(ended, key=lambda text: -ended[text] / len(text) ** 0.5)[:3]
+    assert [beam.ids for beam in beam_search(subject, IDS, **options)] == best
+    assert tuple(beam_search(subject, IDS, **options)) == steps[-1].finished

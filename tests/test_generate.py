@@ -3,6 +3,7 @@
 import itertools
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -34,7 +35,9 @@ def without_a_cache(model, ids, n, seed=0, decoder_ids=None, **settings):
         tokens = torch.tensor([text])
         output = model(source, decoder_ids=tokens) if decoder_ids else model(tokens)
         p = distribution(output.logits[0, -1], previous=tokens[0], **settings)
-        text.append(int(torch.multinomial(p, 1, generator=generator)))
+        u = float(torch.rand(1, dtype=torch.float64, generator=generator))
+        sums = np.cumsum(np.sort(p.numpy().astype(float))[::-1])
+        text.append(int(np.argsort(-p.numpy(), kind="stable")[np.argmax(sums > u * sums[-1])]))
     return text[start:]
 
 
@@ -123,6 +126,8 @@ def test_a_stream_tells_how_each_token_came_about(model):
         torch.testing.assert_close(step.filters[-1].probabilities, expected, **close)
         assert step.probability == pytest.approx(float(expected[step.token]), abs=1e-5)
         assert step.probability > 0
+        more_likely = step.filters[-1].probabilities[step.filters[-1].probabilities > step.probability].sum()
+        assert float(more_likely) - 1e-6 <= step.u <= float(more_likely) + step.probability + 1e-6
 
 
 def test_a_greedy_stream_is_sure_of_its_choice(model):

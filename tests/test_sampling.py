@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tfcore.sampling import Sampling, distribution, min_p, repetition_penalty, temperature, top_k, top_p
+from tfcore.sampling import Sampling, distribution, min_p, pick, repetition_penalty, temperature, top_k, top_p
 
 LOGITS = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
 SCORES = arrays("float32", 7, elements=st.floats(-20, 20, width=32))
@@ -162,6 +162,19 @@ def test_draws_have_the_frequencies_of_the_distribution():
     expected = torch.tensor([0, 4, 2, 3]) / 9
     assert counts[0] == 0
     assert float((counts / n - expected).abs().max()) < 4 * math.sqrt(0.25 / n)
+
+
+@pytest.mark.parametrize(
+    ("u", "token"),
+    [(0.0, 2), (0.4999, 2), (0.5, 1), (0.7999, 1), (0.8, 3), (0.9999999, 3), (1.0, 3)],
+)
+def test_a_token_has_a_part_of_the_line_as_long_as_its_probability(u, token):
+    assert pick(torch.tensor([0.0, 0.3, 0.5, 0.2, 0.0]), u) == token
+    assert pick(torch.tensor([0.0, 3.0, 5.0, 2.0, 0.0]), u) == token
+
+
+def test_equal_tokens_come_in_the_order_of_their_ids():
+    assert [pick(torch.ones(4), u) for u in (0.0, 0.3, 0.6, 0.9)] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

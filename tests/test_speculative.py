@@ -9,8 +9,8 @@ import torch
 from tests.small import config
 from tests.small import model as small
 from tfcore import Output, Transformer, generate
-from tfcore.sampling import distribution
-from tfcore.speculative import accept, speculative
+from tfcore.sampling import Sampling, distribution
+from tfcore.speculative import accept, outcome, residual, speculate, speculative
 
 SHAPES = {
     "decoder": {},
@@ -90,7 +90,7 @@ class Table(Transformer):
             self.rows[text] = torch.randn(3, generator=generator)
         return self.rows[text]
 
-    def forward(self, ids, *, cache):
+    def forward(self, ids, *, cache, edits=()):  # noqa: ARG002
         start, self.text = cache.length, self.text[: cache.length] + ids[0].tolist()
         cache.advance(ids.shape[1])
         rows = [self.row(tuple(self.text[: i + 1])) for i in range(start, len(self.text))]
@@ -219,3 +219,26 @@ def test_an_encoder_decoder_starts_its_draft_where_it_starts_itself():
 def test_what_does_not_go_together_is_refused(draft, options, says):
     with pytest.raises(ValueError, match=says):
         speculative(small(), small(**draft), IDS, **options)
+
+
+def test_rounds_tell_the_distributions_that_decided():
+    model, draft, sampling = small(), noisy(small()), Sampling(temperature=0.9, top_k=20)
+    rounds = list(speculate(model, draft, IDS, sampling, max_new_tokens=12, guess=3, seed=2))
+    text = list(IDS)
+    for checked in rounds:
+        read = text + list(checked.round.guessed)
+        for network, rows in ((draft, checked.q), (model, checked.p)):
+            logits = network(torch.tensor([read])).logits[0, len(text) - 1 :][: len(rows)]
+            torch.testing.assert_close(rows, sampling.distribution(logits), atol=1e-5, rtol=1e-4)
+        text += checked.ids
+    found = speculative(model, draft, IDS, max_new_tokens=12, guess=3, seed=2, temperature=0.9, top_k=20)
+    assert tuple(text[len(IDS) :]) == found.ids
+    assert tuple(checked.round for checked in rounds) == found.rounds
+
+
+def test_what_stays_and_what_is_drawn_instead_is_the_model():
+    torch.testing.assert_close(outcome(P[:2], Q), P[:2])
+    torch.testing.assert_close(residual(P[0], Q[0]), torch.tensor([0.4, 0.0, 0.2, 0.0]) / 0.6)
+    assert torch.equal(residual(P[0], P[0]), P[0])
+    far = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    assert torch.equal(outcome(far[0], far[1]), far[0])

@@ -1,7 +1,8 @@
 """Beam search: the texts with the highest probability as a whole, not the most likely token at every step."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -22,6 +23,36 @@ class Beam:
 
     ids: tuple[int, ...]
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text one token longer than those before.
+
+    Args:
+        parent: which of the texts kept in the step before it continues, counted from the best; 0 at first.
+        token: the id it adds.
+        score: the sum of the log-probabilities of all its new ids.
+        state: kept: it is continued; finished: it ended, and took its place among the results; dropped: neither.
+    """
+
+    parent: int
+    token: int
+    score: float
+    state: Literal["kept", "finished", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class BeamStep:
+    """One step of the search.
+
+    Args:
+        candidates: the most likely texts of this length, the best first; more than can be kept.
+        finished: the best finished texts until now, at most as many as there are beams.
+    """
+
+    candidates: tuple[Candidate, ...]
+    finished: tuple[Beam, ...]
 
 
 def beam_search(
@@ -55,30 +86,56 @@ def beam_search(
     Raises:
         ValueError: as tfcore.generate; fewer than one beam.
     """
+    finished: tuple[Beam, ...] = (Beam((), 0.0),)
+    for step in beam_steps(
+        model, ids, beams=beams, max_new_tokens=max_new_tokens, length_penalty=length_penalty, stop_ids=stop_ids,
+        early_stopping=early_stopping, decoder_ids=decoder_ids,
+    ):  # fmt: skip
+        finished = step.finished
+    return list(finished)
+
+
+def beam_steps(
+    model: Transformer,
+    ids: Ids,
+    *,
+    beams: int = 4,
+    max_new_tokens: int = 64,
+    length_penalty: float | int = 1.0,
+    stop_ids: Collection[int] = (),
+    early_stopping: bool = False,
+    decoder_ids: Ids | None = None,
+) -> Iterator[BeamStep]:
+    """The same as beam_search, told step by step: which texts were considered, and which of them were kept."""
     if beams < 1:
         raise ValueError(f"beams={beams} must be at least 1")
     reader, stop = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids), frozenset(stop_ids)
     wanted = max(2, 1 + len(stop)) * beams  # enough to go on even where every beam could stop in every way
-    if reader.room == 0:
-        return [Beam((), 0.0)]
     texts, scores, finished = [tuple[int, ...]()], torch.zeros(1), list[Beam]()
-    logits = reader.read(torch.tensor([reader.prompt]))[:, -1]
+    new = torch.tensor([reader.prompt])
     for length in range(1, reader.room + 1):
-        totals, parents, tokens = _best(scores, logits, wanted)
+        totals, parents, tokens = _best(scores, reader.read(new)[:, -1], wanted)
         longer = [(*texts[parent], token) for parent, token in zip(parents, tokens, strict=True)]
         over = [token in stop or length == reader.room for token in tokens]
-        finished += [
-            Beam(longer[i], float(totals[i]) / length**length_penalty) for i in range(len(longer[:beams])) if over[i]
-        ]
+        ended = [i for i in range(len(longer[:beams])) if over[i]]
+        finished += [Beam(longer[i], float(totals[i]) / length**length_penalty) for i in ended]
         finished = sorted(finished, key=lambda beam: -beam.score)[:beams]
-        open_ = [i for i in range(len(longer)) if not over[i]][:beams]
-        if not open_ or _settled(finished, beams, early_stopping, float(totals[open_[0]]) / length**length_penalty):
-            break
-        texts, scores = [longer[i] for i in open_], totals[open_]
-        if (rows := [parents[i] for i in open_]) != list(range(reader.cache.batch)):
+        kept = [i for i in range(len(longer)) if not over[i]][:beams]
+        if kept and _settled(finished, beams, early_stopping, float(totals[kept[0]]) / length**length_penalty):
+            kept = []
+        yield BeamStep(
+            tuple(
+                Candidate(parent, token, float(total), "finished" if i in ended else "kept" if i in kept else "dropped")
+                for i, (parent, token, total) in enumerate(zip(parents, tokens, totals, strict=True))
+            ),
+            tuple(finished),
+        )
+        if not kept:
+            return
+        texts, scores = [longer[i] for i in kept], totals[kept]
+        if (rows := [parents[i] for i in kept]) != list(range(reader.cache.batch)):
             reader.cache.select(torch.tensor(rows))
-        logits = reader.read(torch.tensor([[tokens[i]] for i in open_]))[:, -1]
-    return finished
+        new = torch.tensor([[tokens[i]] for i in kept])
 
 
 def _best(

@@ -1,6 +1,8 @@
 """A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,14 @@ from tfcore.device import device as pick_device
 from tfcore.families import config_of, family_of
 from tfcore.families.mapping import Family, Piece, Shape, plan
 from tfcore.families.settings import NoTensors, Tensors
-from tfcore.hub import fetch, is_hub_name
+from tfcore.hub import fetch, is_hub_name, look
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer, load_tokenizer
+from tfcore.weights import MAX_TOKENIZER_BYTES, Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.weights import CheckpointError as CheckpointError
-from tfcore.weights import Weights, check_memory, read_json
 
 PRETRAINED = Path(__file__).parent / "pretrained"
-MAX_TOKENIZER_BYTES = 50_000_000  # five times the largest in use
+MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
 
 
 def save(
@@ -54,12 +56,69 @@ def shipped(*architectures: Architecture) -> list[str]:
     return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a model would take, worked out before any of its weights is read.
+
+    Args:
+        config: of the model.
+        parameters: how many numbers it has.
+        memory: bytes of them in the type computed in.
+        download: bytes that would have to be downloaded first.
+        free: bytes that are free now where it would go; None where the system does not tell.
+        commit: of a model on the hub.
+    """
+
+    config: ModelConfig
+    parameters: int
+    memory: int
+    download: int = 0
+    free: int | None = None
+    commit: str | None = None
+
+
+def estimate(
+    name_or_path: str | Path,
+    device: str | None = None,
+    dtype: torch.dtype | None = None,
+    *,
+    revision: str | None = None,
+    token: bool | None = None,
+) -> Estimate:
+    """Look at a model without loading it: of a folder the headers are read, of a model on the hub config.json.
+
+    Args: see load.
+
+    Raises:
+        CheckpointError: as load, as far as it can be known beforehand; also a model without a tokenizer.
+    """
+    dtype, place = _floating(dtype), pick_device(device)
+    folder, download, commit = _folder(name_or_path), 0, None
+    if folder is None:
+        remote = look(str(name_or_path), revision, token)
+        folder, download, commit = remote.folder, remote.missing, remote.folder.name
+    if not (folder / "tokenizer.json").is_file():
+        raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
+    if download:
+        config, shapes = _promised(folder)
+    else:
+        values = read_json(folder / "config.json")
+        family = _family(folder, values)
+        with Weights(folder, family.canonical if family else str) as weights:
+            config, shapes, _ = _planned(folder, values, family, weights)
+    memory = _bytes(shapes, dtype)
+    return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
+
+
 def load(
     name_or_path: str | Path,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     *,
     revision: str | None = None,
+    token: bool | None = None,
+    tell: Tell | None = None,
+    largest_download: int | None = None,
 ) -> tuple[Transformer, Tokenizer | None]:
     """A model ready to answer (eval mode, no gradients) and its tokenizer (None if the folder has none).
 
@@ -70,24 +129,35 @@ def load(
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
+        token: for the hub: None is that of whoever is logged in here, False none.
+        tell: is told how far it is; what it raises stops the loading.
+        largest_download: bytes; None means any.
 
     Raises:
         CheckpointError: what is missing, damaged, unknown or too large, and in which file.
     """
-    dtype, place = dtype or torch.float32, pick_device(device)
-    if not dtype.is_floating_point:
-        raise ValueError(f"dtype={dtype} is no floating-point type; take torch.float32, float16 or bfloat16")
-
-    def check(folder: Path) -> None:
-        values = read_json(folder / "config.json")
-        config = _config(folder, _family(folder, values), values, NoTensors())
-        check_memory(shapes_of(blank(config)), dtype, place)
-
+    dtype, place = _floating(dtype), pick_device(device)
     folder = _folder(name_or_path)
     if folder is None:
-        folder = fetch(str(name_or_path), revision, check)
-    model = _filled(folder, dtype, place)
+        remote = look(str(name_or_path), revision, token)
+        check_memory(_promised(remote.folder)[1], dtype, place)
+        folder = fetch(remote, tell, largest_download)
+    model = _filled(folder, dtype, place, tell)
     return model, _read_tokenizer(folder / "tokenizer.json", model.config)
+
+
+def _floating(dtype: torch.dtype | None) -> torch.dtype:
+    dtype = dtype or torch.float32
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype={dtype} is no floating-point type; take torch.float32, float16 or bfloat16")
+    return dtype
+
+
+def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
+    """What config.json alone says."""
+    values = read_json(folder / "config.json")
+    config = _config(folder, _family(folder, values), values, NoTensors())
+    return config, shapes_of(blank(config))
 
 
 def _folder(name_or_path: str | Path) -> Path | None:
@@ -104,20 +174,39 @@ def _folder(name_or_path: str | Path) -> Path | None:
     )
 
 
-def _filled(folder: Path, dtype: torch.dtype, device: torch.device) -> Transformer:
+def _planned(
+    folder: Path, values: dict[str, Any], family: Family | None, weights: Weights
+) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
+    """The config of a folder, the shapes of our tensors, and what each is made of; headers alone are read."""
+    config = _config(folder, family, values, weights)
+    if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
+        raise CheckpointError(f"{folder / 'config.json'}: more than {MOST_EXPERTS:,} experts in all are too many")
+    shapes = shapes_of(blank(config))
+    pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
+    weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+    return config, shapes, pieces
+
+
+def _filled(folder: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
     """The model of a folder. Tensors are brought over one at a time, so there is no second copy of the weights."""
     values = read_json(folder / "config.json")
     family = _family(folder, values)
     with Weights(folder, family.canonical if family else str) as weights:
-        config = _config(folder, family, values, weights)
-        model = blank(config)
-        shapes = shapes_of(model)
-        pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
-        weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+        config, shapes, pieces = _planned(folder, values, family, weights)
         check_memory(shapes, dtype, device)
-        state = {name: _joined(shapes[name], parts, weights, dtype, device) for name, parts in pieces.items()}
+        state, done, total = {}, 0, _bytes(shapes, dtype)
+        for name, parts in pieces.items():
+            state[name] = _joined(shapes[name], parts, weights, dtype, device)
+            done += state[name].nbytes
+            if tell is not None:
+                tell(Progress("load", done, total))
+    model = blank(config)
     model.load_state_dict(state, assign=True)
     return model.to(device).eval().requires_grad_(False)
+
+
+def _bytes(shapes: Mapping[str, Shape], dtype: torch.dtype) -> int:
+    return sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
 
 
 def _family(folder: Path, values: dict[str, Any]) -> Family | None:
@@ -155,6 +244,8 @@ def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dt
         part = weights.read(piece.source)
         part = part.T if piece.turned else part
         tensor[piece.place] = part if piece.plus == 0 else part.float() + piece.plus
+    if not bool(torch.isfinite(tensor).all()):
+        raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {dtype}")
     return tensor
 
 

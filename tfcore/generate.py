@@ -11,7 +11,7 @@ from torch import Tensor
 from tfcore.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.model import Transformer
-from tfcore.sampling import Sampling, Stage, draw
+from tfcore.sampling import Sampling, Stage, pick, uniform
 
 Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
 Record = TypeVar("Record")
@@ -67,10 +67,12 @@ class Step:
 
     Args:
         token: the id that was drawn.
+        u: the number from 0 to 1 that decided; see tfcore.sampling.pick.
         filters: the distribution of the model, and after each filter that is on; the last was drawn from.
     """
 
     token: int
+    u: float
     filters: tuple[Stage, ...]
 
     @property
@@ -102,8 +104,9 @@ def stream(
 
     def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, Step]:
         stages = sampling.stages(logits, previous)
-        token = draw(stages[-1].probabilities, generator)
-        return token, Step(token, stages)
+        u = uniform(generator)
+        token = pick(stages[-1].probabilities, u)
+        return token, Step(token, u, stages)
 
     return _continue(reader, sampling, choose, stop_ids)
 

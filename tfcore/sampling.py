@@ -201,7 +201,27 @@ def distribution(
 
 def draw(probabilities: Float[Tensor, " vocab"], generator: torch.Generator) -> int:
     """A token id, drawn with these probabilities; they need not sum to 1."""
-    return int(torch.multinomial(probabilities, 1, generator=generator))
+    return pick(probabilities, uniform(generator))
+
+
+def uniform(generator: torch.Generator) -> float:
+    """A number from 0 up to 1, each as likely as any other: all the chance there is in a draw."""
+    return float(torch.rand((), dtype=torch.float64, generator=generator))
+
+
+def pick(probabilities: Float[Tensor, " vocab"], u: float) -> int:
+    """The token on which u falls when all probabilities are laid end to end, the largest first.
+
+    A token gets the part of the line that is as long as its probability: the inverse of the cumulative distribution.
+
+    Args:
+        probabilities: they need not sum to 1.
+        u: where to look, as a part of the whole line; 0 <= u < 1.
+    """
+    sizes, tokens = probabilities.sort(descending=True, stable=True)
+    ends = sizes.double().cumsum(-1)
+    place = int(torch.searchsorted(ends, u * ends[-1], right=True))
+    return int(tokens[min(place, int((sizes > 0).sum()) - 1)])  # rounding may put u * ends[-1] at the very end
 
 
 def _check_finite(logits: Tensor) -> None:

@@ -1,6 +1,6 @@
 """Speculative sampling: a small model guesses some tokens ahead, the large one checks them all in a single pass."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -50,6 +50,23 @@ class Speculation:
         return sum(r.accepted for r in self.rounds)
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A round, with the distributions that decided.
+
+    Args:
+        round: what came of it.
+        ids: what it added to the text: the guesses that stayed and the token after them, up to a stop id.
+        q: of the draft, for each guess.
+        p: of the model, for each guess and for the token after the last.
+    """
+
+    round: Round
+    ids: tuple[int, ...]
+    q: Float[Tensor, "guess vocab"]
+    p: Float[Tensor, "guess+1 vocab"]
+
+
 def speculative(
     model: Transformer,
     draft: Transformer,
@@ -80,25 +97,48 @@ def speculative(
 
     Source: arXiv:2211.17192, algorithm 1; arXiv:2302.01318, algorithm 2.
     """
-    _check_pair(model, draft, guess)
     sampling = Sampling(
         temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
     )
+    found, rounds = list[int](), list[Round]()
+    for checked in speculate(
+        model, draft, ids, sampling, max_new_tokens=max_new_tokens, guess=guess, seed=seed, stop_ids=stop_ids,
+        decoder_ids=decoder_ids,
+    ):  # fmt: skip
+        found += checked.ids
+        rounds.append(checked.round)
+    return Speculation(tuple(found), tuple(rounds))
+
+
+def speculate(
+    model: Transformer,
+    draft: Transformer,
+    ids: Ids,
+    sampling: Sampling,
+    *,
+    max_new_tokens: int = 64,
+    guess: int = 4,
+    seed: int = 0,
+    stop_ids: Collection[int] = (),
+    decoder_ids: Ids | None = None,
+) -> Iterator[Checked]:
+    """The same as speculative, round by round, as soon as the model has checked what the draft guessed."""
+    _check_pair(model, draft, guess)
     large = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, slack=guess)
     small = _reader_of_draft(draft, ids, large, guess) if guess else None
     text, end, stop = list(large.prompt), len(large.prompt) + large.room, frozenset(stop_ids)
-    generator, rounds = torch.Generator().manual_seed(seed), list[Round]()
-    while len(text) < end and not (rounds and stop.intersection(text[-1:])):
+    generator, over = torch.Generator().manual_seed(seed), False
+    while len(text) < end and not over:
         n = min(guess, end - len(text) - 1)
         guessed, q = _guess(small, text, n, sampling, generator, model.config.vocab_size)
         p = _distributions(large, text + guessed, len(guessed) + 1, sampling)
         accepted, token = accept(guessed, q, p, generator)
-        rounds.append(Round(tuple(guessed), accepted, token))
-        text += _until([*guessed[:accepted], token], stop)
+        new = _until([*guessed[:accepted], token], stop)
+        yield Checked(Round(tuple(guessed), accepted, token), tuple(new), q, p)
+        text, over = text + new, new[-1] in stop
         for reader in (large, small):
             if reader is not None:  # the last token is for the next round to read, whoever proposed it
                 reader.cache.truncate(min(reader.cache.length, len(text) - 1))
-    return Speculation(tuple(text[len(large.prompt) :]), tuple(rounds))
 
 
 def accept(
@@ -125,8 +165,29 @@ def accept(
     if all(stays):
         return len(guessed), draw(p[-1], generator)
     i = stays.index(False)
-    rest = (p[i] - q[i]).clamp(min=0)
-    return i, draw(rest if bool(rest.any()) else p[i], generator)  # p = q up to rounding leaves no rest
+    return i, draw(residual(p[i], q[i]), generator)
+
+
+def residual(p: Float[Tensor, "*batch vocab"], q: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch vocab"]:
+    """What q falls short of p, as a distribution: max(0, p - q) normalised (arXiv:2211.17192, section 2.3).
+
+    Where p = q there is nothing to fall short of, and no guess is refused: p itself, for what rounding does.
+    """
+    rest = (p - q).clamp(min=0)
+    total = rest.sum(-1, keepdim=True)
+    return torch.where(total > 0, rest / total.clamp(min=torch.finfo(p.dtype).tiny), p)
+
+
+def outcome(p: Float[Tensor, "*batch vocab"], q: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch vocab"]:
+    """The distribution of the token that the rule puts down, whichever way it came about; it is p.
+
+    A guess is x and stays: q(x) min(1, p(x) / q(x)) = min(p(x), q(x)). Or any guess is refused, which happens with
+    probability 1 - sum min(p, q), and x is drawn in its place.
+
+    Source: arXiv:2211.17192, appendix A.1.
+    """
+    stays = torch.minimum(p, q)  # (*batch, vocab)
+    return stays + (1 - stays.sum(-1, keepdim=True)) * residual(p, q)
 
 
 def _guess(

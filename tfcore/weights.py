@@ -4,9 +4,10 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -15,11 +16,29 @@ from torch import Tensor
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_JSON_BYTES = 1_000_000
 MAX_INDEX_BYTES = 50_000_000
+MAX_TOKENIZER_BYTES = 50_000_000  # five times the largest in use
 NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
 
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used; the message says what is wrong and where, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a model is on its way.
+
+    Args:
+        stage: what is going on: files come from the hub, or tensors from files.
+        done, total: bytes.
+    """
+
+    stage: Literal["download", "load"]
+    done: int
+    total: int
+
+
+Tell: TypeAlias = Callable[[Progress], None]
 
 
 def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:

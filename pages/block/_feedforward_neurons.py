@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis import neuron_scan, neurons
 from tfcore.figures import neurons as figures
 
@@ -52,11 +53,10 @@ def value_of(layer: int, neuron: int, side: int) -> tuple[neurons.Effect, list[i
 
 @cache.data(max_entries=8)
 def read(pasted: str) -> tuple[np.ndarray, list[str], int]:
-    """Every neuron at every token of a text, the tokens, and how many did not fit."""
-    model, tokenizer = cache.model(MODEL)
-    ids = tokenizer.encode(pasted)
-    room = model.config.max_seq_len
-    return neurons.text_activations(model, ids[:room]), tokenizer.tokens(ids[:room]), max(0, len(ids) - room)
+    """Every neuron at every token of a text, the tokens, and how many there are in all."""
+    model = cache.model(MODEL)[0]
+    ids, tokens, total = first_tokens(MODEL, pasted, model.config.max_seq_len)
+    return neurons.text_activations(model, ids), tokens, total
 
 
 @cache.data(max_entries=64)
@@ -79,6 +79,7 @@ def show() -> None:
              r"\underbrace{v_i}_{\text{value: column } i \text{ of } W_{down}}, \qquad "
              r"a_i = \mathrm{SiLU}(g_i \cdot x)\,(u_i \cdot x)")  # fmt: skip
     page.try_this(TRY)
+    models.only(MODEL, "the texts that excite a neuron were found by a long scan, made for this one alone.")
     left, right = st.columns([1, 3], gap="large")
     with left:
         layers, width = kept().value.shape[:2]
@@ -157,11 +158,8 @@ def own_text(layer: int, neuron: int, side: int) -> None:
     if not pasted:
         st.info("There is no text yet: type or paste some above.")
         return
-    values, tokens, dropped = read(pasted)
-    if dropped:
-        notices.add("tokens", f"The model reads {len(tokens)} tokens at once; the last {dropped} are left out")
-    else:
-        notices.drop("tokens")
+    values, tokens, total = read(pasted)
+    notices.tokens(total, len(tokens))
     on_text(values, tokens, layer, neuron, side)
 
 

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, models, own_models, page
 from pages.ui.figure import figure
-from tfcore import presets
+from tfcore import presets, shipped
 from tfcore.analysis import activation_functions as functions
 from tfcore.analysis import feed_forward_widths as widths
 from tfcore.config import Activation, ModelConfig
@@ -14,6 +14,7 @@ from tfcore.figures import feedforward as figures
 
 MODEL = "stories"
 TEXT = "Once upon a time there was a little dog named Max. Max had a red ball. One day he lost it, and he was very sad."
+FED = {name: name for name in shipped("decoder", "encoder") if name != "induction"}  # that has attention alone
 NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 FORMULAS: dict[Activation, str] = {
     "relu": r"\mathrm{ReLU}(x) = \max(0, x) \qquad \mathrm{ReLU}'(x) = [x > 0]",
@@ -37,9 +38,14 @@ layer_cost = cache.data(max_entries=64)(widths.layer_cost)
 
 
 @cache.data(max_entries=8)
-def layer_inputs(layer: int) -> functions.Inputs:
-    model, tokenizer = cache.model(MODEL)
-    return functions.layer_inputs(model, tokenizer.encode(TEXT), layer)
+def layer_inputs(model_name: str, layer: int) -> functions.Inputs:
+    model, tokenizer = cache.model(model_name)
+    return functions.layer_inputs(model, tokenizer.encode(TEXT)[: model.config.max_seq_len], layer)
+
+
+def no_layer(config: ModelConfig, _: object) -> str | None:
+    """Why a model is of no use for its inputs."""
+    return "its feed-forward layers are experts, of which a token sees only a few." if config.experts else None
 
 
 def activations() -> None:
@@ -52,11 +58,13 @@ def activations() -> None:
     with left:
         kind = controls.select("Function", "act", list(NAMES), "gelu", NAMES)
         x = controls.slider("Input x", "x", -functions.LIMIT, functions.LIMIT, -1.0, 0.1)
-        layer = controls.slider("Layer of the stories model", "gates", 0, cache.model(MODEL)[0].config.n_layers - 1, 1)
+        model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_layer, options=FED)
+        n_layers = models.config(model_name).n_layers
+        layer = controls.slider("Layer of the model", "gates", 0, n_layers - 1, min(1, n_layers - 1))
         value, slope = functions.at(kind, x)
         st.metric(f"{NAMES[kind]}({x:g})", f"{value:.4f}")
         st.metric("Slope there", f"{slope:.4f}")
-    found, inputs = curves(), layer_inputs(layer)
+    found, inputs = curves(), layer_inputs(model_name, layer)
     with right:
         st.latex(FORMULAS[kind])
         for place, is_slope in zip(st.columns(2, gap="medium"), (False, True), strict=True):
@@ -76,7 +84,7 @@ def activations() -> None:
             figures.inputs_figure(inputs, x, 220), key="inputs", height=220,
             table=lambda: pd.DataFrame({"from": inputs.edges[:-1], "to": inputs.edges[1:], "share": inputs.share}),
             alt=f"{inputs.count:,} inputs of layer {layer} on one text: {inputs.negative:.0%} are below 0.",
-            caption=f"Where a trained model works: {inputs.count:,} inputs of the gates of layer {layer} on one text, "
+            caption=f"Where a trained model works: {inputs.count:,} inputs of layer {layer} of {model_name} on a text, "
             f"{inputs.negative:.0%} below 0. {NAMES[kind]} has a slope under {functions.FLAT} at "
             f"{inputs.flat[kind]:.0%} of them.",
         )  # fmt: skip
@@ -196,9 +204,9 @@ def share() -> None:
         r"\text{share} = \frac{m\,r}{m\,r + 2 + 2g}, \quad m \text{ matrices}, \; r = d_{ff}/d, \; g = n_{kv}/n_{heads}"
     )
     left, right = st.columns([1, 3], gap="large")
-    names = [*MODELS, OURS, OWN]
     with left:
-        chosen = controls.select("Look at", "model", names, OWN)
+        listed = {name: name for name in (*MODELS, OURS, OWN)}
+        chosen = models.choose(label="Look at", default=OWN, options=listed)
         st.caption("Your own block:")
         d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
         ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)
@@ -208,7 +216,8 @@ def share() -> None:
         vocab_size=1, d_model=d_model, n_layers=1, n_heads=32, n_kv_heads=kv, d_ff=round(ratio * d_model),
         activation="swiglu" if gated else "relu",
     )  # fmt: skip
-    configs = {name: build() for name, build in MODELS.items()} | {OURS: cache.model(MODEL)[0].config, OWN: own}
+    configs = {name: build() for name, build in MODELS.items()} | {OURS: models.config(MODEL), OWN: own}
+    configs |= {name: models.config(name) for name in models.names() if own_models.is_own(name)}
     rows = [(name, widths.block_share(config)) for name, config in configs.items()]
     looked = dict(rows)[chosen]
     with left:

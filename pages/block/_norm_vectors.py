@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import masking, normalising
 from tfcore.analysis.normalising import AxisLeak, normalisation_steps, normalise
@@ -126,9 +126,9 @@ def table(layer: normalising.Steps, rms: normalising.Steps) -> pd.DataFrame:
 
 
 @cache.data(max_entries=64)
-def rows_of(pasted: str) -> tuple[list[list[int]], list[list[str]]]:
+def rows_of(model_name: str, pasted: str) -> tuple[list[list[int]], list[list[str]]]:
     """Up to three texts, a line each, cut to the length of the shortest: ids and pieces."""
-    tokenizer = cache.model(MODEL)[1]
+    tokenizer = cache.model(model_name)[1]
     found = [tokenizer.encode(line.strip()) for line in pasted.splitlines() if line.strip()][:ROWS]
     n = min([TOKENS, *(len(ids) for ids in found)])
     rows = [ids[:n] for ids in found] if n else []
@@ -136,10 +136,10 @@ def rows_of(pasted: str) -> tuple[list[list[int]], list[list[str]]]:
 
 
 @cache.data(max_entries=256)
-def leak(pasted: str, row: int, position: int, kind: Norm) -> tuple[AxisLeak, str]:
+def leak(model_name: str, pasted: str, row: int, position: int, kind: Norm) -> tuple[AxisLeak, str]:
     """Who changes when a token does, and which token was put there."""
-    model, tokenizer = cache.model(MODEL)
-    rows = rows_of(pasted)[0]
+    model, tokenizer = cache.model(model_name)
+    rows = rows_of(model_name, pasted)[0]
     other = masking.replacement_for(tokenizer.encode, rows[row][position])
     return normalising.axis_leak(model, rows, row, position, other, kind), tokenizer.tokens([other])[0]
 
@@ -154,13 +154,14 @@ def which_axis() -> None:
     with left:
         pasted = controls.text_area("Texts of one batch, a line each", "texts", TEXTS, CHARACTERS, height=100)
         kind = controls.segmented("Norm", "kind", list(KINDS), "layernorm", KINDS)
-        rows, tokens = rows_of(pasted)
+        model_name = models.choose(default=MODEL)
+        rows, tokens = rows_of(model_name, pasted)
         if not rows:
             right.info("There is no text yet: type one to three lines.")
             st.stop()
         row = controls.slider("Text of the token to replace", "row", 0, len(rows) - 1, 0)
         position = controls.slider("Its position", "position", 0, len(rows[0]) - 1, min(3, len(rows[0]) - 1))
-    result, other = leak(pasted, row, position, kind)
+    result, other = leak(model_name, pasted, row, position, kind)
     total = len(rows) * len(rows[0]) - 1
     labels = [text.tick_labels(line, 9) for line in tokens]
     found = {axis: result.others(axis, row, position) for axis in AXES}
@@ -179,8 +180,8 @@ def which_axis() -> None:
             figures.axis_figure(result, labels, (row, position), AXES, 400), key="axis", height=400, min_width=660,
             table=lambda: changes(result, tokens),
             alt=f"Replacing token {position} of text {row}: {words}.",
-            caption=f"Embeddings ({len(rows)}, {len(rows[0])}, {cache.model(MODEL)[0].config.d_model}) of the shipped "
-            f"model; framed: the replaced token. {words[0].upper()}{words[1:]}.",
+            caption=f"Embeddings ({len(rows)}, {len(rows[0])}, {models.config(model_name).d_model}) of "
+            f"{model_name}; framed: the replaced token. {words[0].upper()}{words[1:]}.",
         )  # fmt: skip
     page.try_this(
         {

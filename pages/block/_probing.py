@@ -1,18 +1,15 @@
 """Networks built from the sliders, measured one by one, with progress where there is something to wait for."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import streamlit as st
-
 from pages.ui import cache
+from pages.ui.progress import in_turn
 from tfcore.analysis import depth
 from tfcore.analysis.depth import Deep
 from tfcore.config import Init
 
 Result = TypeVar("Result")
-PATIENCE = 0.15  # seconds without a word
 INITS: dict[Init, str] = {"xavier": "Xavier", "normal": "N(0, 0.02²)", "gpt2": "GPT-2"}
 # wiring: (placement of the norms, with skips, colour role)
 WIRINGS: dict[str, tuple[depth.Placement, bool, str]] = {
@@ -36,14 +33,4 @@ def short(value: float) -> str:
 
 def measure_all(measure: Callable[[Deep], Result], networks: Sequence[Deep]) -> list[Result]:
     """Measure these networks with one of the functions above; those that were measured before cost nothing."""
-    place, started = st.empty(), time.monotonic()
-    found: list[Result] = []
-    total, done = sum(network.n_layers for network in networks), 0
-    for i, network in enumerate(networks):
-        if time.monotonic() - started > PATIENCE:
-            words = f"Network {i + 1} of {len(networks)}: {network.n_layers} layers"
-            place.progress(done / total, words)
-        found.append(measure(network))
-        done += network.n_layers
-    place.empty()
-    return found
+    return in_turn(measure, networks, lambda one: f"a network of {one.n_layers} layers", lambda one: one.n_layers)

@@ -5,8 +5,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
+from tfcore import shipped
 from tfcore.analysis import dropping, paths
 from tfcore.analysis.dropping import Dropped
 from tfcore.analysis.paths import Paths
@@ -20,26 +22,19 @@ TEXT = (
 N_LAYERS = 4
 KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")]  # in the order of the sublayers
 SKIPPED = {"attention2", "mlp2"}  # in the default view
+FED = {name: name for name in shipped("decoder", "encoder") if name != "induction"}  # that has attention alone
 PARTS = {"attn_out": "attention", "mlp_out": "feed-forward"}
-
-
-@cache.data(max_entries=64)
-def encode(pasted: str) -> tuple[list[int], list[str], int]:
-    """The first tokens of a text, as ids and as pieces, and how many there are in all."""
-    tokenizer = cache.model(MODEL)[1]
-    ids = tokenizer.encode(pasted)
-    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
 
 
 @cache.data(max_entries=12)
 def all_paths(pasted: str) -> Paths:
-    return paths.every_subset(cache.model(MODEL)[0], encode(pasted)[0])
+    return paths.every_subset(cache.model(MODEL)[0], first_tokens(MODEL, pasted, TOKENS).ids)
 
 
 @cache.data(max_entries=128)
 def continuation(pasted: str, without: tuple[int, ...]) -> str:
     model, tokenizer = cache.model(MODEL)
-    return tokenizer.decode(paths.continue_without(model, encode(pasted)[0], without, NEW_TOKENS))
+    return tokenizer.decode(paths.continue_without(model, first_tokens(MODEL, pasted, TOKENS).ids, without, NEW_TOKENS))
 
 
 def choose(event: Event) -> None:
@@ -57,11 +52,8 @@ def keep(*skipped: str) -> dict[str, Any]:
 def read_text() -> tuple[str, int]:
     """The box for the text, and how many of its tokens are used; stops the page when there are too few."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
-    ids, _, total = encode(pasted)
-    if total > TOKENS:
-        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
-    else:
-        notices.drop("tokens")
+    ids, _, total = first_tokens(MODEL, pasted, TOKENS)
+    notices.tokens(total, len(ids))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
         st.stop()
@@ -76,6 +68,7 @@ def skip_blocks() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         pasted, n = read_text()
+        models.only(MODEL, "its eight sublayers leave 256 ways, those of larger models too many to count.")
         st.caption("Sublayers of the model that are kept:")
         kept: dict[str, bool] = {}
         for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
@@ -136,9 +129,9 @@ def _table(result: Paths, names: list[str]) -> pd.DataFrame:
 
 
 @cache.data(max_entries=128)
-def dropped(pasted: str, layer: int, p: float, training: bool, seed: int) -> Dropped:
-    model = cache.model(MODEL)[0]
-    return dropping.drop(model, encode(pasted)[0], f"blocks.{layer}.mlp_out", p, training, seed)
+def dropped(model_name: str, pasted: str, layer: int, p: float, training: bool, seed: int) -> Dropped:
+    model, ids = cache.model(model_name)[0], first_tokens(model_name, pasted, TOKENS).ids
+    return dropping.drop(model, ids, f"blocks.{layer}.mlp_out", p, training, seed)
 
 
 passes = cache.data(max_entries=64)(dropping.two_passes)
@@ -155,8 +148,10 @@ def dropout() -> None:
         p = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
         training = controls.toggle("Training (off: inference)", "training", True)
         seed = controls.slider("Draw", "draw", 0, 99, 0)
-        layer = controls.slider("Layer", "layer", 0, N_LAYERS - 1, 1)
-    result = dropped(TEXT, layer, p, training, seed)
+        model_name = models.choose("decoder", "encoder", default=MODEL, options=FED)
+        n_layers = models.config(model_name).n_layers
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
+    result = dropped(model_name, TEXT, layer, p, training, seed)
     n, kept = len(result.before), int(result.kept.sum())
     apart = passes(p, training)
     with left:
@@ -170,7 +165,7 @@ def dropout() -> None:
             figures.dropped_figure(result, 290), key="dropped", height=290, min_width=620,
             table=lambda: pd.DataFrame({"before": result.before, "after": result.after}),
             alt=f"Of {n} numbers {n - kept} are set to zero and the other {kept} multiplied by {factor:.3g}.",
-            caption=f"What feed-forward layer {layer} of the shipped model adds for the last token of a text, {n} "
+            caption=f"What feed-forward layer {layer} of {model_name} adds for the last token of a text, {n} "
             f"numbers: {n - kept} dropped, {kept} multiplied by {factor:.3g}. Drawn: the first {figures.SHOWN}.",
         )  # fmt: skip
         figure(

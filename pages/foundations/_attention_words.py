@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
+from pages.ui.reading import first_tokens
 from tfcore.analysis.similarity import TokenSimilarity, token_similarity
 from tfcore.attention import attention_scores
 from tfcore.figures.tokens import token_heatmap
@@ -26,27 +27,26 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 @cache.data(max_entries=12)
-def similarity(pasted: str) -> tuple[TokenSimilarity, list[str], int] | None:
+def similarity(model_name: str, pasted: str) -> tuple[TokenSimilarity, list[str], int] | None:
     """Every pair of the first tokens of a text, the tokens, and how many there are in all; None without a token."""
-    model, tokenizer = cache.model(MODEL)
-    ids = tokenizer.encode(pasted)
-    kept = ids[:TOKENS]
-    return (token_similarity(model, kept), tokenizer.tokens(kept), len(ids)) if kept else None
+    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
+    return (token_similarity(cache.model(model_name)[0], ids), tokens, total) if ids else None
 
 
 def panel() -> None:
     """Two heatmaps of the same text, and one pair of its words in numbers."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
-    compared = similarity(pasted)
+    box, choice = st.columns([4, 1], vertical_alignment="bottom")
+    with box:
+        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    with choice:
+        model_name = models.choose("decoder", "encoder", default=MODEL)
+    compared = similarity(model_name, pasted)
     if compared is None:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         return
     result, tokens, total = compared
-    if total > TOKENS:
-        notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
-    else:
-        notices.drop("tokens")
-    _pair(result, tokens)
+    notices.tokens(total, len(tokens))
+    _pair(result, tokens, model_name)
     page.try_this(TRY)
     page.what_to_see(
         "The left map is a mirror image of itself: a dot product knows no direction. Words that are used alike have "
@@ -67,7 +67,7 @@ def panel() -> None:
 
 
 @st.fragment
-def _pair(result: TokenSimilarity, tokens: list[str]) -> None:
+def _pair(result: TokenSimilarity, tokens: list[str], model_name: str) -> None:
     """The two maps and the chosen pair."""
     labels, n = text.tick_labels(tokens), len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
@@ -77,9 +77,9 @@ def _pair(result: TokenSimilarity, tokens: list[str]) -> None:
     with two:
         second = controls.slider("Second word (position)", "second", 0, n - 1, min(10, n - 1))
     with three:
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, 2)
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(2, n_layers - 1))
     with four:
-        head = controls.slider("Head", "head", 0, n_heads - 1, 3)
+        head = controls.slider("Head", "head", 0, n_heads - 1, min(3, n_heads - 1))
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")
     scores = result.scores[layer, head]
@@ -94,7 +94,8 @@ def _pair(result: TokenSimilarity, tokens: list[str]) -> None:
     measure = controls.segmented("Compare embeddings by", "measure", list(MEASURES), "product", MEASURES)
     left, right = st.columns(2, gap="medium")
     shown = result.products if measure == "product" else result.cosines
-    end = WIDEST if measure == "product" else 1.0
+    widest = WIDEST if model_name == MODEL else result.largest_between  # tables are as large as they were trained
+    end = widest if measure == "product" else 1.0
     pair = f"'{text.visible(tokens[first])}' and '{text.visible(tokens[second])}'"
     with left:
         figure(

@@ -37,7 +37,11 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
             if not pasted:
                 st.info("There is no other text yet: type or paste some.")
                 st.stop()
-            other = read(model_name, pasted, part)
+            found = read(model_name, pasted, part)
+            if found is None:
+                st.info("The tokenizer of this model makes no token of the other text: type something else.")
+                st.stop()
+            other = found
     one = one_map(left, "one", reading, layer, head)
     two = one_map(right, "other", other, other_layer, other_head)
     if against == "head":

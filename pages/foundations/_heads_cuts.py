@@ -8,9 +8,10 @@ from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import head_cuts
 from tfcore.analysis.attention_maps import pool
+from tfcore.analysis.parameter_count import parameters
 from tfcore.figures import head_cuts as figures
 
-TOKENS = 48  # of the text that are drawn
+TOKENS, LARGEST = 48, 30_000_000  # of the text that are drawn; parameters of a model that is copied for sharing
 SHARING = "Who shares keys and values: MHA, GQA, MQA"
 
 
@@ -68,7 +69,12 @@ def cuts(reading: Reading, model_name: str) -> None:
             table=lambda: pd.DataFrame(cut.patterns.reshape(n_heads * len(ids), -1)),
         )
     st.subheader(SHARING, anchor=False)
-    sharing(shared_of(model_name, ids), config.n_heads, layer)
+    if config.head == "none":
+        st.info("This model writes no words, so there is no loss that sharing could change: shown for stories alone.")
+    elif (count := parameters(config).total) > LARGEST:
+        st.info(f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here.")
+    else:
+        sharing(shared_of(model_name, ids), config.n_heads, layer)
     page.what_to_see(
         "With one head there is one map, an average of what the heads do apart. With many, each has few dimensions and "
         "a softer map. Sharing keys and values makes the cache smaller by the same factor, but here the heads were "

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache
-from tfcore.analysis.attention_maps import AttentionMaps, Part, attention_maps, parts
+from tfcore.analysis.attention_maps import AttentionMaps, Part, attention_maps, longest, parts
 from tfcore.analysis.heads import repeated_tokens
-from tfcore.analysis.translation import source_ids, written
+from tfcore.analysis.translation import ends_with_separator, source_ids, written
 
-DEFAULT_MODEL, CHARACTERS = "stories", 2_000
+DEFAULT_MODEL, CHARACTERS, SMALL_VOCABULARY = "stories", 2_000, 8_192
 TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. "
     "One day the little dog lost the red ball. Max was sad because he loved it."
@@ -45,24 +45,32 @@ class Reading:
 def inducing(model_name: str) -> Any:
     """How much each head of a decoder does induction, on random tokens said twice; None of other models."""
     model = cache.model(model_name)[0]
-    return repeated_tokens(model).induction if model.config.architecture == "decoder" else None
+    if model.config.architecture != "decoder" or model.config.head == "none" or model.config.max_seq_len < 4:
+        return None
+    rows = 8 if model.config.vocab_size <= SMALL_VOCABULARY else 1  # its scores of all tokens must fit into memory
+    return repeated_tokens(model, rows=rows).induction
 
 
-@cache.data(max_entries=12)
-def read(model_name: str, pasted: str, part: Part | None = None) -> Reading:
-    """Attention of one part of a model on a text; an encoder-decoder also writes its translation, and reads that."""
+@cache.data(max_entries=8)
+def read(model_name: str, pasted: str, part: Part | None = None) -> Reading | None:
+    """Attention of one part of a model on a text; an encoder-decoder also writes its translation, and reads that.
+    None where the tokenizer makes nothing of the text."""
     model, tokenizer = cache.model(model_name)
+    room = longest(model.config)
     if model.config.architecture != "encoder-decoder":
         ids = tokenizer.encode(pasted)
-        kept = ids[: model.config.max_seq_len]
+        kept = ids[:room]
         tokens = tokenizer.tokens(kept)
-        return Reading(attention_maps(model, kept, inducing(model_name)), tokens, tokens, len(ids) - len(kept))
-    ids = source_ids(tokenizer, pasted)
-    dropped = max(0, len(ids) - model.config.max_seq_len)
+        found = attention_maps(model, kept, inducing(model_name)) if kept else None
+        return None if found is None else Reading(found, tokens, tokens, len(ids) - len(kept))
+    ids, ends = source_ids(tokenizer, pasted), ends_with_separator(tokenizer)
+    if not ids:
+        return None
+    dropped = max(0, len(ids) - room)
     ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]
-    translation = written(model, tokenizer, ids)
-    decoder_ids = [model.config.start_id, *translation[:-1]][: model.config.max_seq_len]
-    source = [*tokenizer.tokens(ids[:-1]), "<end>"]
+    translation = written(model, tokenizer, ids) if model.config.head != "none" else []
+    decoder_ids = [model.config.start_id, *translation[:-1]][:room]
+    source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends else tokenizer.tokens(ids)
     target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
     found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
     keys = target if part == "decoder" else source

@@ -3,12 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, models, page
 from pages.ui.figure import figure
 from tfcore import positions
 from tfcore.analysis import position_effects
 from tfcore.analysis.position_effects import Effect
-from tfcore.config import Positions
+from tfcore.config import ModelConfig, Positions
 from tfcore.figures import position_effects as figures
 
 MODEL, TOKENS, CHARACTERS = "stories", 40, 2_000
@@ -21,9 +21,17 @@ NAMES: dict[Positions, str] = {
 
 
 @cache.data(max_entries=48)
-def effects_on(pasted: str, head: int) -> dict[Positions, Effect]:
-    model, tokenizer = cache.model(MODEL)
-    return position_effects.position_effects(model, tokenizer.encode(pasted)[:TOKENS], head)
+def effects_on(model_name: str, pasted: str, head: int) -> dict[Positions, Effect]:
+    model, tokenizer = cache.model(model_name)
+    kept = tokenizer.encode(pasted)[: min(TOKENS, model.config.max_seq_len)]
+    return position_effects.position_effects(model, kept, head) if kept else {}
+
+
+def not_turned(config: ModelConfig, _: object) -> str | None:
+    """Why a model is of no use here."""
+    if config.positions == "rope":
+        return None
+    return f"its positions are {config.positions}, and the experiment needs queries and keys made for rotation (RoPE)."
 
 
 def effects() -> None:
@@ -39,11 +47,15 @@ def effects() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         said = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
-        head = controls.slider("Head of the first layer", "of_head", 0, cache.model(MODEL)[0].config.n_heads - 1, 0)
+        model_name = models.choose("decoder", default=MODEL, why_not=not_turned)
+        head = controls.slider("Head of the first layer", "of_head", 0, models.config(model_name).n_heads - 1, 0)
     if not said:
         st.info("There is no text yet: type or paste some.")
         return
-    found = effects_on(said, head)
+    found = effects_on(model_name, said, head)
+    if not found:
+        st.info("The tokenizer of this model makes no token of this text: type something else.")
+        return
     n = len(found["none"].weights)
     back = ", ".join(f"{NAMES[name]} {effect.distance:.1f}" for name, effect in found.items())
     table = pd.DataFrame(

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import embedding_table as tables
 from tfcore.analysis.embedding_table import Neighbours, ScaleEffect, TableMap
@@ -66,6 +66,7 @@ def panel() -> None:
     )
     st.latex(r"x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad \cos(a, b) = \frac{a \cdot b}{|a|\,|b|}")
     page.try_this(TRY)
+    models.only(MODEL, "its 2,048 rows fit into one picture; published vocabularies have some twenty times as many.")
     left, right = st.columns([2, 3], gap="large")
     with left:
         piece = controls.text_area(

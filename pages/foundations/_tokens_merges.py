@@ -3,7 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page, text
+from pages.foundations._tokens_text import READERS, changes_text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import bpe, text_pieces
 from tfcore.analysis.bpe import Learned, MergeStep
@@ -38,9 +39,9 @@ TRY_LEARNING = {
 
 
 @cache.data(max_entries=64)
-def replay(word: str) -> tuple[list[MergeStep], bool]:
+def replay(model_name: str, word: str) -> tuple[list[MergeStep], bool]:
     """The merges of a word, and whether they end where the tokenizer's own encoding does."""
-    tokenizer = cache.model(MODEL)[1]
+    tokenizer = cache.model(model_name)[1]
     steps = bpe.replay(tokenizer.words(word), {pair: rank for rank, pair in enumerate(tokenizer.merges)})
     return steps, list(steps[-1].pieces) == [tokenizer.token_bytes(i) for i in tokenizer.encode(word)]
 
@@ -65,21 +66,22 @@ def replayed() -> None:
         word = controls.text_area(
             "Word", "word", WORD, LETTERS, height=68, help="A space typed first counts: it belongs to the word."
         )
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=changes_text, options=READERS)
     if not word:
         st.info("There is no word yet: type one, or pick an example.")
         return
-    steps, same = replay(word)
+    steps, same = replay(model_name, word)
     if st.session_state.get("_tokens_word", word) != word:
         controls.set_values(step=len(steps) - 1)  # another word is shown from the beginning to its end
     st.session_state["_tokens_word"] = word
     with left:
         now = controls.slider("Merges done", "step", 0, len(steps) - 1, len(steps) - 1)
-        _said(steps, now, same)
+        _said(model_name, steps, now, same)
     with right:
-        _merges(word, steps, now)
+        _merges(model_name, word, steps, now)
     page.what_to_see(
-        "Each row is one merge; on its left its rank in the list of "
-        f"{len(cache.model(MODEL)[1].merges):,} merges and the two pieces it joins. Common letter pairs were learned "
+        f"Each row is one merge; on its left its rank in the list of {len(cache.model(model_name)[1].merges):,} merges "
+        "and the two pieces it joins. Common letter pairs were learned "
         "first, so they are joined first, even where a person would cut: the tokenizer knows how often letters stand "
         "together, not what a prefix is."
     )
@@ -93,10 +95,10 @@ def replayed() -> None:
     )
 
 
-def _said(steps: list[MergeStep], now: int, same: bool) -> None:
+def _said(model_name: str, steps: list[MergeStep], now: int, same: bool) -> None:
     """The pieces now, what the next merge will be, and that the end is the tokenizer's own."""
     pieces = steps[now].pieces
-    ids = {token: i for i, token in enumerate(_vocabulary())}
+    ids = {token: i for i, token in enumerate(_vocabulary(model_name))}
     st.markdown(f"**{len(pieces)} pieces now**")
     text.chips(
         pieces, key="pieces", hues=[i % 3 for i in range(len(pieces))], label="Pieces now",
@@ -111,9 +113,10 @@ def _said(steps: list[MergeStep], now: int, same: bool) -> None:
 
 
 @cache.data(max_entries=2)
-def _vocabulary() -> list[bytes]:
-    tokenizer = cache.model(MODEL)[1]
-    return [b"", *(tokenizer.token_bytes(i) for i in range(1, tokenizer.vocab_size))]  # 0 is the separator
+def _vocabulary(model_name: str) -> list[bytes]:
+    """The bytes of every id; of the separator, which no text can hold, none."""
+    tokenizer = cache.model(model_name)[1]
+    return [b"" if i == tokenizer.separator_id else tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
 
 
 def _label(piece: bytes) -> str:
@@ -121,7 +124,7 @@ def _label(piece: bytes) -> str:
     return text.label(piece if text_pieces.is_text(piece) else piece.hex(" ").upper())
 
 
-def _merges(word: str, steps: list[MergeStep], now: int) -> None:
+def _merges(model_name: str, word: str, steps: list[MergeStep], now: int) -> None:
     pieces = [text.visible(piece) for piece in steps[-1].pieces]
     figure(
         figures.merges_figure(steps, now, _label, 430),
@@ -133,7 +136,7 @@ def _merges(word: str, steps: list[MergeStep], now: int) -> None:
         table=lambda: pd.DataFrame([{"merge": i, "rank": step.rank, "pieces": " ".join(map(text.visible, step.pieces))}
                                     for i, step in enumerate(steps)]),
     )  # fmt: skip
-    merges = len(cache.model(MODEL)[1].merges)
+    merges = len(cache.model(model_name)[1].merges)
     figure(
         figures.vocabulary_figure(steps, now, merges, 240),
         key="vocabulary", height=240,

@@ -1,13 +1,17 @@
 """The panel on text: the same text as characters, bytes and tokens, coloured alike."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import text_pieces
 from tfcore.analysis.text_pieces import Density, TextPieces
+from tfcore.config import ModelConfig
 from tfcore.figures import text_pieces as figures
+from tfcore.tokenizers import BPETokenizer
 
 MODEL, CHARACTERS, CHIPS = "stories", 2_000, 240
 TEXT = "The grandmother's unhappiness weighed 1234 grams. Жил-был 猫 🐱!"
@@ -32,16 +36,27 @@ TRY = {
     "emoji": {"text": "A cat 🐱, a family 👩‍👩‍👧 and a flag 🇫🇷."},
     "code": {"text": KINDS["code"]},
 }
+READERS = {MODEL: MODEL}
+
+
+def changes_text(_: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a tokenizer is of no use where tokens stand beside the letters and bytes they are made of."""
+    if isinstance(tokenizer, BPETokenizer):
+        return None
+    return (
+        "its tokenizer changes a text before it cuts it, or puts tokens around it, so that they do not line up with "
+        "the letters."
+    )
 
 
 @cache.data(max_entries=32)
-def cut(pasted: str) -> TextPieces:
-    return text_pieces.cut(pasted, cache.model(MODEL)[1])
+def cut(model_name: str, pasted: str) -> TextPieces:
+    return text_pieces.cut(pasted, cache.model(model_name)[1])
 
 
 @cache.data(max_entries=32)
-def densities(pasted: str) -> list[Density]:
-    return text_pieces.densities({YOURS: pasted, **KINDS}, cache.model(MODEL)[1])
+def densities(model_name: str, pasted: str) -> list[Density]:
+    return text_pieces.densities({YOURS: pasted, **KINDS}, cache.model(model_name)[1])
 
 
 def panel() -> None:
@@ -51,14 +66,15 @@ def panel() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=changes_text, options=READERS)
     if not pasted:
         st.info("There is no text yet: type or paste some, or pick an example.")
         return
-    found = cut(pasted)
+    found = cut(model_name, pasted)
     with left:
-        _rows(found)
+        _rows(found, models.config(model_name).vocab_size)
     with right:
-        _density(found, densities(pasted))
+        _density(found, densities(model_name, pasted))
     page.what_to_see(
         "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one "
         "token, with the space before them (·); rare words fall apart, and not where a person would cut. Digits stay "
@@ -75,7 +91,7 @@ def panel() -> None:
     )
 
 
-def _rows(found: TextPieces) -> None:
+def _rows(found: TextPieces, vocabulary: int) -> None:
     """Characters, bytes and tokens as chips that share the colours of the tokens."""
     hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
     characters = [hue[token] for token in found.token_of_character]
@@ -96,7 +112,7 @@ def _rows(found: TextPieces) -> None:
     fallback = f"{parts} of {len(found.ids)} tokens are only part of a character (orange)." if parts else (
         "Every token here is whole characters."
     )  # fmt: skip
-    st.caption(f"{fallback} The vocabulary has {cache.model(MODEL)[1].vocab_size:,} ids.{more}")
+    st.caption(f"{fallback} The vocabulary has {vocabulary:,} ids.{more}")
 
 
 def _density(found: TextPieces, all_found: list[Density]) -> None:

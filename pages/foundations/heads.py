@@ -8,8 +8,7 @@ from pages.foundations._heads_all import every_head
 from pages.foundations._heads_compare import side_by_side
 from pages.foundations._heads_cuts import cuts
 from pages.foundations._heads_maps import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, model_parts, read
-from pages.ui import controls, page
-from tfcore import shipped
+from pages.ui import controls, models, page
 
 ANIMAL = "The animal didn't cross the street because it was too tired."
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
@@ -32,7 +31,7 @@ box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
 with choice:
-    name = controls.select("Model", "model", shipped(), DEFAULT_MODEL)
+    name = models.choose(default=DEFAULT_MODEL)
 page.try_this({label: {"show": "heads", "of": "head", **values} for label, values in TRY.items()})
 parts = model_parts(name)
 with st.container(horizontal=True):
@@ -42,9 +41,12 @@ if not pasted:
     st.info("There is no text yet: type or paste some above, or pick an example.")
     st.stop()
 reading = read(name, pasted, part)
+if reading is None:
+    st.info("The tokenizer of this model makes no token of this text: type something else.")
+    st.stop()
 if reading.dropped:
     kept = len(reading.found.ids)
-    st.info(f"The model reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
+    st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
 if section == "heads":
     every_head(reading)
 elif section == "compare":

@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations._masks_training import cheating
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import figure
-from tfcore import shipped
+from pages.ui.reading import first_tokens
 from tfcore.analysis.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
 from tfcore.analysis.masking import replacement_for as other_token
 from tfcore.attention import attention_weights
@@ -72,17 +72,9 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=64)
-def encode(model_name: str, pasted: str) -> tuple[list[int], list[str], int]:
-    """The first tokens of a text, as ids and as pieces, and how many there are in all."""
-    tokenizer = cache.model(model_name)[1]
-    ids = tokenizer.encode(pasted)
-    return ids[:TOKENS], tokenizer.tokens(ids[:TOKENS]), len(ids)
-
-
 @cache.data(max_entries=12)
 def attention(model_name: str, pasted: str, config: MaskConfig) -> MaskedAttention:
-    return masked_attention(cache.model(model_name)[0], encode(model_name, pasted)[0], config)
+    return masked_attention(cache.model(model_name)[0], first_tokens(model_name, pasted, TOKENS).ids, config)
 
 
 @cache.data(max_entries=64)
@@ -94,7 +86,7 @@ def cost(config: MaskConfig, n: int) -> MaskCost:
 def leak(model_name: str, pasted: str, config: MaskConfig, position: int) -> tuple[Leak, str]:
     """What changes in the outputs when one token does, and which token is put there."""
     model, tokenizer = cache.model(model_name)
-    ids = encode(model_name, pasted)[0]
+    ids = first_tokens(model_name, pasted, TOKENS).ids
     other = other_token(tokenizer.encode, ids[position])
     return leak_test(model, ids, config, position, other), tokenizer.tokens([other])[0]
 
@@ -162,16 +154,13 @@ beside, picture = st.columns([2, 3], gap="large")
 with beside:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
     config = choose_mask()
-    model_name = controls.select("Model", "model", shipped("decoder", "encoder"), "stories")
+    model_name = models.choose("decoder", "encoder")
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
     head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
-ids, tokens, total = encode(model_name, pasted)
+ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
-if total > TOKENS:
-    notices.add("tokens", f"The text has {total:,} tokens; the first {TOKENS} are used here")
-else:
-    notices.drop("tokens")
+notices.tokens(total, n)
 if not ids:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     st.stop()

@@ -51,7 +51,7 @@ def filled(pasted: str) -> tuple[list[str], list[int], list[Guesses]]:
     ids = with_blanks(tokenizer, pasted, BLANK)[: model.config.max_seq_len]
     blank = mask_id(tokenizer)
     places = [place for place, token in enumerate(ids) if token == blank]
-    likely = [likeliest(row, tokenizer) for row in guesses(model, tokenizer, ids)] if places else []
+    likely = [named(row, tokenizer) for row in guesses(model, tokenizer, ids)] if places else []
     tokens = [BLANK if token == blank else tokenizer.tokens([token])[0] for token in ids]
     return tokens[1:], [place - 1 for place in places], likely
 
@@ -65,10 +65,10 @@ def continued(pasted: str, new: int) -> tuple[list[str], Guesses]:
         return [], []
     chances = model(one_text(model, ids)).logits[0, -1].softmax(-1).numpy()
     found = generate(model, ids, max_new_tokens=new, temperature=0) if new else []
-    return tokenizer.tokens(found), likeliest(chances, tokenizer)
+    return tokenizer.tokens(found), named(chances, tokenizer)
 
 
-def likeliest(chances: Sequence[float], tokenizer: Any) -> Guesses:
+def named(chances: Sequence[float], tokenizer: Any) -> Guesses:
     """The first tokens of a distribution."""
     order = np.argsort(chances)[::-1][:TOP].tolist()
     ends = tokenizer.separator_id
@@ -85,7 +85,7 @@ def bars(found: Guesses, key: str, who: str, caption: str) -> None:
     labels = text.tick_labels([token for token, _ in found])
     first, chance = found[0]
     figure(
-        guesses_figure(labels, [p for _, p in found], labels[0], 280),
+        guesses_figure(np.array([p for _, p in found]), labels, 280),
         key=key,
         alt=f"{who}: “{text.visible(first)}” with {chance:.1%}, then "
         + ", ".join(f"“{text.visible(token)}” with {p:.1%}" for token, p in found[1:4])
@@ -112,7 +112,7 @@ def translate_job() -> None:
         head = controls.select("Head", "head", views, "mean", {"mean": "mean of all heads"})
         step = controls.slider("Token to be written", "step", 0, n - 1, min(6, n - 1))
         bars(
-            likeliest(found.chances[step], cache.model("translate")[1]), "next", f"Token {step} of the translation",
+            named(found.chances[step], cache.model("translate")[1]), "next", f"Token {step} of the translation",
             f"Before token {step} is written: the likeliest of {found.chances.shape[1]:,} tokens.",
         )  # fmt: skip
     weights = found.patterns[layer].mean(0) if head == "mean" else found.patterns[layer, int(head)]

@@ -4,36 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import cache, controls
-from tfcore import presets, shipped
+from pages.ui import controls
 from tfcore.analysis.head_cuts import divisors
 from tfcore.config import Activation, ModelConfig
 from tfcore.part_configs import ExpertsConfig
 
-NAMES = {
-    "transformer_base": "Transformer base (2017)", "transformer_big": "Transformer big (2017)",
-    "bert_base": "BERT base", "bert_large": "BERT large", "gpt2_small": "GPT-2 small", "gpt2_medium": "GPT-2 medium",
-    "gpt2_large": "GPT-2 large", "gpt2_xl": "GPT-2 XL", "gpt3_175b": "GPT-3 175B", "t5_small": "T5 small",
-    "t5_base": "T5 base", "t5_large": "T5 large", "llama_7b": "LLaMA 7B", "llama2_7b": "LLaMA 2 7B",
-    "llama2_13b": "LLaMA 2 13B", "llama2_70b": "LLaMA 2 70B", "llama3_8b": "LLaMA 3 8B", "llama3_70b": "LLaMA 3 70B",
-    "llama3_405b": "LLaMA 3.1 405B", "mistral_7b": "Mistral 7B", "mixtral_8x7b": "Mixtral 8x7B",
-    "qwen2_7b": "Qwen2 7B", "gemma_7b": "Gemma 7B", "deepseek_moe_16b": "DeepSeekMoE 16B",
-}  # fmt: skip
 OWN = "own"
 KINDS: dict[Activation, str] = {"gelu": "GELU, two matrices", "swiglu": "SwiGLU, three matrices"}
-
-
-def all_names() -> dict[str, str]:
-    """Key -> label of everything that can be counted without sliders."""
-    return NAMES | {name: f"{name} (ours)" for name in shipped()}
-
-
-def known(name: str) -> ModelConfig:
-    """The config of a preset or of a shipped model."""
-    if name in presets.PRESETS:
-        return presets.PRESETS[name]()
-    config: ModelConfig = cache.model(name)[0].config
-    return config
 
 
 def by_sliders() -> ModelConfig | None:

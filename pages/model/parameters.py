@@ -3,9 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from pages.model._parameters_choice import NAMES, OWN, all_names, by_sliders, known
-from pages.ui import cache, controls, page
+from pages.model._parameters_choice import OWN, by_sliders
+from pages.ui import cache, controls, models, page
 from pages.ui.figure import figure
+from pages.ui.presets import NAMES, all_names, known
 from tfcore.analysis import model_costs
 from tfcore.analysis.memory_use import Dtype
 from tfcore.analysis.model_costs import ModelCosts
@@ -64,7 +65,8 @@ page.begin(
 names = all_names()
 left, right = st.columns([1, 3], gap="medium")
 with left:
-    chosen = controls.select("Model", "model", [*names, OWN], "gpt2_small", {**names, OWN: "your own, by sliders"})
+    listed = {**names, OWN: "your own, by sliders"}
+    chosen = models.choose(default="gpt2_small", options=listed)
     config = by_sliders() if chosen == OWN else known(chosen)
     view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
     batch = controls.slider("Batch", "batch", 1, 256, 1)
@@ -83,7 +85,7 @@ page.try_this(
 )
 if config is None:
     st.stop()
-label = names.get(chosen, "your own")
+label = "your own" if chosen == OWN else names.get(chosen, chosen)
 found = costs(config, batch=batch, seq=seq, dtype=dtype)
 largest = max(found.count.by_component, key=lambda name: found.count.by_component[name])
 finding = (

@@ -9,8 +9,10 @@ import hashlib
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import plotly
+import streamlit as st
 
 from tfcore.figures import theme
 
@@ -29,6 +31,8 @@ def contents() -> dict[str, bytes]:
         "figure.css": (HERE / "figure.css").read_bytes(),
         "planes.js": (HERE / "planes.js").read_bytes(),
         "planes.css": (HERE / "planes.css").read_bytes(),
+        "line_map.js": (HERE / "line_map.js").read_bytes(),
+        "line_map.css": (HERE / "line_map.css").read_bytes(),
         "theme.js": f"export default {tables}\n".encode(),
     }
 
@@ -46,3 +50,16 @@ def digest() -> str:
 def compressed(name: str) -> bytes:
     """One of the files, gzipped."""
     return gzip.compress(contents()[name], compresslevel=6, mtime=0)
+
+
+def component(name: str, script: str) -> Any:
+    """A component whose script is one of the files. Streamlit sends a component's own script along with every change,
+    so that one only loads the file, which the browser keeps."""
+    loader = f"""
+const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
+const code = import(here + "assets/{digest()}/{script}")
+export default function (component) {{
+  return code.then(m => m.render(component))
+}}
+"""
+    return st.components.v2.component(name, js=loader, isolate_styles=False)

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from pages.ui import own_models
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
@@ -38,9 +40,19 @@ def _refuse_arrays(function: Callable[..., Any]) -> None:
             )
 
 
-@st.cache_resource(max_entries=6, show_spinner="Loading the model")
 def model(name: str) -> tuple[Any, Any]:
-    """The shipped model `name` and its tokenizer, shared by all visitors and read only."""
+    """A model and its tokenizer, shared by all visitors and read only: one that ships, or one that `models.choose`
+    found loaded."""
+    if (own := own_models.STORE.get(name)) is not None:
+        return own.model, own.tokenizer
+    if own_models.is_own(name):
+        st.rerun()  # let go of since the page asked for it: the page says so, and offers to load it again
+    return shipped_model(name)
+
+
+@st.cache_resource(max_entries=6, show_spinner="Loading the model")
+def shipped_model(name: str) -> tuple[Any, Any]:
+    """A model that ships with tfcore."""
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
 
     network, tokenizer = tfcore.load(name)

@@ -79,12 +79,8 @@ def select(
     help: str | None = None,
 ) -> Option:
     """A dropdown. The address carries the label of the option."""
-    names = _names(options, labels)
-    name = partial(_name, names)
-    draw = partial(
-        st.selectbox, label, list(options), list(options).index(default), name, key, help, bind="query-params"
-    )
-    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
+    draw = partial(st.selectbox, label, list(options), list(options).index(default), key=key, help=help)
+    return _choice(key, options, default, labels, draw)
 
 
 def segmented(
@@ -97,17 +93,34 @@ def segmented(
     help: str | None = None,
 ) -> Option:
     """A few choices side by side, exactly one of them on. The address carries the label of the option."""
-    names = _names(options, labels)
+    draw = partial(st.segmented_control, label, list(options), default=default, key=key, help=help, required=True)
+    return _choice(key, options, default, labels, draw)
+
+
+def stops(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> Option:
+    """A slider over named places in their order. The address carries the label of the place."""
+    if len(options) == 1:  # nothing to choose: a slider needs two ends
+        return options[0]
+    draw = partial(st.select_slider, label, list(options), default, key=key, help=help)
+    return _choice(key, options, default, labels, draw)
+
+
+def _choice(
+    key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None, draw: Callable[..., Any]
+) -> Option:
+    """One of the options, drawn by its label."""
+    names = {option: (labels or {}).get(option, str(option)) for option in options}
     name = partial(_name, names)
-    draw = partial(
-        st.segmented_control, label, list(options), default=default, format_func=name, key=key,
-        help=help, bind="query-params", required=True,
-    )  # fmt: skip
-    return _bound(key, default, partial(_option, names=names, default=default), draw, name)
-
-
-def _names(options: Sequence[Option], labels: Mapping[Option, str] | None) -> dict[Option, str]:
-    return {option: (labels or {}).get(option, str(option)) for option in options}
+    draw = partial(draw, format_func=name, bind="query-params")
+    return cast("Option", _bound(key, default, partial(_option, names=names, default=default), draw, name))
 
 
 def _name(names: Mapping[Option, str], option: Option) -> str:
@@ -144,6 +157,20 @@ def text_area(label: str, key: str, default: str, max_chars: int, *, height: int
     Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
     compressed; see `links`.
     """
+    value = _typed(key, default, max_chars)
+    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    return _kept(key, value, default)
+
+
+def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
+    """A box for one line, such as a name; Enter is enough."""
+    value = _typed(key, default, max_chars)
+    st.text_input(label, key=key, help=help, persist_state="session")
+    return _kept(key, value, default)
+
+
+def _typed(key: str, default: str, max_chars: int) -> str:
+    """What a box for text should hold: what was typed or what the address says, as far as it counts."""
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars))
     value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
     notices.keep(key, value)
@@ -153,7 +180,10 @@ def text_area(label: str, key: str, default: str, max_chars: int, *, height: int
         notices.add(key, f"The text has {length} the {max_chars:,} used here; the rest was cut off", value=value)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value  # on the first draw always: the browser would start with an empty box
-    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    return value
+
+
+def _kept(key: str, value: str, default: str) -> str:
     links.write_text(key, value, default)
     links.mark_seen(key)
     return value

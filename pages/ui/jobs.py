@@ -63,6 +63,8 @@ class _Task:
     began: float = 0.0
     seconds: float = 0.0
     problem: str = ""
+    patience: float = float("inf")
+    looked: float = 0.0  # when somebody last looked
     halt: threading.Event = field(default_factory=threading.Event)
 
 
@@ -82,10 +84,10 @@ class Jobs:
         self._tasks: OrderedDict[Hashable, _Task] = OrderedDict()
         self._busy = 0  # threads, those about to stop included
 
-    def start(self, key: Hashable, work: Work, visitor: str) -> Job:
+    def start(self, key: Hashable, work: Work, visitor: str, patience: float = float("inf")) -> Job:
         """Make sure that the job of this key runs, waits or is done, and that this visitor watches it and no other.
 
-        A job that was stopped or has failed begins anew.
+        A job that was stopped or has failed begins anew. One that nobody looks at for `patience` seconds is stopped.
         """
         with self._lock:
             self._leave(visitor, but=key)
@@ -94,8 +96,9 @@ class Jobs:
             if task is None or again:
                 if len(self._in("waiting")) >= self.waiting:
                     return Job("refused")
-                task = self._tasks[key] = _Task(key, work, set())
+                task = self._tasks[key] = _Task(key, work, set(), patience=patience)
             task.visitors.add(visitor)
+            task.looked = time.monotonic()
             self._fill()
             return self._seen(task)
 
@@ -106,6 +109,7 @@ class Jobs:
             if task is None:
                 return None
             self._tasks.move_to_end(key)
+            task.looked = time.monotonic()
             job = self._seen(task)
             if job.active and visitor not in task.visitors:
                 return Job("stopped", job.items, 0, job.seconds)
@@ -117,8 +121,10 @@ class Jobs:
             self._lock.wait_for(lambda: self._came(key, items), seconds)
 
     def _came(self, key: Hashable, items: int) -> bool:
-        task = self._tasks.get(key)
-        return task is None or task.state not in ACTIVE or len(task.items) >= items
+        if (task := self._tasks.get(key)) is None:
+            return True
+        task.looked = time.monotonic()
+        return task.state not in ACTIVE or len(task.items) >= items
 
     def stop(self, key: Hashable, visitor: str) -> None:
         """This visitor lets go of the job; it ends before its next step if nobody else watches it."""
@@ -175,7 +181,8 @@ class Jobs:
                     if item is not None:
                         task.items.append(item)
                         self._lock.notify_all()
-                if task.halt.is_set() or time.monotonic() - task.began > self.seconds:
+                now = time.monotonic()
+                if task.halt.is_set() or now - task.began > self.seconds or now - task.looked > task.patience:
                     state = "stopped"
                     break
         except Exception as problem:  # whatever it is, the page says so and the server goes on

@@ -54,6 +54,14 @@ def drop(key: str) -> None:
         _show()
 
 
+def tokens(total: int, used: int, name: str = "text", which: str = "first") -> None:
+    """Say that of a text's tokens only the first (or the last) are used, or take that back where all are."""
+    if total > used:
+        add(f"tokens of {name}", f"The {name} has {total:,} tokens; the {which} {used} are used here")
+    else:
+        drop(f"tokens of {name}")
+
+
 def sentences() -> list[str]:
     """What is said now, one sentence for each reason."""
     reasons: dict[str, list[str]] = {}

@@ -21,15 +21,7 @@ LIMIT, STEP = 2.0, 0.05  # coordinates lie in -LIMIT .. LIMIT, on a grid as fine
 LONGEST = 2_000  # characters that are looked at; 24 numbers need at most 144
 _NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 
-LOADER = """
-const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
-const code = import(here + "assets/DIGEST/planes.js")
-export default function (component) {
-  return code.then(m => m.render(component))
-}
-""".replace("DIGEST", assets.digest())
-
-_component = st.components.v2.component("tf_planes", js=LOADER, isolate_styles=False)
+_component = assets.component("tf_planes", "planes.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

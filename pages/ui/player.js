@@ -1,5 +1,8 @@
 // Steps a control: back, forward, or on and on. The next step is asked for only when the page has shown the one before,
 // so a slow server is never asked for more than one at a time.
+const TAKES_ARROWS = `input, textarea, select, audio, video, [contenteditable], [role=slider], [role=radio], [role=radiogroup],
+  [role=tab], [role=menu], [role=listbox], [role=combobox], [role=dialog], .tf-scroll, pre`
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const group = parentElement.querySelector(".player")
@@ -28,14 +31,21 @@ export default function (component) {
     set(!group.playing)
     if (group.playing) go(next())
   }
-  group.onkeydown = event => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
+  const press = event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const by = { ArrowLeft: -data.step, ArrowRight: data.step }[event.key]
     if (!by) return
     event.preventDefault()
     set(false)
     go(data.value + by)
   }
+  group.onkeydown = press
+  document.removeEventListener("keydown", group.listening)
+  group.listening = event => event.defaultPrevented || event.target.closest(TAKES_ARROWS) || press(event)
+  if (data.everywhere) document.addEventListener("keydown", group.listening)
   wait()
-  return () => clearTimeout(group.timer)
+  return () => {
+    clearTimeout(group.timer)
+    document.removeEventListener("keydown", group.listening)
+  }
 }

@@ -1,6 +1,6 @@
 """Back, play and forward for a slider: an animation in which every picture is computed when it is shown."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -16,25 +16,41 @@ _PLAYER = st.components.v2.component(
 )
 
 
-def player(key: str, low: int, high: int, value: int, step: int = 1, *, label: str, period: float = 0.4) -> None:
+def player(
+    key: str,
+    low: int,
+    high: int,
+    value: int,
+    step: int = 1,
+    *,
+    label: str,
+    period: float = 0.4,
+    places: Sequence[Hashable] | None = None,
+    everywhere: bool = False,
+) -> None:
     """Buttons that move the slider `key`; playing, it goes on from the highest value to the lowest.
 
     Args:
         low, high, value, step: of the slider.
         label: what is played, for screen readers.
         period: seconds between steps, plus what a step takes.
+        places: of a slider over named places: their names; low, high and value are then places in this list.
+        everywhere: the arrow keys step wherever the focus is on the page, unless it is on something that uses them.
     """
     name = f"play {key}"
 
     def moved() -> None:
-        if (to := _target(st.session_state.get(name), low, high)) is not None:
-            controls.set_values(**{key: to})
+        if (to := target(st.session_state.get(name), low, high)) is not None:
+            controls.set_values(**{key: to if places is None else places[to]})
 
-    data = {"low": low, "high": high, "value": value, "step": step, "label": label, "period": round(1000 * period)}
+    data = {
+        "low": low, "high": high, "value": value, "step": step, "label": label, "period": round(1000 * period),
+        "everywhere": everywhere,
+    }  # fmt: skip
     _PLAYER(key=name, data=data, on_to_change=moved, width="content")
 
 
-def _target(state: object, low: int, high: int) -> int | None:
+def target(state: object, low: int, high: int) -> int | None:
     """Where a browser wants to go, or None when that is no place (anyone can send anything)."""
     to = state.get("to") if isinstance(state, Mapping) else None
     is_place = isinstance(to, int) and not isinstance(to, bool) and low <= to <= high

@@ -19,7 +19,7 @@ LEVELS = [
     ("tfcore.model", "tfcore.presets"),
     (
         *("tfcore.checkpoints", "tfcore.film", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
-        *("tfcore.generate", "tfcore.beam", "tfcore.speculative"),
+        *("tfcore.generate", "tfcore.beam", "tfcore.speculative", "tfcore.drafts"),
     ),
     ("tfcore.analysis.*",),
     ("tfcore.training.*",),

@@ -12,6 +12,7 @@ from pages.ui import links
 # What each page draws last; a page is there when this is.
 LAST = {
     "/": "arXiv:2209.11895",
+    "/walkthrough": "A question.",
     "/tokens": "A question.",
     "/attention": "A question.",
     "/heads": "A question.",
@@ -23,6 +24,13 @@ LAST = {
     "/pitfalls": "A question.",
     "/parameters": "A question.",
     "/architectures": "A question.",
+    "/generation": "A question.",
+    "/long-context": "A question.",
+    "/your-model": "A question.",
+    "/kv-cache": "A question.",
+    "/induction": "A question.",
+    "/stream": "A question.",
+    "/interventions": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
@@ -85,7 +93,7 @@ class Visitor:
 
     def _answered(self, response: Response) -> None:
         # Streamlit's client probes /PAGE/_stcore/... before it finds the root: not the app's doing.
-        if response.status >= 400 and not re.match(r"/\w+/_stcore/", urlsplit(response.url).path):
+        if response.status >= 400 and not re.match(r"/[\w-]+/_stcore/", urlsplit(response.url).path):
             self.complaints.append(f"{response.status}: {response.url}")
 
     def check(self) -> None:
@@ -103,7 +111,11 @@ class Visitor:
     def open(self, path: str, last: str = "") -> "Visitor":
         """Go to an address and wait until the page is complete."""
         self.page.goto(self.address + path, wait_until="commit")
-        self.settle(last or LAST[urlsplit(path).path])
+        where = urlsplit(path).path
+        self.settle(last or LAST[where])
+        if not last and where != "/":  # every page but home shows a figure, which may come after the words
+            self.page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
+            self.settle(LAST[where])
         return self
 
     def settle(self, last: str = "") -> None:

@@ -5,7 +5,6 @@ import pytest
 from tfcore.analysis.architectures import seen
 from tfcore.figures import architectures as figures
 from tfcore.figures import theme
-from tfcore.figures.guesses import guesses_figure
 
 
 @pytest.mark.parametrize("kind", list(figures.STACKS))
@@ -29,12 +28,3 @@ def test_the_line_is_between_what_is_read_and_what_is_written():
     theme.check(drawn)
     across, down = drawn.to_dict()["layout"]["shapes"]
     assert across["x0"] == across["x1"] == down["y0"] == 2.5
-
-
-def test_likely_tokens_are_bars_with_their_numbers():
-    drawn = guesses_figure(["a", "b"], [0.75, 0.2], "b", 200)
-    theme.check(drawn)
-    bars = drawn.data[0]
-    assert list(bars.x) == [0.75, 0.2]
-    assert list(bars.text) == ["75.0%", "20.0%"]
-    assert drawn.to_dict()["layout"]["yaxis"]["ticktext"] == ["a", "<b>b</b> ◂"]

@@ -4,14 +4,27 @@ from collections.abc import Iterator
 
 import pytest
 
+from pages.inference import _kv_cache_watch
 from pages.ui import jobs
-from tfcore.analysis import learned_positions
+from tfcore.analysis import attention_timing, learned_positions
 
 
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch):
-    """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere."""
+    """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere.
+
+    The page on the KV cache writes a few tokens.
+    """
     monkeypatch.setattr(learned_positions, "STEPS", 20)
+    monkeypatch.setattr(_kv_cache_watch, "STEPS", 16)
+    monkeypatch.setattr(_kv_cache_watch, "MOST", 24)
+
+
+@pytest.fixture(autouse=True)
+def _short_texts(monkeypatch):
+    """Attention is timed on short texts only."""
+    monkeypatch.setattr(attention_timing, "LENGTHS", (128, 256))
+    monkeypatch.setattr(attention_timing, "REPEATS", 1)
 
 
 @pytest.fixture(autouse=True)

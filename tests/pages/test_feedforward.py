@@ -106,4 +106,4 @@ def test_no_text_and_much_text_are_sentences():
     test.text_area(key="text").set_value("")
     assert "no text yet" in said(run(test))
     test.text_area(key="text").set_value("A cat sat. " * 9_091)
-    assert "256 tokens at once" in said(run(test))
+    assert "the first 256 are used here" in said(run(test))

@@ -193,3 +193,25 @@ def test_the_worker_touches_nothing_of_streamlit(name):
     tree = ast.parse((Path(__file__).parents[2] / "pages" / "ui" / "jobs.py").read_text())
     function = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name)
     assert "st" not in {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+
+
+def test_a_job_that_nobody_looks_at_is_stopped_where_it_asked_for_that():
+    jobs = Jobs()
+    closed = threading.Event()
+
+    def work():
+        try:
+            while True:
+                yield None
+        finally:
+            closed.set()
+
+    jobs.start("a", work, "me", patience=0.0)
+    assert closed.wait(SOON)
+    assert over(jobs, "a", "me").state == "stopped"
+    gate = began(jobs, "b", "me")
+    gate.let()
+    jobs.wait("b", 2, SOON)
+    assert jobs.look("b", "me").state == "running"
+    jobs.stop("b", "me")
+    gate.let()

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pages.model._parameters_choice import NAMES
+from pages.ui.presets import NAMES
 from tests.pages import visits
 from tests.pages.figures import figures
 from tfcore.presets import PRESETS

@@ -7,7 +7,7 @@ from pages.block._pitfalls_words import WORDS
 from pages.ui import jobs
 from tests.pages import visits
 from tests.pages.figures import figures
-from tests.pages.visits import run
+from tests.pages.visits import press, run
 from tfcore.analysis.pitfalls import DOSES, KINDS, PitfallConfig
 
 SOON = 240.0
@@ -55,8 +55,7 @@ def test_every_mistake_begins_with_a_figure_and_stops(kind):
     test = opened(kind=kind, steps="400")
     config = PitfallConfig(kind=kind, steps=400)
     assert set(figures(test)) == {"loss", "symptom"}
-    test.button(key="stop").click()
-    run(test)
+    press(test, "stop")
     assert jobs.JOBS.look(config, "").state == "stopped"
     assert set(figures(test)) == {"loss", "symptom"}
     assert test.button(key="anew").label == "Train again"
@@ -69,19 +68,15 @@ def test_another_experiment_takes_the_place_of_the_one_before():
     first, second = (PitfallConfig(steps=400, seed=seed) for seed in (0, 1))
     jobs.JOBS.wait(first, 10**9, SOON)
     assert jobs.JOBS.look(first, "").state == "stopped"
-    test.button(key="stop").click()
-    run(test)
+    press(test, "stop")
     jobs.JOBS.wait(second, 10**9, SOON)
 
 
 def test_train_again_begins_what_was_stopped():
     test = opened(steps="400")
-    test.button(key="stop").click()
-    run(test)
-    test.button(key="anew").click()
-    run(test)
-    test.button(key="stop").click()
-    run(test)
+    press(test, "stop")
+    press(test, "anew")
+    press(test, "stop")
 
 
 def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):

@@ -1,6 +1,8 @@
 """How a test visits a page: opens it at an address, runs it and finds no error, reads what it says."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -9,10 +11,22 @@ ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 
 def opened(file: str, **address: str) -> AppTest:
     """The page of this file as a fresh visitor meets it at this address."""
-    test = AppTest.from_file(str(ROUTER), default_timeout=300)
+    test = _fresh()
+    if "_" in Path(file).stem:  # its address is not its file's name, and AppTest learns addresses from a first run
+        test._registered_pages = _addresses()
     test.switch_page(file)
     test.query_params.update(address)
     return run(test)
+
+
+def _fresh() -> AppTest:
+    return AppTest.from_file(str(ROUTER), default_timeout=300)
+
+
+@cache
+def _addresses() -> Any:
+    """What AppTest knows of all pages after a run, learned by a visitor of its own: the front page has a text, too."""
+    return run(_fresh())._registered_pages
 
 
 def run(test: AppTest) -> AppTest:
@@ -21,6 +35,12 @@ def run(test: AppTest) -> AppTest:
     assert not test.exception, test.exception
     assert not test.error, test.error
     return test
+
+
+def press(test: AppTest, key: str) -> AppTest:
+    """Click the button of this key."""
+    test.button(key=key).click()
+    return run(test)
 
 
 def said(test: AppTest, *kinds: str) -> str:

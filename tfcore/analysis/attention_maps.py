@@ -1,5 +1,6 @@
 """Attention of every head of a model on one text."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +21,7 @@ NAMES: dict[Part, str] = {
     "decoder": "decoder.blocks.{}.attn.pattern",
     "cross": "decoder.blocks.{}.cross_attn.pattern",
 }
+MOST_WEIGHTS = 16_000_000  # of all maps of a part together: 64 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,12 @@ def parts(config: ModelConfig) -> tuple[Part, ...]:
     if config.architecture == "encoder-decoder":
         return ("encoder", "decoder", "cross")
     return (config.architecture,)
+
+
+def longest(config: ModelConfig) -> int:
+    """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS allow."""
+    layers = max(config.encoder_layers, config.decoder_layers)
+    return max(1, min(config.max_seq_len, math.isqrt(MOST_WEIGHTS // (layers * config.n_heads))))
 
 
 @torch.no_grad()

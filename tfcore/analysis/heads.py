@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from tfcore.model import Transformer
@@ -57,12 +57,28 @@ def score_heads(
     Query 0 of a causal pattern can only see itself and is left out everywhere.
     """
     n = len(ids)
+    target = targets(ids, ahead=bool(np.triu(patterns, 1).any()))  # one look ahead tells that there is no causal mask
+    found = _scored(patterns[:, :, 1:], {kind: where[1:] for kind, where in target.items()}, np.arange(1, n))
+    if inducing is None:
+        return found
+    is_inducing = inducing >= THRESHOLD
+    kind = np.where(is_inducing, "induction", found.kind)
+    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
+
+
+def targets(ids: Int[ndarray, " key"], ahead: bool = False) -> dict[str, Bool[ndarray, "query key"]]:
+    """Where a head of each kind would look on a text.
+
+    Args:
+        ahead: queries see what comes after them.
+    """
+    n = len(ids)
     query, key = np.arange(n)[:, None], np.arange(n)[None, :]
-    may_see = (key <= query) | bool(np.triu(patterns, 1).any())  # one look ahead tells that there is no causal mask
+    may_see = (key <= query) | ahead
     same = (ids[:, None] == ids[None, :]) & (key != query) & may_see
     after = np.zeros_like(same)
     after[:, 1:] = same[:, :-1]
-    targets = {
+    return {
         "previous token": key == query - 1,
         "next token": (key == query + 1) & may_see,
         "first token": (key == 0) & (query > 0),
@@ -71,12 +87,6 @@ def score_heads(
         "induction": after & (key != query) & may_see,
         "local": (key != query) & (np.abs(key - query) <= NEAR) & may_see,
     }
-    found = _scored(patterns[:, :, 1:], {kind: target[1:] for kind, target in targets.items()}, np.arange(1, n))
-    if inducing is None:
-        return found
-    is_inducing = inducing >= THRESHOLD
-    kind = np.where(is_inducing, "induction", found.kind)
-    return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
 
 
 def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
@@ -84,18 +94,18 @@ def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
     n_query, n_key = patterns.shape[-2:]
     key = np.arange(n_key)[None, :]
     place = np.round(np.arange(n_query) * (n_key - 1) / max(1, n_query - 1))  # as far along the keys
-    targets = {
+    found = {
         "same place": key == place[:, None],
         "first token": np.broadcast_to(key == 0, (n_query, n_key)),
         "last token": np.broadcast_to(key == n_key - 1, (n_query, n_key)),
         "local": np.abs(key - place[:, None]) <= NEAR,
     }
-    return _scored(patterns, targets, place)
+    return _scored(patterns, found, place)
 
 
-def _scored(patterns: ndarray, targets: dict[str, ndarray], place: ndarray) -> HeadScores:
-    """Scores by targets (query, key), with distances from each query's place among the keys."""
-    scores = {kind: _mean_weight(patterns, target) for kind, target in targets.items()}
+def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> HeadScores:
+    """Scores by their targets (query, key), with distances from each query's place among the keys."""
+    scores = {kind: mean_weight(patterns, where) for kind, where in target.items()}
     bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)  # (layer, head, query)
     visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1), 2)
     distance = (patterns * np.abs(place[:, None] - np.arange(patterns.shape[-1]))).sum(-1)
@@ -107,7 +117,7 @@ def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer h
     return values.mean(-1) if values.shape[-1] else np.zeros(values.shape[:2])
 
 
-def _mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:
+def mean_weight(patterns: ndarray, target: ndarray) -> Float[ndarray, "layer head"]:
     """Mean over the queries that have a target of the weight on it; 0 where no query has one."""
     queries = target.any(-1)
     if not queries.any():

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from tfcore.analysis.one_text import one_text
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers import BPETokenizer, Tokenizer
 
 SHARE = 0.15  # of the tokens that are hidden (arXiv:1810.04805, section 3.1)
+MASKS = ("[MASK]", "<mask>")  # of tokenizers that have a token for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,18 @@ class Filled:
 def mask_id(tokenizer: BPETokenizer) -> int:
     """The id that stands for a blank: the first that no text can have."""
     return tokenizer.vocab_size
+
+
+def mask_of(tokenizer: Tokenizer, vocab_size: int) -> int | None:
+    """The id that stands for a blank: the tokenizer's own, or, of our models, the first that no text can have."""
+    if isinstance(tokenizer, BPETokenizer):
+        return mask_id(tokenizer) if mask_id(tokenizer) < vocab_size else None
+    around = tokenizer.encode("")
+    for mark in MASKS:
+        inside = [i for i in tokenizer.encode(mark) if i not in around]
+        if len(inside) == 1 and tokenizer.token_bytes(inside[0]) == mark.encode():
+            return inside[0]
+    return None
 
 
 def with_blanks(tokenizer: BPETokenizer, text: str, sign: str) -> list[int]:

@@ -98,7 +98,8 @@ class Leak:
 
 @torch.no_grad()
 def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, position: int, replacement: int) -> Leak:
-    """Run the whole model twice, the second time with another token at `position`, and compare all logits.
+    """Run the whole model twice, the second time with another token at `position`, and compare all logits (of a model
+    without a head: all hidden states).
 
     Two passes of the same shape, not one batch: a token's arithmetic then has the same order in both, so that where
     nothing leaks the outputs are the same numbers, not just close ones.
@@ -117,7 +118,8 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
         raise ValueError(f"replacement={replacement} is the token that stands at {position} already")
     mask = build(config, len(ids))
     changed = [*ids[:position], replacement, *ids[position + 1 :]]
-    first, second = (model(one_text(model, row), mask=mask).logits[0].float().cpu() for row in (ids, changed))
+    outputs = (model(one_text(model, row), mask=mask) for row in (ids, changed))
+    first, second = ((o.hidden if o.scores is None else o.scores)[0].float().cpu() for o in outputs)
     difference = (first - second).abs().amax(-1)  # (seq,)
     same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
     before = float(difference[:position].max())
@@ -129,5 +131,8 @@ _WORDS = (" dragon", " red", " she", ".", "a", "b")
 
 def replacement_for(encode: Callable[[str], list[int]], token_id: int) -> int:
     """A token to put in the place of another: the same one each time, readable, and never the same as it."""
-    candidates = (ids[0] for ids in map(encode, _WORDS) if len(ids) == 1)
+    around = set(encode(""))  # what some tokenizers put around every text
+    inside = [[i for i in encode(word) if i not in around] for word in _WORDS]
+    whole = [ids[0] for ids in inside if len(ids) == 1]
+    candidates = [*whole, *(i for ids in inside for i in ids), 0, 1]
     return next(candidate for candidate in candidates if candidate != token_id)

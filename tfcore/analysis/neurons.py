@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.contributions import unembedding
 from tfcore.analysis.neuron_scan import NeuronScan, activations
 from tfcore.analysis.one_text import one_text
 from tfcore.edits import Edit
@@ -28,8 +29,7 @@ def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " voc
     The value vector v goes through the final norm's scale gamma and the unembedding E; what later layers make of it is
     left out, and so is the division by the size of the stream, which shifts no order (arXiv:2012.14913, section 4.1).
     """
-    head = model.embed if model.config.tie_embeddings else model.unembed
-    return head.weight @ (model.decoder.ln_final.weight * value_vector(model, layer, neuron))
+    return unembedding(model) @ (model.decoder.ln_final.weight * value_vector(model, layer, neuron))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,8 @@ def axis_leak(
     changed = ids.clone()
     changed[row, position] = replacement
     # Unit size on average, as a stream has it: eps would count for much beside raw embeddings.
-    table = model.embed.weight / model.embed.weight.std()
-    before, after = (F.embedding(i, table).double().cpu() for i in (ids, changed))
+    table = model.embed.weight
+    before, after = ((F.embedding(i, table) / table.std()).double().cpu() for i in (ids, changed))
     change: dict[Axis, ndarray] = {}
     spread: dict[Axis, float] = {}
     for axis, dims in AXES.items():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -26,6 +27,12 @@ class TokenSimilarity:
     products: Float[ndarray, "seq seq"]
     cosines: Float[ndarray, "seq seq"]
     scores: Float[ndarray, "layer head query key"]
+
+    @property
+    def largest_between(self) -> float:
+        """The largest dot product, either way, of two places; of one place with itself where there is no other."""
+        apart = ~np.eye(len(self.products), dtype=bool) if len(self.products) > 1 else np.ones((1, 1), dtype=bool)
+        return max(1e-6, float(np.abs(self.products[apart]).max()))
 
 
 @torch.no_grad()

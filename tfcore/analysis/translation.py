@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tfcore.beam import beam_search
 from tfcore.generate import generate
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers import BPETokenizer, Tokenizer
 
 ORDER, BETA = 6, 2  # of chrF: the longest n-gram, and how much more recall counts than precision
 LONGEST = 64  # ids of a translation
@@ -21,14 +21,28 @@ def translate(model: Transformer, tokenizer: BPETokenizer, sentence: str, beams:
     return tokenizer.decode(written(model, tokenizer, source_ids(tokenizer, sentence), beams)[:-1])
 
 
-def source_ids(tokenizer: BPETokenizer, sentence: str) -> list[int]:
-    """What the encoder reads: the sentence and the separator."""
-    return [*tokenizer.encode(sentence), tokenizer.separator_id or 0]
+def ends_with_separator(tokenizer: Tokenizer) -> bool:
+    """Whether a sentence ends with our separator; other tokenizers put around a text what their models know."""
+    return isinstance(tokenizer, BPETokenizer)
 
 
-def written(model: Transformer, tokenizer: BPETokenizer, ids: Sequence[int], beams: int = 1) -> list[int]:
+def source_ids(tokenizer: Tokenizer, sentence: str) -> list[int]:
+    """What the encoder reads: the sentence and what ends it."""
+    ids = tokenizer.encode(sentence)
+    return [*ids, end_id(tokenizer)] if ends_with_separator(tokenizer) else ids
+
+
+def end_id(tokenizer: Tokenizer) -> int:
+    """The id that ends a text."""
+    if isinstance(tokenizer, BPETokenizer):
+        return tokenizer.separator_id or 0
+    around = tokenizer.encode("")
+    return around[-1] if around else 0
+
+
+def written(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], beams: int = 1) -> list[int]:
     """The ids of a translation; the separator is the last, also where the model did not come to it."""
-    end = tokenizer.separator_id or 0
+    end = end_id(tokenizer)
     if beams == 1:
         found = generate(model, ids, max_new_tokens=LONGEST, temperature=0, stop_ids=[end])
     else:

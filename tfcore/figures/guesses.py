@@ -1,35 +1,35 @@
-"""The likeliest tokens of a distribution, as bars."""
+"""The most likely tokens of a distribution, as bars."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
 
 from tfcore.figures import theme
+from tfcore.figures.tokens import label_room
 
 
-def guesses_figure(labels: Sequence[str], chances: Sequence[float], chosen: str | None, height: int) -> go.Figure:
-    """Tokens from the likeliest down, each with its probability.
+def guesses_figure(probabilities: Float[ndarray, " guess"], labels: Sequence[str], height: int) -> go.Figure:
+    """The most likely tokens as bars, best on top.
 
     Args:
         labels: safe for plotly.
-        chosen: the label that gets an arrow, if it is among them.
     """
     places = list(range(len(labels)))
+    texts = [f"{p:.1%}" if p >= 0.001 else "< 0.1%" for p in probabilities.tolist()]
     bars = {
-        "type": "bar", "orientation": "h", "y": places, "x": [round(float(p), 4) for p in chances],
-        "marker": {"color": ["@embedding" if label == chosen else "@embedding/0.45" for label in labels]},
-        "text": [f"{p:.1%}" for p in chances], "textposition": "outside", "cliponaxis": False,
-        "textfont": {"size": 11, "color": "@ink"}, "customdata": list(labels),
-        "hovertemplate": "'%{customdata}': %{x:.2%}<extra></extra>",
+        "type": "bar", "orientation": "h", "x": probabilities.astype(np.float32), "y": places, "text": texts,
+        "textposition": "outside", "cliponaxis": False, "marker": {"color": "@embedding"}, "customdata": list(labels),
+        "hovertemplate": "'%{customdata}': %{x:.4f}<extra></extra>", "textfont": {"size": 12, "color": "@ink"},
     }  # fmt: skip
-    names = [f"<b>{label}</b> ◂" if label == chosen else label for label in labels]
+    names = [f"'{label}'" for label in labels]
     layout = theme.base_layout(
-        height,
-        xaxis={"title": "probability", "range": [0, 1.14], "tickvals": [0, 0.5, 1], "tickformat": ".0%",
-               "fixedrange": True},
-        yaxis={"tickvals": places, "ticktext": names, "range": [len(places) - 0.4, -0.6], "fixedrange": True,
-               "showgrid": False, "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"}},
-        margin={"t": 8},
-        bargap=0.25,
+        height, margin={"l": label_room(names) + 8, "r": 52, "t": 6, "b": 26}, bargap=0.25,
+        xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True, "automargin": False, "nticks": 5},
+        yaxis={"tickvals": places, "ticktext": names, "range": [len(names) - 0.5, -0.5], "fixedrange": True,
+               "automargin": False, "showgrid": False,
+               "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"}},
     )  # fmt: skip
     return theme.build([bars], layout)

@@ -14,26 +14,31 @@ from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 UP, DOWN = "@feedforward", "@muted"
 
 
-def promoted_figure(labels: Sequence[str], lift: Sequence[float], followed: str | None, height: int) -> go.Figure:
-    """The tokens whose logits a neuron lifts most, and those it lowers most.
+def promoted_figure(
+    labels: Sequence[str], lift: Sequence[float], followed: str | None, height: int, *,
+    up: str = UP, axis: str = "direct change of the logit, at the strongest text",
+) -> go.Figure:  # fmt: skip
+    """The tokens whose logits a neuron (or another part of a model) lifts most, and those it lowers most.
 
     Args:
         labels: of the tokens, from the most lifted to the most lowered; safe for plotly.
         lift: in logits.
         followed: the label of the token that comes next in the text, if it is among them: it gets an arrow.
+        up: colour role of the lifted.
+        axis: what the numbers are.
     """
     places = list(range(len(labels)))
     names = [f"<b>{label}</b> ◂" if label == followed else label for label in labels]
     bars = {
         "type": "bar", "orientation": "h", "y": places, "x": [round(float(v), 4) for v in lift],
-        "marker": {"color": [UP if v > 0 else DOWN for v in lift]}, "text": [f"{v:+.2f}" for v in lift],
+        "marker": {"color": [up if v > 0 else DOWN for v in lift]}, "text": [f"{v:+.2f}" for v in lift],
         "textposition": "outside", "cliponaxis": False, "textfont": {"size": 11, "color": "@ink"},
         "customdata": list(labels), "hovertemplate": "'%{customdata}': %{x:+.3f} logits<extra></extra>",
     }  # fmt: skip
     reach = 1.25 * max(0.01, *(abs(float(v)) for v in lift))
     layout = theme.base_layout(
         height,
-        xaxis={"title": "direct change of the logit, at the strongest text", "range": [-reach, reach],
+        xaxis={"title": axis, "range": [-reach, reach],
                "fixedrange": True, "zeroline": True, "zerolinecolor": "@muted"},
         yaxis={"tickvals": places, "ticktext": names, "autorange": "reversed", "fixedrange": True, "showgrid": False,
                "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"}},

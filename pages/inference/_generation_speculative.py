@@ -1,0 +1,237 @@
+"""Section of the page on generation: a draft guesses, the model checks, and the distribution stays the same."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference._generation_settings import SEEDS, Prompt, joined, seed
+from pages.inference._generation_strategies import PATIENCE
+from pages.ui import cache, controls, jobs, live, page, text
+from pages.ui.figure import figure
+from tfcore import drafts, speculative
+from tfcore.analysis import speculation as analysis
+from tfcore.analysis.speculation import Guess, Pass, Timing
+from tfcore.figures import speculation as figures
+from tfcore.sampling import Sampling
+
+MOST, AT = 8, 60  # guesses a pass; guesses that can be looked at closely
+EVERY = 1.0  # seconds between two looks: most of the time goes into timing, with little new to see
+TABLE = "table"
+MARKS = {"accepted": ("✓", 1), "refused": ("✗", 4), "unread": ("–", 3)}  # sign, hue of the chip
+TRY: dict[str, dict[str, Any]] = {
+    "a table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8},
+    "half of the model": {"draft": "first 2 blocks", "guesses": 2},
+    "nearly all of it": {"draft": "first 3 blocks", "guesses": 3},
+    "too many guesses": {"draft": TABLE, "guesses": 8},
+    "greedy": {"temperature": 0.0},
+}
+
+
+@st.cache_resource(max_entries=8, show_spinner="Making the draft")
+def make(model: str, kind: str) -> Any:
+    """A draft made of the model, shared by all visitors and read only."""
+    network = cache.model(model)[0]
+    return drafts.SingleTokenTable(network) if kind == TABLE else drafts.early_exit(network, int(kind.split()[1]))
+
+
+def kinds(prompt: Prompt) -> dict[str, str]:
+    """The drafts of a model, with what they are called."""
+    config = prompt.network.config
+    found = {TABLE: "single-token table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
+    for n in range(1, config.n_layers):
+        found[f"first {n} block{'s' if n > 1 else ''}"] = f"first {n} of {config.n_layers} blocks"
+    return found
+
+
+def show(prompt: Prompt) -> None:
+    """The section."""
+    st.markdown(
+        "**Guess ahead, then check all guesses in one pass.** A cheap draft proposes a few tokens; the model reads "
+        "them at once and keeps those that pass a test, which is made so that nobody can tell from the texts that "
+        "there was a draft."
+    )
+    st.latex(
+        r"x \sim q \text{ stays with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
+        r"x' \sim \frac{\max(0, p - q)}{\sum \max(0, p - q)} \quad\Rightarrow\quad x \sim p"
+    )
+    page.try_this(TRY)
+    found = kinds(prompt)
+    places = st.columns(5, gap="medium", vertical_alignment="bottom")
+    with places[0]:
+        kind = controls.select("Draft", "draft", list(found), next(iter(found)), found)
+    with places[1]:
+        guesses = controls.slider("Guesses a pass γ", "guesses", 1, MOST, 2)
+    with places[2]:
+        temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
+    with places[3]:
+        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
+    with places[4]:
+        chance = seed()
+    sampling = Sampling(temperature=temperature)
+    network, draft = prompt.network, make(prompt.model, kind)
+    key = ("speculation", prompt, kind, guesses, temperature, tokens, chance)
+
+    def work() -> Any:
+        return analysis.watch(network, draft, prompt.ids, sampling, guesses, chance, tokens)
+
+    def draw(job: jobs.Job) -> None:
+        passes = [one for one in job.items if isinstance(one, Pass)]
+        timings = [one for one in job.items if isinstance(one, Timing)]
+        total = min(tokens, network.config.max_seq_len - len(prompt.ids))
+        done = sum(len(one.ids) for one in passes)
+        live.bar(key, job, done, total, {"seed": (chance + 1) % (SEEDS + 1)}, work="text", step="token")
+        if passes:
+            _text(prompt, passes, job.active)
+            _numbers(passes, timings, guesses)
+            _closer(prompt, passes, timings, guesses)
+
+    live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
+    page.what_to_see(
+        "Green tokens were guessed and kept, orange ones guessed and refused, grey ones stood behind a refused one and "
+        "were never read; blue ones are the model's own, one for each pass. In the bars, what the draft guesses right "
+        "and what is drawn after refusals add up to the model's distribution, token by token, whatever the draft is. A "
+        "bad draft costs time, never quality."
+    )
+    page.source(speculative.accept, speculative.residual, speculative.outcome, drafts.early_exit,
+                analysis.expected_speed_up)  # fmt: skip
+    st.caption(
+        "arXiv:2211.17192: algorithm 1, eq. 1 (tokens a pass), theorem 3.8 (speed-up), appendix A.1 (same "
+        "distribution); arXiv:2302.01318. Drafts are made of the model itself: its first blocks with its own final "
+        "norm and unembedding, which nobody trained to be read there, or a table of what it says after each single "
+        "token."
+    )
+    page.question(
+        "A table that knows one token of the past can beat the first half of the model as a draft. How?",
+        "The speed-up weighs how often guesses stay (α) against what a guess costs (c). The table is right less often "
+        "than two blocks, but costs nearly nothing; half a model costs more than half of the time, because each token "
+        "also pays for the unembedding and the draw. The formula needs both numbers; compare them above.",
+    )
+
+
+def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
+    """The guesses with their marks, and the model's own tokens, in order; a click looks closer."""
+    pieces, hues, notes, titles, numbers = [], [], [], [], []
+    number = 0
+    for i, one in enumerate(passes, start=1):
+        for guess in one.guesses:
+            mark, hue = MARKS[guess.state]
+            pieces.append(guess.token)
+            hues.append(hue)
+            notes.append(f"{mark} {guess.stays:.2f}" if guess.state != "unread" else mark)
+            titles.append(
+                f"pass {i}: q = {guess.q:.3f}, p = {guess.p:.3f}, stays with {guess.stays:.2f}: {guess.state}"
+            )
+            numbers.append(number)
+            number += guess.state != "unread"
+        pieces.append(one.token)
+        hues.append(0)
+        notes.append("model")
+        titles.append(f"pass {i}: the model's own token")
+        numbers.append(max(number - 1, 0))
+
+    def choose(index: int) -> None:
+        controls.set_values(at=min(numbers[index], AT - 1))
+
+    text.chips(
+        prompt.tokenizer.tokens(pieces), key="guesses marked", hues=hues, notes=notes, on_select=choose,
+        titles=None if is_active else titles,
+        label="Every guess, accepted or refused, with the probability that it stays",
+    )  # fmt: skip
+    st.caption(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
+
+
+def _numbers(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
+    """What was measured, as four numbers."""
+    alpha = analysis.acceptance(passes)
+    written = sum(len(one.ids) for one in passes)
+    looked = [guess for one in passes for guess in one.guesses if guess.state != "unread"]
+    stayed = sum(guess.state == "accepted" for guess in looked)
+    error = max((guess.error for guess in looked), default=0.0)
+    quiet: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
+    places = st.columns(4)
+    places[0].metric(
+        "Guesses kept", f"{stayed} of {len(looked)}", f"expected: α = {alpha:.2f}",
+        help="Of those that were read. α: mean over these places of the sum of min(p, q)", **quiet,
+    )  # fmt: skip
+    places[1].metric(
+        "Tokens a pass", f"{written / len(passes):.2f}", f"formula: {analysis.expected_tokens(alpha, guesses):.2f}",
+        help="(1 − α^(γ+1)) / (1 − α)", **quiet,
+    )  # fmt: skip
+    if timings:
+        ratio, cost, _ = _costs(timings)
+        places[2].metric(
+            "Times as fast", f"{ratio:.2f}",
+            f"formula: {analysis.expected_speed_up(alpha, guesses, cost):.2f}",
+            help=f"The fastest of {len(timings)} turns each, on this server. A token of the draft costs c = {cost:.2f} "
+            "of the model's.", **quiet,
+        )  # fmt: skip
+    else:
+        places[2].metric("Times as fast", "…", "timed next", **quiet)
+    places[3].metric(
+        "Error of the sum", f"{error:.0e}", f"{len(looked)} places, all tokens",
+        help="Largest |min(p, q) + what is drawn after a refusal − p|. float32 rounds at about 1e-7", **quiet,
+    )  # fmt: skip
+
+
+def _costs(timings: list[Timing]) -> tuple[float, float, float]:
+    """Times as fast; a token of the draft and a pass over all guesses, both in tokens (passes) of the model."""
+    best = {name: min(getattr(one, name) for one in timings) for name in Timing.__slots__}
+    return best["alone"] / best["together"], best["draft"] / best["alone"], max(1.0, best["several"] / best["one"])
+
+
+def _closer(prompt: Prompt, passes: list[Pass], timings: list[Timing], guesses: int) -> None:
+    """One guess under the rule, and what the draft is worth."""
+    looked = [guess for one in passes for guess in one.guesses if guess.state != "unread"]
+    if not looked:
+        return
+    at = min(controls.slider("Guess to look at (or click one above)", "at", 0, AT - 1, 5), len(looked) - 1)
+    guess = looked[at]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _rule(prompt, guess, at)
+    with right:
+        _worth(passes, timings, guesses)
+
+
+def _rule(prompt: Prompt, guess: Guess, at: int) -> None:
+    token = text.visible(prompt.tokenizer.tokens([guess.token])[0])
+    labels = text.tick_labels(prompt.tokenizer.tokens(guess.tokens.tolist()), 12)
+    figure(
+        figures.rule_figure(guess, labels, 400), key="rule", height=400,
+        alt=f"Guess {at}, '{token}': p = {guess.p:.3f}, q = {guess.q:.3f}, {guess.state}. Any guess stays here with "
+        f"{guess.overlap:.3f}; what stays and what is drawn instead differ from p by at most {guess.error:.0e}.",
+        caption=f"Guess {at}, '{token}': q = {guess.q:.3f}, p = {guess.p:.3f}, so it stays with {guess.stays:.2f}; "
+        f"{guess.state}. Green + blue = p, over all tokens to within {guess.error:.0e}; green sums to "
+        f"{guess.overlap:.3f}.",
+        table=lambda: pd.DataFrame(
+            {"token": prompt.tokenizer.tokens(guess.tokens.tolist()), "p": guess.p_all, "q": guess.q_all}
+        ),
+    )  # fmt: skip
+
+
+def _worth(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
+    alpha, every = analysis.acceptance(passes), range(MOST + 1)
+    lines = {"tokens": [analysis.expected_tokens(alpha, n) for n in every]}
+    measured = {"tokens": sum(len(one.ids) for one in passes) / len(passes)}
+    verdict = f"Measured: {measured['tokens']:.2f} tokens a pass."
+    if timings:
+        ratio, cost, check = _costs(timings)
+        lines["speed"] = [analysis.expected_speed_up(alpha, n, cost) for n in every]
+        measured["speed"] = ratio
+        best = analysis.best_guess(alpha, cost, MOST)
+        advice = (
+            f"{best} guess{'es' if best > 1 else ''} a pass would be best"
+            if best
+            else "no number of guesses makes it faster"
+        )
+        verdict = (
+            f"Measured: {measured['tokens']:.2f} tokens a pass, {ratio:.2f} times as fast. A guess costs "
+            f"c = {cost:.2f} tokens of the model, checking {guesses + 1} tokens {check:.2f} passes (the formula says "
+            f"1). By the formula {advice}."
+        )
+    figure(
+        figures.worth_figure(lines, measured, guesses, 400), key="worth", height=400,
+        alt=f"With α = {alpha:.2f}. {verdict}", caption=verdict,
+        table=lambda: pd.DataFrame({"guesses": list(every), **lines}),
+    )  # fmt: skip

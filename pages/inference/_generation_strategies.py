@@ -1,0 +1,125 @@
+"""Section of the page on generation: whole texts by several strategies side by side, as they are written."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference._generation_settings import OFF, SEEDS, Prompt, filters, joined, seed
+from pages.ui import controls, jobs, live, page, text
+from pages.ui.figure import figure
+from tfcore import beam
+from tfcore.analysis import strategies as analysis
+from tfcore.analysis import written
+from tfcore.analysis.strategies import Plan
+from tfcore.analysis.written import Written
+from tfcore.figures import strategies as figures
+from tfcore.generate import stream
+
+EVERY, PATIENCE = 0.5, 10.0  # seconds between two looks; nobody looked for so long: stop
+NAMES: dict[str, str] = {
+    "greedy": "greedy",
+    "beam": f"beam search, {analysis.BEAMS} beams",
+    "sampling": "sampling, your filters",
+    "pure": "sampling, no filters",
+}
+ABOUT: dict[str, str] = {
+    "greedy": "always the most likely token",
+    "beam": "the most likely text it can find; known only at its end",
+    "sampling": "drawn from what the filters leave",
+    "pure": "drawn from the model's own distribution",
+}
+TRY: dict[str, dict[str, Any]] = {
+    "usual filters": {"penalty": 1.0, "temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05},
+    "too hot": OFF | {"temperature": 1.6},
+    "hot, but cut": OFF | {"temperature": 1.6, "min_p": 0.1},
+    "long enough to go in circles": {"text": "The red ball was in the red box. The red", "tokens": 100},
+    "another story": {"text": "The old man opened the door. Behind it was a"},
+}
+
+
+def show(prompt: Prompt) -> None:
+    """The section."""
+    page.try_this(TRY)
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
+        sampling, chance = filters(), seed()
+    plan = Plan(ids=prompt.ids, sampling=sampling, seed=chance, tokens=tokens, stop_ids=prompt.stop_ids)
+    key = ("strategies", prompt.model, plan)
+    network = prompt.network
+
+    def draw(job: jobs.Job) -> None:
+        texts: dict[str, list[Written]] = {name: [] for name in NAMES}
+        for name, one in job.items:
+            texts[name].append(one)
+        done = max(len(one) for one in texts.values())
+        again = {"seed": (chance + 1) % (SEEDS + 1)}
+        live.bar(key, job, done, tokens, again, work="text", step="token")
+        _texts(prompt, texts, tokens, job.active)
+
+    with right:
+        live.watch(key, draw, live.begin(key, lambda: analysis.continue_beside(network, plan), PATIENCE), EVERY)
+    page.what_to_see(
+        "The stronger its colour, the likelier a token was to the model. Greedy and beam search find likely texts, and "
+        "the longer those get, the more they go in circles: try it. Pure sampling is as surprising as the model is "
+        "unsure, and sooner or later a token from the long tail derails it. Filters cut the tail and leave the choice. "
+        "People do not write the most likely text either (arXiv:1904.09751, figure 2)."
+    )
+    page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
+    page.question(
+        "Beam search usually finds a text with a higher probability than greedy. Why does nobody use it for stories?",
+        "Because the most likely text is not a good one. Compare the share of repeated groups of words, and read them: "
+        "the likeliest way on is often what was just said. Where there is one right answer, as in translation, the "
+        "likeliest text is what you want, and beams are used.",
+    )
+
+
+def _texts(prompt: Prompt, texts: dict[str, list[Written]], tokens: int, is_active: bool) -> None:
+    """The curves, and each text in chips."""
+    means = {name: written.mean_log_probability(one) for name, one in texts.items()}
+    numbers = "; ".join(f"{NAMES[name]} {means[name]:.2f}" for name, one in texts.items() if one)
+    shown = {name: one for name, one in texts.items() if one}
+    figure(
+        figures.likelihood_figure(shown, NAMES, tokens, 300), key="likelihood", height=300,
+        alt=f"Mean log-probability of the texts, in nats a token: {numbers or 'nothing yet'}.",
+        caption=f"How likely the model finds each text until each token, in nats a token: {numbers}.",
+        table=lambda: _table(prompt, texts),
+    )  # fmt: skip
+    for row in (("greedy", "beam"), ("sampling", "pure")):
+        for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
+            with place:
+                _one(prompt, name, texts[name], means[name], is_active)
+
+
+def _one(prompt: Prompt, name: str, found: list[Written], mean: float, is_active: bool) -> None:
+    """One text: its numbers, its tokens, and itself."""
+    st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
+    ids = [one.token for one in found]
+    if not found:
+        st.caption("Comes when the others are done" if is_active else "Nothing was written.")
+        return
+    st.caption(
+        f"Mean log-probability **{mean:.2f}** nats; groups of three that repeat: **{written.repeated(ids):.0%}**"
+    )
+    pieces = prompt.tokenizer.tokens(ids)
+    titles = [f"by the model {one.probability:.3f}, rank {one.rank:,}; drawn with {one.chance:.3f}" for one in found]
+    text.chips(
+        pieces, key=f"chips {name}", label=f"Text by {NAMES[name]}, token by token",
+        shade=[one.probability for one in found],
+        titles=None if is_active else titles,
+    )  # fmt: skip
+    st.caption(text.escape(joined(prompt, ids)))
+
+
+def _table(prompt: Prompt, texts: dict[str, list[Written]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            (name, i, piece, one.probability, one.rank, one.chance)
+            for name, found in texts.items()
+            for i, (one, piece) in enumerate(
+                zip(found, prompt.tokenizer.tokens([one.token for one in found]), strict=True)
+            )
+        ],
+        columns=["strategy", "place", "token", "probability", "rank", "drawn with"],
+    )

@@ -1,0 +1,180 @@
+"""The page on induction: how a previous-token head feeds an induction head."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inside._induction_heads import TESTED, choose_model, kinds, listed
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from tfcore.analysis import composition, doors, head_evaluators
+from tfcore.analysis.composition import Composition
+from tfcore.analysis.copying import Place, random_rows, twice
+from tfcore.analysis.doors import Closed
+from tfcore.analysis.head_evaluators import Evaluated
+from tfcore.figures import composition as figures
+
+TRY: dict[str, dict[str, Any]] = {
+    "two layers, nothing else": {"model": "induction", "reader": 1},
+    "a model of stories": {"model": "stories", "reader": 3},
+    "one layer below": {"model": "stories", "reader": 2},
+    "other random tokens": {"circuit_draw": 7},
+}
+
+
+@cache.data(max_entries=32)
+def composed(model_name: str, layer: int) -> Composition:
+    return composition.composition(cache.model(model_name)[0], layer)
+
+
+@cache.data(max_entries=32)
+def closed(
+    model_name: str, length: int, seed: int, senders: tuple[Place, ...], receivers: tuple[Place, ...]
+) -> list[Closed]:
+    model = cache.model(model_name)[0]
+    rows = twice(random_rows(model.config.vocab_size, length, 8, seed))
+    return doors.close_doors(model, rows, length, senders, receivers)
+
+
+@cache.data(max_entries=24)
+def evaluated(model_name: str, seed: int) -> Evaluated:
+    return head_evaluators.evaluate_heads(cache.model(model_name)[0], seed)
+
+
+def circuit() -> None:
+    """The section."""
+    st.latex(
+        r"\underbrace{W_{QK}^{\,2}}_{\text{where head 2 looks}} = W_Q^\top W_K, \quad "
+        r"\underbrace{W_{OV}^{\,1}}_{\text{what head 1 writes}} = W_O W_V, \qquad "
+        r"\text{K-composition} = \frac{\lVert W_{QK}^{\,2}\, W_{OV}^{\,1} \rVert_F}"
+        r"{\lVert W_{QK}^{\,2} \rVert_F\, \lVert W_{OV}^{\,1} \rVert_F}"
+    )
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        model_name = choose_model()
+        config, found = cache.model(model_name)[0].config, kinds(model_name)
+        seed = controls.slider("Draw of random tokens", "circuit_draw", 0, 99, 0)
+        layer = controls.slider(
+            "Layer that reads", "reader", 1, max(2, config.n_layers) - 1, min(3, config.n_layers - 1)
+        )
+        st.metric("Induction heads", listed(found.induction))
+        st.metric("Previous-token heads below", listed(found.previous))
+    with right:
+        if config.n_layers < 2:
+            st.info("This model has one layer: no head can read what another wrote.")
+        else:
+            strips(composed(model_name, layer), layer, found.previous, found.induction, config.d_model)
+    ways, tests = st.columns(2, gap="large")
+    length = min(TESTED, config.max_seq_len // 2, config.vocab_size)
+    with ways:
+        st.subheader("Close one door at a time", anchor=False)
+        if found.induction and found.previous:
+            result = closed(model_name, length, seed, tuple(found.previous), tuple(found.induction))
+            close(result, math.log(config.vocab_size), listed(found.previous), listed(found.induction))
+        else:
+            st.info("This needs induction heads and previous-token heads below them; this model has not both.")
+    with tests:
+        st.subheader("Find the place, copy what is there", anchor=False)
+        tokens = min(head_evaluators.TOKENS, config.vocab_size, config.max_seq_len // head_evaluators.COPIES)
+        both_tests(evaluated(model_name, seed), found.induction, tokens)
+    page.try_this(TRY)
+    words()
+
+
+def strips(result: Composition, layer: int, senders: list[Place], receivers: list[Place], d_model: int) -> None:
+    """All composition scores of the heads of one layer."""
+    best = {}
+    for kind, scores in result.scores.items():
+        head, below, earlier = (int(i) for i in divmod_all(int(scores.argmax()), scores.shape))
+        best[kind] = f"{figures.LETTER[kind]} {scores.max():.3f} ({below}.{earlier} to {layer}.{head})"
+    finding = "; ".join(best.values())
+    figure(
+        figures.strips_figure(result, layer, senders, receivers, 420), key="strips", height=420, min_width=340,
+        alt=f"Composition scores of the heads of layer {layer} with every head below. Highest: {finding}. Random "
+        f"matrices: {result.random:.3f}.",
+        caption=f"Heads of layer {layer} with every head below; filled: from a previous-token head to an induction "
+        f"head. Highest: {finding}. Random matrices of the same shapes score {result.random:.3f} ± {result.spread:.3f} "
+        f"(grey; theory: 1/√{d_model} = {composition.theory(d_model):.3f}). Nothing is subtracted.",
+        table=lambda: table(result, layer),
+    )  # fmt: skip
+
+
+def divmod_all(index: int, shape: tuple[int, ...]) -> list[int]:
+    """The place of a flat index."""
+    found: list[int] = []
+    for size in reversed(shape):
+        index, place = divmod(index, size)
+        found.insert(0, place)
+    return found
+
+
+def table(result: Composition, layer: int) -> pd.DataFrame:
+    """Every pair with its three scores."""
+    shape = result.scores["key"].shape
+    places = [divmod_all(i, shape) for i in range(result.scores["key"].size)]
+    pairs = [{"reads": f"{layer}.{h}", "wrote": f"{below}.{e}"} for h, below, e in places]
+    return pd.DataFrame(pairs).assign(**{kind: scores.ravel() for kind, scores in result.scores.items()})
+
+
+def close(result: list[Closed], chance: float, senders: str, receivers: str) -> None:
+    """What is left when queries, keys or values hear nothing of the previous-token heads."""
+    by = {one.door: one for one in result}
+    finding = ", ".join(f"{door} {by[door].second_loss:.2f}" for door in ("none", "query", "key", "value"))
+    figure(
+        figures.doors_figure(result, chance, 320), key="doors", height=320, min_width=340,
+        alt=f"Loss on the second copy when the induction heads' queries, keys or values hear nothing of the "
+        f"previous-token heads: {finding}.",
+        caption=f"Heads {receivers} compute their queries, keys or values as if {senders} had written nothing; all "
+        f"other ways stay open. Loss on the second copy: {finding} nats.",
+        table=lambda: pd.DataFrame([(c.door, c.induction, c.first_loss, c.second_loss) for c in result],
+                                   columns=["closed", "induction weight", "first loss", "second loss"]),
+    )  # fmt: skip
+
+
+def both_tests(result: Evaluated, induction: list[Place], tokens: int) -> None:
+    """Prefix matching against copying."""
+    highest = max(induction, key=lambda at: result.prefix[at], default=None)
+    finding = (
+        f"head {highest[0]}.{highest[1]} finds the place with {result.prefix[highest]:.2f} and copies with "
+        f"{result.copying[highest]:.2f}"
+        if highest else "no head does both"
+    )  # fmt: skip
+    heads = result.prefix.shape[1]
+    figure(
+        figures.evaluators_figure(result, induction, tokens, 320), key="tests", height=320, min_width=340,
+        alt=f"Prefix matching and copying scores of {result.prefix.size} heads: {finding}.",
+        caption=f"Every head under both tests, {tokens} random tokens, {head_evaluators.EXAMPLES} examples: {finding}. "
+        "Filled: the induction heads.",
+        table=lambda: pd.DataFrame(
+            {"layer": [i // heads for i in range(result.prefix.size)],
+             "head": [i % heads for i in range(result.prefix.size)],
+             "prefix matching": result.prefix.ravel(), "copying": result.copying.ravel()}
+        ),
+    )  # fmt: skip
+
+
+def words() -> None:
+    """What to see, sources, the question."""
+    page.what_to_see(
+        "A previous-token head writes “the token before me was A” beside every token. An induction head asks “who has "
+        "A before it?”, so what was written must arrive in its **keys**. In stories the weights say so before any text "
+        "is read: of the pairs with a previous-token head, those that stand out do so in K-composition. And the "
+        "experiment agrees: deaf keys lose the stripe and the second copy, deaf queries or values hardly matter. "
+        "RoPE's rotations are left out of the scores; the scale of the norm is in."
+    )
+    page.source(
+        composition.compose, composition.compositions, composition.random_composition, doors.close_doors,
+        head_evaluators.evaluate_heads, head_evaluators.copying_score,
+    )  # fmt: skip
+    st.caption(
+        "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "
+        "arXiv:2209.11895, head activation evaluators. Closing one way: path patching, arXiv:2304.05969."
+    )
+    page.question(
+        "Why can a model with one layer not do this?",
+        "An induction head finds the place by what stood *before* a token. Within one layer all heads read the stream "
+        "as it was before any of them wrote, where each token knows itself alone. Somebody has to have written the "
+        "token before beside it, a layer earlier. Grow a model of one layer and see.",
+    )

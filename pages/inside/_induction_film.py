@@ -1,0 +1,145 @@
+"""The page on induction: the training of a shipped model as a film, frame by frame."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from pages.ui.player import player
+from tfcore.analysis import copying, growth
+from tfcore.analysis.growth import Moment
+from tfcore.figures import growth as figures
+from tfcore.training import growing
+
+VOCAB = 256
+TRY: dict[str, dict[str, Any]] = {
+    "before anything": {"frame": 0},
+    "just before the jump": {"frame": 8},
+    "in the middle of it": {"frame": 12},
+    "just after": {"frame": 16},
+    "at the end": {"frame": 26},
+}
+
+
+@cache.data(max_entries=64)
+def frame_of(frame: int) -> Moment:
+    return growing.film_moment(frame)
+
+
+def whole_film() -> list[Moment]:
+    """Every frame, with progress where they are not measured yet."""
+    steps, place = growing.film_steps(), st.empty()
+    found = []
+    for i, step in enumerate(steps):
+        found.append(frame_of(i))
+        if i % 4 == 3:
+            place.progress(i / len(steps), f"Measuring frame {i + 1} of {len(steps)}, step {step}")
+    place.empty()
+    return found
+
+
+def film() -> None:
+    """The section."""
+    st.markdown(
+        "The weights of `induction`, two layers of attention, kept at "
+        f"{len(growing.film_steps())} steps of its training. Each is put back into the model and measured."
+    )
+    moments = whole_film()
+    last = len(moments) - 1
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        at = controls.slider("Frame", "frame", 0, last, 12)
+        player("frame", 0, last, at, label="Play the training", period=0.35)
+        now = moments[at]
+        numbers(now, VOCAB)
+    with right:
+        course(moments, at, moments[-1].step, VOCAB, log=True)
+    below, every = st.columns([2, 3], gap="large")
+    with below:
+        along(now, moments[0], VOCAB)
+    with every:
+        maps(now)
+    page.try_this(TRY)
+    formed = next(m.step for m in moments if m.induction.max() >= copying.STRONG)
+    page.what_to_see(
+        "For hundreds of steps nothing seems to happen: the model knows that all tokens are equally likely, and no "
+        f"more. Then, around step {formed}, stripes appear in layer 0 and layer 1 **at the same time**, and the loss "
+        "on the second copy falls off a cliff: neither head is of use without the other, so there is no halfway. The "
+        "K-composition begins to rise long before the loss says anything. While the heads form, the loss on the first "
+        "copy *rises*: the model copies before it has learned when not to."
+    )
+    page.source(growth.moment, growth.in_context_score, growing.film_moment)
+    st.caption(
+        "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token against "
+        "the 50th, here the 120th against the 12th. The recipe of the shipped model: "
+        "tfcore/training/recipes/induction.py"
+    )
+    page.question(
+        "The training loss of a large model dips early and for a short time, and nobody changed anything. What might "
+        "have happened, and what would you look at?",
+        "Induction heads may have formed: the paper finds such a bump in models of every size, at the time when later "
+        "tokens of a text suddenly become easier than early ones. Look at the in-context learning score, and at the "
+        "induction score of every head before and after.",
+    )
+
+
+def numbers(now: Moment, vocab: int) -> None:
+    """The numbers of one moment."""
+    early, late = growth.places(len(now.by_place) + 1)
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Loss, first copy", f"{now.first_loss:.2f}", help=f"Knowing nothing: {math.log(vocab):.2f}")
+        st.metric("Second copy", f"{now.second_loss:.2f}")
+        st.metric("In-context score", f"{now.in_context:+.2f}",
+                  help=f"In-context learning score: loss of token {late} less that of token {early}, nats")  # fmt: skip
+
+
+def course(moments: Sequence[Moment], at: int, steps: int, vocab: int, *, log: bool) -> None:
+    """The curves until now."""
+    now, found = moments[at], growth.jump(list(moments))
+    fell = f"; the loss falls between steps {found[0]:,} and {found[1]:,} (shaded)" if found else "; no jump yet"
+    figure(
+        figures.course_figure(moments, at, steps, found, math.log(vocab), 430, log=log), key="course", height=430,
+        min_width=420,
+        alt=f"At step {now.step}: loss {now.first_loss:.2f} on the first copy, {now.second_loss:.2f} on the second, "
+        f"best induction head {now.induction.max():.2f}, best previous-token head {now.previous.max():.2f}{fell}.",
+        caption=f"Step {now.step:,}: loss {now.first_loss:.2f} and {now.second_loss:.2f}; best induction head "
+        f"{now.induction.max():.2f}, previous-token head {now.previous.max():.2f}, K-composition "
+        f"{now.key_composition:.2f}{fell}.",
+        table=lambda: pd.DataFrame(
+            [(m.step, m.first_loss, m.second_loss, m.induction.max(), m.previous.max(), m.key_composition, m.in_context)
+             for m in moments],
+            columns=["step", "first loss", "second loss", "induction", "previous token", "K-composition",
+                     "in-context score"],
+        ),
+    )  # fmt: skip
+
+
+def along(now: Moment, start: Moment, vocab: int) -> None:
+    """The loss along the row."""
+    early, late = growth.places(len(now.by_place) + 1)
+    figure(
+        figures.places_figure(now, start, early, late, math.log(vocab), 340), key="along", height=340, min_width=300,
+        alt=f"Loss by place in a row: token {early} {now.by_place[early - 2]:.2f}, token {late} "
+        f"{now.by_place[late - 2]:.2f}; the difference is the in-context learning score, {now.in_context:+.2f}.",
+        caption=f"Loss by place, {growing.MEASURED_ROWS} rows that begin again somewhere. In-context learning score: "
+        f"token {late} minus token {early}, {now.in_context:+.2f} nats.",
+        table=lambda: pd.DataFrame({"token": range(2, len(now.by_place) + 2), "loss": now.by_place}),
+    )  # fmt: skip
+
+
+def maps(now: Moment) -> None:
+    """The map of every head."""
+    layers = len(now.induction)
+    height = 210 * layers
+    figure(
+        figures.maps_figure(now, height), key="maps", height=height, min_width=500,
+        alt=f"Maps of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "
+        f"previous-token head {now.previous.max():.2f}.",
+        caption=f"Every head at step {now.step:,}, on {growth.SHOWN} random tokens said twice: rows look, columns are "
+        "looked at. A stripe below the diagonal: the token before. One half-way down: what came next the last time.",
+        table=lambda: pd.DataFrame(now.patterns.reshape(-1, now.patterns.shape[-1])),
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The page on induction: a model grown here and now, until the heads appear."""
+
+import math
+
+import streamlit as st
+
+from pages.inside import _induction_film as film
+from pages.ui import controls, jobs, live, page
+from tfcore.analysis import growth
+from tfcore.analysis.growth import Moment
+from tfcore.training.growing import GrowConfig, grow
+
+TRY = {
+    "two layers": {"layers": 2, "steps": 700},
+    "one layer: it cannot": {"layers": 1},
+    "longer": {"layers": 2, "steps": 1200},
+    "another seed": {"layers": 2, "steps": 700, "seed": 3},
+}
+
+
+def grow_one() -> None:
+    """The section: the training begins by itself and grows under the eye."""
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        layers = controls.slider("Layers", "layers", 1, 2, 2)
+        steps = controls.slider("Training steps", "steps", 200, 1500, 700, 100)
+        seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+        beside = st.container()
+    with right:
+        picture = st.container()
+    config = GrowConfig(n_layers=layers, steps=steps, seed=seed)
+
+    def draw(job: jobs.Job) -> None:
+        moments: list[Moment] = list(job.items)
+        with beside:
+            live.bar(config, job, moments[-1].step if moments else 0, steps, {"seed": (seed + 1) % 21})
+            if moments:
+                film.numbers(moments[-1], config.vocab_size)
+        with picture:
+            if moments:
+                show(moments, config)
+            else:
+                st.info("Nothing is trained yet: it begins as soon as there is room.")
+
+    live.watch(config, draw, live.begin(config, lambda: grow(config)))
+    page.try_this(TRY)
+    page.what_to_see(
+        "Wait for the cliff: ten or twenty seconds after the start, a few hundred steps in, the second copy "
+        "becomes easy within some hundred steps, and at that moment the stripes are there. Another seed moves the "
+        "moment and the heads' places; it comes all the same. With one layer it never comes: the loss stays near "
+        f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f}."
+    )
+    page.source(grow, growth.moment, growth.jump)
+    st.caption(
+        f"{layers} layers of attention, 4 heads of 16, width 64, no feed-forward part; {config.vocab_size} tokens, "
+        f"{config.rows} rows of {config.seq} a step, AdamW. After arXiv:2209.11895; the shipped model is its larger "
+        "brother."
+    )
+    page.question(
+        "The heads come at about the same step for every seed, and nothing in the data changes there. Why no "
+        "smooth descent?",
+        "Each half is useless alone: a previous-token head is worth learning only if somebody reads what it writes, "
+        "and a reader only if somebody writes. Until chance has made a little of both, the gradient for either is "
+        "tiny; then each makes the other worth more, and both grow fast.",
+    )
+
+
+def show(moments: list[Moment], config: GrowConfig) -> None:
+    """The curves so far and the maps now."""
+    film.course(moments, len(moments) - 1, config.steps, config.vocab_size, log=False)
+    if (found := growth.jump(moments)) is not None:
+        st.markdown(
+            f"**Found.** Induction heads: the loss on the second copy fell between steps {found[0]} and {found[1]}, to "
+            f"{moments[-1].second_loss:.2f} nats."
+        )
+    else:
+        st.markdown(
+            f"**Found.** No induction head until step {moments[-1].step}: the second copy is as hard as the first, "
+            f"{moments[-1].second_loss:.2f} nats."
+        )
+    film.maps(moments[-1])

@@ -1,0 +1,49 @@
+"""The page on induction: which heads of a model are of which kind, and what all sections share."""
+
+from dataclasses import dataclass
+
+from pages.ui import cache, models
+from tfcore.analysis.copying import Place, copying, random_rows, ranked, twice
+
+MODEL, LENGTH, TESTED = "stories", 24, 32  # the first model; tokens said twice in the picture, and in the test of kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The heads of a model by what they do on random tokens said twice, the strongest first.
+
+    Args:
+        induction: those that look at what came next the last time.
+        previous: those in layers below them that look at the token before.
+        others: as many heads as there are induction heads, that are neither, from layers as near as possible.
+        best: the head that inducts most, however little.
+    """
+
+    induction: list[Place]
+    previous: list[Place]
+    others: list[Place]
+    best: Place
+
+
+def choose_model() -> str:
+    """The model: those that predict the next token."""
+    return models.choose("decoder", default=MODEL, why_not=models.silent)
+
+
+@cache.data(max_entries=12)
+def kinds(model_name: str) -> Kinds:
+    model = cache.model(model_name)[0]
+    length = min(TESTED, model.config.max_seq_len // 2, model.config.vocab_size)
+    found = copying(model, twice(random_rows(model.config.vocab_size, length, 8, 0)), length)
+    induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
+    top = max((layer for layer, _ in induction), default=model.config.n_layers)
+    previous = [place for place in found.strong("previous token") if place[0] < top]
+    near = induction[0][0] if induction else 0
+    rest = [place for place in by_score if place not in induction and place not in previous]
+    others = sorted(rest, key=lambda place: abs(place[0] - near))[: len(induction)]
+    return Kinds(induction, previous, others, by_score[0])
+
+
+def listed(heads: list[Place]) -> str:
+    """Heads as words: "3.0, 3.2"."""
+    return ", ".join(f"{layer}.{head}" for layer, head in sorted(heads)) or "none"

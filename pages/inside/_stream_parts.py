@@ -1,0 +1,161 @@
+"""Section of the page on the residual stream: what each part wrote, measured along one token's logit."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.inside import _reading
+from pages.inside._stream_choice import TOKENS, Choice
+from pages.ui import cache, controls, page, text
+from pages.ui.figure import Event, figure
+from tfcore.analysis import contributions as measures
+from tfcore.analysis.contributions import Against, Contributions, Parts
+from tfcore.figures import boards
+from tfcore.figures import contributions as figures
+from tfcore.figures.neurons import promoted_figure
+
+FORWARD, UP, DOWN = "feed-forward", 8, 3
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def parts_at(model: str, pasted: str, position: int) -> Parts:
+    """Small, and read only."""
+    return measures.stream_parts(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, position)
+
+
+@cache.data(max_entries=256)
+def split(model: str, pasted: str, position: int, token: int, against: Against) -> Contributions:
+    return measures.contributions(cache.model(model)[0], parts_at(model, pasted, position), token, against)
+
+
+@cache.data(max_entries=256)
+def promoted(
+    model: str, pasted: str, position: int, layer: int, head: int | None
+) -> tuple[list[int], list[str], list[float]]:
+    """The tokens that one part lifts most and lowers most: ids, pieces, logits."""
+    network, tokenizer = cache.model(model)
+    lift = measures.promoted_by(network, parts_at(model, pasted, position), layer, head)
+    order = np.argsort(-lift, kind="stable")
+    ids = [*order[:UP].tolist(), *order[-DOWN:].tolist()]
+    return ids, tokenizer.tokens(ids), lift[ids].tolist()
+
+
+def who_wrote(choice: Choice) -> None:
+    """The section."""
+    found = split(*choice.key, choice.token, choice.against)
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        adding_up(choice, found)
+    with right:
+        one_part(choice, found)
+    page.what_to_see(
+        "Each bar on the left begins where the one before ended: the model writes its answer in instalments, and the "
+        "last bar is the logit it says. The board names the authors. Parts pull against each other, too: what is blue "
+        "argues for other tokens. These are direct shares only. A head that prepares the ground for a later one gets "
+        "nothing here, and yet the answer may fall with it: switch it off on the page on interventions."
+    )
+    st.latex(r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big)")
+    st.latex(
+        r"\mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
+        r"\big(W_U[t] - W_U[ref]\big)"
+    )
+    st.caption("s is what the final norm divides the whole x_L by, held fixed; γ are its weights.")
+    page.source(measures.contributions, measures.frozen_norm, measures.stream_parts, measures.promoted_by)
+    st.caption(
+        "Direct logit attribution, as in arXiv:2211.00593, section 3.1. With LayerNorm each part also loses its mean; "
+        "biases of the model, where it has any, are a part of their own."
+    )
+    page.question(
+        "Why measure against the mean of all tokens, and not take the logit as it is?",
+        "Because the softmax does not feel a number that is added to all logits alike. A part that lifts every token "
+        "by 3 changes no probability, yet its plain share would be 3. Against the mean its share is 0. Set the "
+        "reference to “nothing” and watch the embedding and the last feed-forward layer change.",
+    )
+
+
+def adding_up(choice: Choice, found: Contributions) -> None:
+    """The sum, part after part."""
+    names, shares, roles = instalments(found)
+    count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
+    off = abs(found.total - found.logit)
+    largest = names[int(np.argmax(shares))]
+    height = 130 + 31 * len(names)
+    st.markdown(
+        f"Logit of **{_reading.shown(choice.piece)}** after {_reading.shown(choice.reading.tokens[choice.position])}, "
+        f"{choice.versus}: **{found.logit:.4f}**. Sum of the {count} parts: **{found.total:.4f}** (off by {off:.0e})."
+    )
+    figure(
+        figures.running_sum(names, shares, roles, height), key="sum", height=height,
+        table=lambda: table(found),
+        alt=f"The logit of '{choice.label}' adds up to {found.total:.2f}: "
+        + ", ".join(f"{name} {share:+.2f}" for name, share in zip(names, shares, strict=True)) + ".",
+        caption=f"Shares in the order of computation; most comes from {largest}, {max(shares):+.2f}. All heads of a "
+        f"layer in one bar. The final norm divides by its true {found.scale:.3f}.",
+    )  # fmt: skip
+
+
+def instalments(found: Contributions) -> tuple[list[str], list[float], list[str]]:
+    """Names, shares and colour roles of the bars."""
+    rows = [("embedding", found.embedding, "@embedding")]
+    rows += [("positions", found.position, "@position")] if found.position else []
+    for layer, heads in enumerate(found.heads):
+        rows.append((f"attention {layer}", float(heads.sum()), "@attention"))
+        if forward := float(found.feedforward[layer]):
+            rows.append((f"feed-forward {layer}", forward, "@feedforward"))
+    rows += [("biases", found.biases, "@norm")] if found.biases else []
+    names, shares, roles = zip(*rows, strict=True)
+    return list(names), list(shares), list(roles)
+
+
+def table(found: Contributions) -> pd.DataFrame:
+    """Every part with its share."""
+    rows = [("embedding", found.embedding), ("positions", found.position), ("biases", found.biases)]
+    for layer, heads in enumerate(found.heads):
+        rows += [(f"head {layer}.{head}", share) for head, share in enumerate(heads.tolist())]
+        rows.append((f"feed-forward {layer}", float(found.feedforward[layer])))
+    return pd.DataFrame([*rows, ("logit of the model", found.logit)], columns=["part", "share"])
+
+
+@st.fragment
+def one_part(choice: Choice, found: Contributions) -> None:
+    """The board of all heads and feed-forward layers, and what the chosen one promotes."""
+    n_layers, n_heads = found.heads.shape
+    has_forward = bool((found.feedforward != 0).any())
+    parts = [f"head {head}" for head in range(n_heads)] + ([FORWARD] if has_forward else [])
+    with st.container(horizontal=True, gap="medium"):
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
+        part = controls.select("Part", "part", parts, parts[0])
+    column = parts.index(part)
+    values = found.heads if not has_forward else np.column_stack([found.heads, found.feedforward])
+    limit = max(1e-3, float(np.abs(values).max()))
+    best = np.unravel_index(values.argmax(), values.shape)
+    name = f"{parts[best[1]]} of layer {best[0]}"
+    short = [str(head) for head in range(n_heads)] + (["FF"] if has_forward else [])
+
+    def choose_part(event: Event) -> None:
+        match event["customdata"]:
+            case [int(at), int(which)] if 0 <= which < len(parts) and 0 <= at < n_layers:
+                controls.set_values(layer=at, part=parts[which])
+
+    height = 60 + 44 * n_layers
+    figure(
+        boards.board(values, short, "layer %{y}, part %{text}: %{z:.3f} logits", limit=limit,
+                     selected=[(layer, column)], height=height),
+        key="board", height=height, min_width=360, on_click=choose_part, table=lambda: table(found),
+        alt=f"Shares of {n_layers} × {len(parts)} parts; the largest is {name}, {values.max():+.2f} logits.",
+        caption=f"One field a head{' or feed-forward layer (FF)' if has_forward else ''}: (layer, part) = "
+        f"{values.shape}. Largest: {name}, {values.max():+.2f}. Click a field to see what it writes.",
+    )  # fmt: skip
+    head = None if part == FORWARD else column
+    ids, pieces, lift = promoted(*choice.key, layer, head)
+    following = None if choice.following is None else choice.following
+    marked = text.label(_reading.piece(choice.reading.model, following), 12) if following in ids else None
+    figure(
+        promoted_figure(text.tick_labels(pieces), lift, marked, 300, axis="share in each token's logit",
+                        up="@feedforward" if head is None else "@attention"),
+        key="writes", height=300, table=lambda: pd.DataFrame({"token": pieces, "share": lift}),
+        alt=f"{part} of layer {layer} lifts " + ", ".join(
+            f"{text.visible(token)} by {share:.2f}" for token, share in zip(pieces[:4], lift, strict=False)) + ".",
+        caption=f"What {part} of layer {layer} writes here, read as tokens: those it lifts most above the mean, and "
+        f"those it lowers most.{' ◂ follows in the text.' if marked else ''}",
+    )  # fmt: skip

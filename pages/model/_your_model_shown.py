@@ -1,0 +1,150 @@
+"""The page on one's own model: what a loaded model is and says, and where to look at it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import cache, controls, own_models, text
+from pages.ui.figure import figure
+from tfcore import shipped
+from tfcore.analysis import first_words
+from tfcore.analysis.first_words import FirstWords, RoundTrip
+from tfcore.analysis.parameter_count import parameters
+from tfcore.config import Architecture, ModelConfig
+from tfcore.figures import your_model as figures
+from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.parameters import short
+
+TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
+ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
+# file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
+PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
+    "start/walkthrough.py": ("step by step", ONE_STACK, {}),
+    "foundations/heads.py": ("every attention head", (), {}),
+    "foundations/masks.py": ("masks and leaks", ONE_STACK, {}),
+    "foundations/attention.py": ("words compared", ONE_STACK, {"look": "words"}),
+    "foundations/positions.py": ("positions", ("decoder",), {"scheme": "together"}),
+    "foundations/tokens.py": ("tokens", (), {}),
+    "block/normalisation.py": ("norms", (), {"part": "axis"}),
+    "block/residuals.py": ("dropout", ONE_STACK, {"part": "Dropout"}),
+    "block/feedforward.py": ("feed-forward share", (), {"panel": "share"}),
+    "model/parameters.py": ("parameters and costs", (), {}),
+    "inference/generation.py": ("how it writes", ("decoder",), {}),
+    "inside/induction.py": ("induction heads", ("decoder",), {}),
+    "inside/stream.py": ("who wrote the answer", ("decoder",), {}),
+    "inside/interventions.py": ("parts switched off", ("decoder",), {}),
+}
+FIELDS = {
+    "architecture": "architecture", "d_model": "width d_model", "encoder_layers": "layers of the encoder",
+    "decoder_layers": "layers of the decoder", "n_heads": "heads", "kv_heads": "key/value heads",
+    "head_size": "width of a head", "ff_size": "width of the feed-forward layer", "activation": "non-linearity",
+    "positions": "positions", "max_seq_len": "context (tokens)", "vocab_size": "vocabulary", "norm": "norm",
+    "norm_placement": "place of the norms", "window": "window (tokens)", "head": "what comes last",
+    "tie_embeddings": "unembedding is the embedding",
+}  # fmt: skip
+SENTENCES = {
+    "continuation": "It goes on:",
+    "answer": "It answers:",
+    "blank": "Its best guess for the blank:",
+}
+
+
+@cache.data(max_entries=32)
+def there_and_back(name: str, pasted: str) -> RoundTrip:
+    return first_words.round_trip(cache.model(name)[1], pasted)
+
+
+@cache.data(max_entries=32)
+def said_first(name: str, pasted: str) -> FirstWords:
+    model, tokenizer = cache.model(name)
+    return first_words.first_words(model, tokenizer, pasted)
+
+
+def facts(config: ModelConfig) -> pd.DataFrame:
+    """A config as rows, what it does not have left out."""
+    rows: list[tuple[str, Any]] = [(label, getattr(config, field)) for field, label in FIELDS.items()]
+    if config.experts is not None:
+        rows += [("experts a layer", config.experts.n_experts), ("experts a token", config.experts.top_k)]
+    kept = [(label, value) for label, value in rows if value is not None and value != 0]
+    words = {True: "yes", False: "no", "none": "nothing: hidden states"}
+    said = [(k, f"{v:,}" if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
+    return pd.DataFrame(said, columns=["setting", "value"])
+
+
+def show(name: str) -> None:
+    """Everything about a model that is loaded."""
+    model, tokenizer = cache.model(name)
+    config, own = model.config, own_models.STORE.get(name)
+    count = parameters(config)
+    st.subheader(f"{text.escape(name, 100)} is loaded", anchor=False)
+    if own is not None:
+        st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
+    one, two, three, four = st.columns(4)
+    one.metric("Parameters", short(count.total), help=f"{count.total:,}")
+    if count.active != count.total:
+        two.metric("Active for a token", short(count.active), help=f"{count.active:,}")
+    else:
+        two.metric("Memory of its weights", figures.gigabytes(4 * count.total), help="4 bytes each, in float32")
+    three.metric("Vocabulary", f"{config.vocab_size:,}")
+    four.metric("Context", f"{config.max_seq_len:,}", help="tokens it can read at once")
+    table, speech = st.columns([2, 3], gap="large")
+    with table:
+        rows = facts(config)
+        st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
+    with speech:
+        speak(name, tokenizer)
+    where_to(name, config)
+
+
+def speak(name: str, tokenizer: Any) -> None:
+    """The tokenizer's check and the model's first words on a text."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    if not pasted:
+        st.info("There is no text yet: type or paste some.")
+        return
+    if tokenizer is None:
+        st.info("This model comes without a tokenizer: it was trained on numbers, and no text can be given to it here.")
+        return
+    trip = there_and_back(name, pasted)
+    verdict = (
+        "and they come back to the letter"
+        if trip.same
+        else "and they come back, but for capitals and spaces"
+        if trip.nearly
+        else "but they do not come back: its vocabulary does not know all of this"
+    )
+    st.markdown(f"**Tokenizer check.** {len(pasted):,} characters, {len(trip.ids):,} tokens, {verdict}.")
+    text.chips(trip.tokens[:CHIPS], key="pieces", hues=[i % 3 for i in range(min(CHIPS, len(trip.ids)))],
+               label="The text in tokens")  # fmt: skip
+    if not trip.same:
+        st.caption(f"Came back: {text.escape(trip.back, 300)}")
+    found = said_first(name, pasted)
+    if found.way == "nothing":
+        st.info("This model has no head that would write words: its hidden states and attention are all it gives.")
+        return
+    if found.way == "blank":
+        st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
+    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.said or '(nothing)', 400)}")
+    best = f"'{text.visible(found.best[0])}' with {found.probabilities[0]:.1%}"
+    where = "in the blank" if found.way == "blank" else "as the next token"
+    figure(
+        guesses_figure(np.array(found.probabilities), text.tick_labels(found.best), 210), key="guesses", height=210,
+        table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
+        alt=f"The likeliest tokens {where}: first {best}.",
+        caption=f"The likeliest tokens {where}: first {best}, of {cache.model(name)[0].config.vocab_size:,}.",
+    )  # fmt: skip
+
+
+def where_to(name: str, config: ModelConfig) -> None:
+    """Links to the pages that can show it."""
+    st.markdown("**Look at it on**")
+    with st.container(horizontal=True):
+        for file, (label, kinds, more) in PAGES.items():
+            if not kinds or config.architecture in kinds:
+                st.page_link(file, label=label, icon=":material/arrow_outward:", query_params={**more, "model": name})
+    st.caption(
+        "There, and wherever a page has a choice named Model, it is on the list beside "
+        f"{', '.join(shipped())}. Copy the link of any such view: who opens it is offered to load the same model."
+    )

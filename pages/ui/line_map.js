@@ -1,0 +1,193 @@
+// The browser's half of line_map.py: stops on a line and on branches beside it, like the map of a railway.
+import { palette } from "./figure.js"
+
+const SVG = "http://www.w3.org/2000/svg"
+const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
+const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
+const views = new WeakMap()
+const sheet = document.createElement("link")
+sheet.rel = "stylesheet"
+sheet.href = new URL("line_map.css", import.meta.url)
+const styled = new Promise(done => (sheet.onload = sheet.onerror = done))
+document.head.append(sheet)
+
+export function render({ data, parentElement, setTriggerValue }) {
+  const view = views.get(parentElement) || create(parentElement)
+  view.data = data
+  view.send = setTriggerValue
+  view.at = data.value
+  const { roles } = palette(view.root)
+  for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
+  view.root.setAttribute("aria-label", data.label)
+  layOut(view)
+  show(view)
+  if (view.shown === undefined) styled.then(() => centre(view, "auto")) // nothing scrolls before the style is there
+  else if (view.shown !== data.value) centre(view, "smooth")
+  view.shown = data.value
+  return () => {
+    view.observer.disconnect()
+    views.delete(parentElement)
+    view.root.remove()
+  }
+}
+
+function html(tag, name, parent) {
+  const made = document.createElement(tag)
+  made.className = name
+  parent.append(made)
+  return made
+}
+
+function svg(tag, name, parent, attributes = {}) {
+  const made = document.createElementNS(SVG, tag)
+  made.setAttribute("class", name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
+  parent.append(made)
+  return made
+}
+
+function create(parent) {
+  const root = html("div", "tf-map", parent)
+  root.setAttribute("role", "group")
+  const board = html("div", "tf-board", root)
+  const drawing = svg("svg", "", board)
+  drawing.setAttribute("aria-hidden", "true")
+  const view = { root, board, drawing, buttons: [] }
+  view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view), centre(view, "auto")))
+  view.observer.observe(root)
+  root.onkeydown = event => press(view, event)
+  views.set(parent, view)
+  return view
+}
+
+// ---- where everything is ----
+
+function layOut(view) {
+  const { stops, parts } = view.data
+  const stamp = JSON.stringify([stops, parts, view.root.clientWidth])
+  if (stamp === view.stamp) return
+  view.stamp = stamp
+  const room = (view.root.clientWidth - LEFT - RIGHT) / Math.max(stops.length - 1, 1)
+  const pitch = Math.min(Math.max(room, NEAREST), FURTHEST)
+  view.x = stops.map((_, i) => LEFT + i * pitch)
+  view.y = stops.map(stop => (stop.beside ? BRANCH : LINE))
+  const width = LEFT + (stops.length - 1) * pitch + RIGHT
+  view.board.style.width = width + "px"
+  view.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`)
+  view.drawing.setAttribute("width", width)
+  view.drawing.setAttribute("height", HEIGHT)
+  view.drawing.replaceChildren()
+  for (const part of parts) area(view, part, pitch)
+  view.tracks = tracks(view, pitch)
+  view.labels = stops.map((stop, i) => label(view, stop, i))
+  view.dots = stops.map((stop, i) => svg("circle", "tf-stop", view.drawing, { cx: view.x[i], cy: view.y[i], r: 6.5 }))
+  view.dots.forEach((dot, i) => dot.style.setProperty("--own", `var(--role-${stops[i].role})`))
+  view.train = svg("circle", "tf-train", view.drawing, { r: 10 })
+  buttons(view, pitch)
+}
+
+function area(view, { first, last, title, role }, pitch) {
+  const left = view.x[first] - pitch / 2 + 2, width = view.x[last] - view.x[first] + pitch - 4
+  const box = svg("rect", "tf-area", view.drawing, { x: left, y: 2, width, height: HEIGHT - 22, rx: 8 })
+  box.style.setProperty("--own", `var(--role-${role})`)
+  const words = svg("text", "tf-part", view.drawing, { x: left + width / 2, y: HEIGHT - 6, "text-anchor": "middle" })
+  words.textContent = title
+  words.style.setProperty("--own", `var(--role-${role})`)
+}
+
+// The main line runs through under every branch: that is the residual connection.
+function tracks(view, pitch) {
+  const { stops } = view.data, { x, y } = view, made = []
+  const add = (d, role, from, to) => {
+    const path = svg("path", "tf-track", view.drawing, { d })
+    path.style.setProperty("--own", `var(--role-${role})`)
+    made.push({ path, from, to })
+  }
+  const onLine = stops.map((_, i) => i).filter(i => !stops[i].beside)
+  for (let k = 1; k < onLine.length; k += 1) {
+    const [a, b] = [onLine[k - 1], onLine[k]]
+    add(`M${x[a]} ${LINE}H${x[b]}`, stops[a].carried ? "residual" : stops[a].role, a, b)
+  }
+  const r = pitch / 2
+  stops.forEach((stop, i) => {
+    if (i === 0) return
+    const before = stops[i - 1]
+    if (stop.beside && before.beside) add(`M${x[i - 1]} ${BRANCH}H${x[i]}`, stop.branch, i - 1, i)
+    else if (stop.beside) add(bend(x[i - 1], LINE, x[i], BRANCH, r), stop.branch, i - 1, i)
+    else if (before.beside) add(bend(x[i - 1], BRANCH, x[i], LINE, r), before.branch, i - 1, i)
+  })
+  return made
+}
+
+function bend(x0, y0, x1, y1) {
+  const middle = (x0 + x1) / 2
+  return `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`
+}
+
+function label(view, stop, i) {
+  const under = stop.under
+  const x = view.x[i] + (under ? 0 : 3), y = view.y[i] + (under ? 22 : -13)
+  const words = svg("text", "tf-name", view.drawing, under ? { x, y, "text-anchor": "middle" }
+    : { x, y, transform: `rotate(-42 ${x} ${y})` })
+  words.textContent = stop.label
+  words.onclick = () => go(view, i)
+  return words
+}
+
+// A button over each stop: what is clicked, and what the keyboard reaches.
+function buttons(view, pitch) {
+  const { stops } = view.data
+  while (view.buttons.length > stops.length) view.buttons.pop().remove()
+  while (view.buttons.length < stops.length) {
+    const made = html("button", "tf-call", view.board), i = view.buttons.length
+    made.type = "button"
+    made.onclick = () => go(view, i)
+    view.buttons.push(made)
+  }
+  view.buttons.forEach((button, i) => {
+    Object.assign(button.style, { left: view.x[i] - pitch / 2 + "px", top: view.y[i] - 20 + "px", width: pitch + "px" })
+    button.title = stops[i].title
+    button.setAttribute("aria-label", `${i + 1} of ${stops.length}: ${stops[i].title}`)
+  })
+}
+
+// ---- where we are ----
+
+function show(view) {
+  const { at, x, y } = view
+  view.buttons.forEach((button, i) => {
+    button.tabIndex = i === at ? 0 : -1 // one stop of the Tab key for the whole map
+    if (i === at) button.setAttribute("aria-current", "step")
+    else button.removeAttribute("aria-current")
+  })
+  view.dots.forEach((dot, i) => dot.classList.toggle("tf-passed", i <= at))
+  view.labels.forEach((words, i) => {
+    words.classList.toggle("tf-here", i === at)
+    words.classList.toggle("tf-passed", i <= at)
+  })
+  for (const { path, from, to } of view.tracks) path.classList.toggle("tf-passed", to <= at || from < at && to - from > 1)
+  view.train.style.transform = `translate(${x[at]}px, ${y[at]}px)`
+  view.train.style.setProperty("--own", `var(--role-${view.data.stops[at].role})`)
+}
+
+function centre(view, behavior) {
+  view.root.scrollTo({ left: view.x[view.at] - view.root.clientWidth / 2, behavior })
+}
+
+function go(view, to) {
+  if (to === view.at) return
+  view.at = to // shown at once; the page follows
+  show(view)
+  centre(view, "smooth")
+  view.send("to", to)
+}
+
+function press(view, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  const last = view.data.stops.length - 1
+  const to = { ArrowLeft: view.at - 1, ArrowRight: view.at + 1, Home: 0, End: last }[event.key]
+  if (to === undefined) return
+  event.preventDefault()
+  go(view, Math.min(Math.max(to, 0), last))
+  view.buttons[view.at].focus({ preventScroll: true })
+}

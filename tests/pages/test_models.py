@@ -1,0 +1,193 @@
+"""A visitor's own model on every page: shown where it is loaded, explained where it will not do, never a traceback."""
+
+import sys
+import time
+
+import pytest
+import streamlit as st
+
+from pages.ui import jobs, model_settings, own_models
+from tests import own_folders
+from tests.pages.visits import opened, run, said
+from tfcore.figures import your_model as figures
+
+PAGES = {
+    "heads": ("foundations/heads.py", {}),
+    "heads compared": ("foundations/heads.py", {"show": "compare", "with": "another text"}),
+    "heads cut": ("foundations/heads.py", {"show": "cuts"}),
+    "masks": ("foundations/masks.py", {"kind": "window"}),
+    "words": ("foundations/attention.py", {"look": "words"}),
+    "positions": ("foundations/positions.py", {"scheme": "together"}),
+    "tokens": ("foundations/tokens.py", {}),
+    "merges": ("foundations/tokens.py", {"part": "merges"}),
+    "embeddings": ("foundations/tokens.py", {"part": "embeddings"}),
+    "norms": ("block/normalisation.py", {"part": "Which axis"}),
+    "skip": ("block/residuals.py", {"part": "Skip blocks"}),
+    "dropout": ("block/residuals.py", {"part": "Dropout"}),
+    "neurons": ("block/feedforward.py", {}),
+    "activations": ("block/feedforward.py", {"panel": "activations"}),
+    "share": ("block/feedforward.py", {"panel": "share"}),
+    "parameters": ("model/parameters.py", {}),
+    "your model": ("model/your_model.py", {}),
+    "walkthrough": ("start/walkthrough.py", {"stage": "softmax"}),
+    "generation": ("inference/generation.py", {}),
+    "beams": ("inference/generation.py", {"show": "Beam search"}),
+    "cached": ("inference/kv_cache.py", {"steps": "8"}),
+    "induction": ("inside/induction.py", {}),
+    "circuit": ("inside/induction.py", {"show": "how two heads do it"}),
+    "stream": ("inside/stream.py", {}),
+    "lens": ("inside/stream.py", {"show": "Logit lens"}),
+    "interventions": ("inside/interventions.py", {}),
+    "patches": ("inside/interventions.py", {"show": "Patch from another text"}),
+}
+INSTEAD = {  # where a page shows another model, and what it says
+    "masks": {"t5": "needs a decoder or an encoder"},
+    "words": {"t5": "needs a decoder or an encoder"},
+    "walkthrough": {"t5": "needs a decoder or an encoder"},
+    "dropout": {"t5": "needs a decoder or an encoder"},
+    "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
+    "positions": {"gpt2": "its positions are learned", "bert": "needs a decoder", "t5": "needs a decoder"},
+    "tokens": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+    "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+} | {
+    page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
+    for page in ("generation", "beams", "cached", "induction", "circuit", "stream", "lens", "interventions", "patches")
+}  # fmt: skip
+# Parts that show stories whatever is chosen, or do the same with every family: one is enough.
+ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
+HEADLESS = ("heads", "heads cut", "masks", "your model", "generation")  # where it makes a difference
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    own_folders.write(root)
+    return root
+
+
+@pytest.fixture
+def allowed(folders, monkeypatch):
+    monkeypatch.setenv("TFCORE_MODELS", "any")
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(folders))
+    monkeypatch.setattr(own_models, "STORE", own_models.Store())
+    for name in ("LOOKS", "LOADS"):
+        monkeypatch.setattr(own_models, name, jobs.Jobs())
+    st.cache_data.clear()
+    return folders
+
+
+def brought(name: str) -> own_models.Own:
+    """The model, loaded as the job does it."""
+    last = list(own_models.bring(name, model_settings.read()))[-1]
+    assert isinstance(last, own_models.Own), last
+    return last
+
+
+@pytest.mark.parametrize("family", list(own_folders.FAMILIES))
+def test_every_page_shows_it_or_says_why_not(allowed, family):
+    name = f"./{family}"
+    brought(name)
+    for page, (file, address) in PAGES.items():
+        if (page in ALIKE and family != "gpt2") or (family == "headless" and page not in HEADLESS):
+            continue
+        key = "of" if page == "activations" else "model"
+        test = opened(file, **{**address, key: name})
+        words = said(test, "info", "caption", "markdown")
+        assert "is not loaded" not in words, page
+        if (reason := INSTEAD.get(page, {}).get(family)) is not None:
+            assert f"{name}: " in words, page
+            assert reason in words, page
+            assert "Shown instead" in words, page
+        else:
+            assert "Shown instead" not in words, page
+        assert "Corrected from the link" not in words, page
+
+
+def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
+    brought("./gpt2")
+    test = opened("model/your_model.py", model="./gpt2")
+    test.switch_page("block/feedforward.py")
+    assert "This part shows stories and not your own model" in said(run(test), "caption")
+    assert "your own model" not in said(opened("block/feedforward.py"), "caption")
+
+
+def wait_for(test, name, condition, seconds=60):
+    """Run the page again whenever a job about this model has ended, until it shows what is waited for."""
+    until = time.monotonic() + seconds
+    while not condition(test):
+        assert time.monotonic() < until, said(test, "info", "caption", "warning")
+        for pool, kind in ((own_models.LOOKS, "look"), (own_models.LOADS, "load")):
+            pool.wait((kind, name, 0), sys.maxsize, until - time.monotonic())
+        run(test)
+    return test
+
+
+def keys(test):
+    return {button.key for button in test.button}
+
+
+def test_a_link_with_a_model_that_is_not_loaded_offers_to_load_it(allowed):
+    test = opened("foundations/heads.py", model="./gpt2")
+    assert "./gpt2 is not loaded on this server now" in said(test, "markdown").replace("*", "")
+    assert test.selectbox(key="model").value == "./gpt2"
+    test.button(key="load model").click()
+    wait_for(test, "./gpt2", lambda t: any(s.value.startswith("Layer ") for s in t.subheader))
+    assert test.selectbox(key="model").value == "./gpt2"
+    assert own_models.STORE.get("./gpt2") is not None
+
+
+def test_what_is_loaded_is_not_forced_on_others_and_needs_no_loading_for_who_asks(allowed):
+    brought("./gpt2")
+    assert "./gpt2" not in opened("foundations/heads.py").selectbox(key="model").options
+    assert "load model" not in keys(opened("foundations/heads.py", model="./gpt2"))
+
+
+def test_a_model_that_made_room_is_offered_again(allowed):
+    brought("./gpt2")
+    test = opened("foundations/masks.py", model="./gpt2")
+    for name in ("./bert", "./llama"):
+        brought(name)
+    assert "is not loaded on this server" in said(run(test), "markdown")
+    assert "load model" in keys(test)
+
+
+def test_where_it_is_not_allowed_the_page_says_so(allowed, monkeypatch):
+    monkeypatch.setenv("TFCORE_MODELS", "off")
+    brought_by_somebody = own_models.Own("./gpt2", None, None, 1, 0.0, "")
+    own_models.STORE.put(brought_by_somebody)
+    test = opened("foundations/heads.py", model="./gpt2")
+    assert test.selectbox(key="model").value == "stories"
+    assert "has not allowed to load others" in said(test, "caption")
+
+
+def test_the_page_looks_loads_and_shows(allowed):
+    test = opened("model/your_model.py", model="./llama")
+    wait_for(test, "./llama", lambda t: "load model" in keys(t))
+    config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
+    assert test.metric[0].value == figures.gigabytes(config_says)
+    own_models.STORE.make_room("./llama", 0, 0)
+    run(test).button(key="load model").click()
+    wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
+    assert test.dataframe[0].value.set_index("setting").value["key/value heads"] == "3"
+    assert "Tokenizer check." in said(test, "markdown")
+    assert "It goes on:" in said(test, "markdown")
+    linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]
+    assert linked
+    assert all("model=.%2Fllama" in query for query in linked)
+
+
+REFUSED = {
+    "nonsense name": "is no name of a model: write org/name",
+    "../../etc": "is no name of a model: write org/name",
+    "./none": "There is no folder ./none",
+    "org/name": "the Hugging Face hub cannot be reached from here, and org/name is not in the cache",
+    "": "There is no name yet",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
+    test = opened("model/your_model.py", model=name or " ")
+    wait_for(test, name or " ", lambda t: t.warning, 30)
+    assert REFUSED[name] in said(test, "warning")
+    assert str(allowed) not in said(test, "warning", "caption", "markdown")

@@ -1,0 +1,83 @@
+"""Attention in pieces: the softmax over some keys now and others later, with three numbers kept for each query.
+
+A softmax seems to need all scores at once, for its largest one and for its sum. It does not: what is known after some
+of the keys fits into a small state, and two states merge into the state of all their keys, in any order. Flash
+attention merges tile after tile on one chip, ring attention block after block around a ring of devices.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a query knows after some of its keys.
+
+    Args:
+        m: the largest score until now; -inf where no key was seen.
+        l: sum of exp(score - m), the normaliser.
+        out: sum of exp(score - m) * value, not yet divided.
+    """
+
+    m: Float[Tensor, " query"]
+    l: Float[Tensor, " query"]  # noqa: E741 - the papers' letter
+    out: Float[Tensor, "query d_head"]
+
+
+def nothing_yet(n_query: int, d_head: int, dtype: torch.dtype = torch.float32) -> State:
+    """The state before the first key: merging it with another one leaves that one as it is."""
+    return State(
+        torch.full((n_query,), -math.inf, dtype=dtype),
+        torch.zeros(n_query, dtype=dtype),
+        torch.zeros(n_query, d_head, dtype=dtype),
+    )
+
+
+def of_tile(
+    scores: Float[Tensor, "query key"], v: Float[Tensor, "key d_head"], seen: Bool[Tensor, "query key"] | None = None
+) -> State:
+    """The state of these keys alone.
+
+        m = max_j s_j,   l = sum_j exp(s_j - m),   out = sum_j exp(s_j - m) v_j
+
+    Args:
+        seen: True where the query may see the key; a query may see none of them.
+
+    Source: arXiv:2205.14135, algorithm 1, lines 9 to 11.
+    """
+    if seen is not None:
+        scores = scores.masked_fill(~seen, -math.inf)
+    m = scores.amax(dim=-1)  # (query,)
+    p = torch.exp(scores - _finite(m)[:, None])  # (query, key), largest entry 1
+    return State(m, p.sum(dim=-1), p @ v)
+
+
+def merge(a: State, b: State) -> State:
+    """The state of the keys of both: what was added up relative to a smaller maximum is scaled down.
+
+        m = max(m_a, m_b),   l = e^(m_a - m) l_a + e^(m_b - m) l_b,   out likewise
+
+    Source: arXiv:1805.02867, equation 4; arXiv:2205.14135, section 3.1; `out` undivided as in arXiv:2307.08691.
+    """
+    m = torch.maximum(a.m, b.m)
+    scale_a, scale_b = rescale(a.m, m), rescale(b.m, m)
+    return State(m, scale_a * a.l + scale_b * b.l, scale_a[:, None] * a.out + scale_b[:, None] * b.out)
+
+
+def rescale(old: Float[Tensor, " query"], new: Float[Tensor, " query"]) -> Float[Tensor, " query"]:
+    """e^(old - new), at most 1: what a sum relative to the maximum `old` is multiplied with once it is `new`."""
+    return torch.exp(old - _finite(new))
+
+
+def result(state: State) -> Float[Tensor, "query d_head"]:
+    """Attention's output, out / l; zeros for a query that saw no key at all."""
+    return state.out / torch.where(state.l > 0, state.l, 1.0)[:, None]
+
+
+def _finite(m: Float[Tensor, " query"]) -> Float[Tensor, " query"]:
+    """-inf - (-inf) is no number: where no key was seen, the maximum counts as 0, and exp(-inf - 0) is the 0 wanted."""
+    return torch.where(m == -math.inf, 0.0, m)
