@@ -60,6 +60,7 @@ CHAPTERS = {
         "Architectures": (
             "model/architectures.py",
             "Encoder, decoder or both? Who sees whom in each, and a translation whose words find each other.",
+        ),
         "Your model": (
             "model/your_model.py",
             "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",

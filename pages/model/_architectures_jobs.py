@@ -136,7 +136,7 @@ def translate_job() -> None:
     every_head(found, layer, head)
     page.what_to_see(
         "The dark cells follow the diagonal as long as both languages use one order, and jump where they do not: "
-        "*red book* becomes *livre rouge*, *gave me* becomes *m'a donné*. Nobody told the model which words belong "
+        "*red book* becomes *livre rouge*, *gave me* becomes *me donna*. Nobody told the model which words belong "
         "together; it learned to look there because that helps to write the right one."
     )
     page.source(writing)
@@ -181,12 +181,12 @@ def fill_job() -> None:
     one, other = st.columns(2, gap="large")
     with one:
         st.markdown("**The encoder reads both sides**")
-        bars(found[chosen], "both sides", "The encoder's guess", f"`fill` sees all {len(tokens)} tokens.")
+        bars(found[chosen], "both sides", "The encoder's guess", f"fill sees all {len(tokens)} tokens.")
     with other:
         st.markdown("**The decoder knows only what came before**")
         _, likely = continued(left, 0)
         if likely:
-            bars(likely, "left side", "The decoder's guess", f"`stories` sees the {places[chosen]} tokens before it.")
+            bars(likely, "left side", "The decoder's guess", f"stories sees the {places[chosen]} tokens before it.")
         else:
             st.info("Nothing comes before this blank: a decoder has nothing to go by.")
     page.what_to_see(
@@ -211,7 +211,7 @@ def continue_job() -> None:
         text.chips(tokens, key="continuation", label="The continuation, token by token")
         st.caption(f"{new} tokens, each the likeliest one; each is read again before the next is written.")
     with right:
-        bars(likely, "next token", "The next token", f"`stories`, after the text: its first guess and {TOP - 1} more.")
+        bars(likely, "next token", "The next token", f"stories, after the text: its first guess and {TOP - 1} more.")
     page.what_to_see(
         "A decoder answers one question only, *what comes next?*, and writes by asking it again and again. Every token "
         "of a text is such a question, which is why it learns from all of them at once."
