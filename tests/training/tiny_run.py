@@ -52,7 +52,8 @@ def in_small(name: str, dropout: float) -> Any:
         model = tiny(recipe.model, vocab_size=300, dropout=dropout)
         return replace(recipe, model=model, held_out=2, looked_at=2, settings=replace(settings, rows=4))
     if name == "fill":
-        return replace(recipe, model=tiny(recipe.model, vocab_size=401, dropout=dropout), held_out_stories=2)
+        model = tiny(recipe.model, vocab_size=401, dropout=dropout)
+        return replace(recipe, model=model, embeddings_of=None, held_out_stories=2)
     if name.startswith("ladder"):
         return in_small_ladder(replace(recipe, settings=replace(settings, rows=4)))
     experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=12) if recipe.model.experts else None
