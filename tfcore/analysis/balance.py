@@ -1,7 +1,7 @@
 """The rich get richer: a small mixture of experts trained with a remedy for it, step by step, on the same batches."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -26,7 +26,13 @@ Remedy = Literal["none", "loss", "capacity", "noise", "experts", "bias"]
 Where = Literal["sinusoidal", "rope"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)[1:]
 USUAL: dict[Remedy, float] = {"none": 0.0, "loss": 0.03, "capacity": 1.25, "noise": 1.0, "experts": 1.0, "bias": 0.01}
-N_EXPERTS, SEQ, ROWS, HELD_OUT = 8, 48, 16, 8  # experts, letters in a row, rows of a batch, rows that are measured
+N_EXPERTS, D_EXPERT, SEQ, ROWS, HELD_OUT = (
+    8,
+    16,
+    48,
+    16,
+    8,
+)  # experts, their width, letters in a row, rows of a batch, rows that are measured
 RATE, WARMUP, CLIP, EVERY = 3e-3, 20, 1.0, 5  # steps between two looks
 ROOM = 1.25  # the capacity factor by which overflow is counted where nothing is dropped
 ROUTER = "blocks.0.mlp.router."
@@ -96,8 +102,8 @@ class BalanceConfig:
     def model(self) -> ModelConfig:
         """One layer of attention and one of experts."""
         return ModelConfig(
-            vocab_size=len(LETTERS), d_model=64, n_layers=1, n_heads=4, d_ff=64, max_seq_len=SEQ, experts=self.experts,
-            positions=self.positions, scale_embeddings=self.positions == "sinusoidal",
+            vocab_size=len(LETTERS), d_model=64, n_layers=1, n_heads=4, d_ff=D_EXPERT, max_seq_len=SEQ,
+            experts=self.experts, positions=self.positions, scale_embeddings=self.positions == "sinusoidal",
         )  # fmt: skip
 
 
@@ -209,20 +215,28 @@ def train_run(config: BalanceConfig) -> Iterator[Look | None]:
         tally = Tally.fresh()
 
 
-def train_together(configs: Sequence[BalanceConfig], known: Sequence[Look] = ()) -> Iterator[tuple[Look, ...] | None]:
+def train_together(
+    configs: Sequence[BalanceConfig], known: Mapping[BalanceConfig, Sequence[Look]] | None = None
+) -> Iterator[tuple[Look, ...] | None]:
     """Several trainings side by side, step by step; those that differ only by remedy see the same batches.
 
     Args:
-        known: all looks at the first of them, where it was trained before.
+        known: all looks of trainings that were made before: these are not made again.
 
     Yields:
         one Look for each, or None between two looks.
     """
-    runs = [train_run(config) for config in configs[1:] if known] or [train_run(config) for config in configs]
-    before = iter(known)
+    known = known or {}
+    runs = [_again(known[config]) if config in known else train_run(config) for config in configs]
     for looks in zip(*runs, strict=True):
-        found = tuple(look for look in looks if look is not None)
-        yield ((next(before), *found) if known else found) if found else None
+        yield tuple(look for look in looks if look is not None) or None
+
+
+def _again(looks: Sequence[Look]) -> Iterator[Look | None]:
+    """What train_run gave, once more."""
+    at = {look.step: look for look in looks}
+    for step in range(1, looks[-1].step + 1):
+        yield at.get(step)
 
 
 def _forward(model: Transformer, batch: Batch) -> tuple[Output, Float[Tensor, ""]]:

@@ -1,0 +1,87 @@
+"""The page on balance: trainings that were made are kept, so that remedies can be compared and none is made twice."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import pandas as pd
+import streamlit as st
+
+from pages.experts._balance_words import NONE, WORDS
+from pages.ui import jobs
+from tfcore.analysis.balance import BalanceConfig, Look
+from tfcore.analysis.balance_findings import ending
+
+KEPT = "_balance_kept"  # in the session: the trainings that this visitor saw to their end, newest last
+MOST = 40
+Key: TypeAlias = tuple[BalanceConfig, ...]
+Runs: TypeAlias = Mapping[BalanceConfig, Sequence[Look]]
+
+
+def keep(key: Key, job: jobs.Job) -> None:
+    """Remember that these trainings were seen to their end."""
+    if job.state == "done":
+        others = [other for other in st.session_state.get(KEPT, []) if other != key]
+        st.session_state[KEPT] = [*others, key][-MOST:]
+
+
+def kept() -> dict[BalanceConfig, Sequence[Look]]:
+    """All looks of the trainings this visitor saw, as far as the server still has them."""
+    found: dict[BalanceConfig, Sequence[Look]] = {}
+    for key in st.session_state.get(KEPT, []):
+        job = jobs.JOBS.look(key, jobs.visitor())
+        if job is not None and job.state == "done":
+            found |= dict(zip(key, zip(*job.items, strict=True), strict=True))
+    return found
+
+
+def label(config: BalanceConfig) -> str:
+    """A training in a table or a legend: its remedy and how much of it."""
+    if config.remedy == "none":
+        return NONE
+    sign = {"loss": "α", "capacity": "c", "noise": "σ", "experts": "c", "bias": "u"}[config.remedy]
+    more = f", w = {config.importance:g}" if config.importance else ""
+    return f"{WORDS[config.remedy].name}, {sign} = {config.strength:g}{more}"
+
+
+def table(runs: Runs) -> pd.DataFrame:
+    """One row for each training, from the last tenth of its steps."""
+    rows = []
+    for config, looks in runs.items():
+        end = ending(looks)
+        rows.append(
+            {
+                "remedy": label(config), "largest expert": end.largest, "idle experts": end.idle,
+                "entropy / ln 8": end.entropy, "without an expert": end.lost, "beyond room for 1.25": end.overflow,
+                "training loss": end.loss, "held-out loss": end.held_out, "loss as it writes": end.written,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def show_table(configs: Key, looks: Runs) -> None:
+    """The trainings on screen and all kept ones of the same positions, seed and length."""
+    base = configs[0].without
+    others = {config: run for config, run in kept().items() if config.without == base and config not in looks}
+    runs = {**looks, **others}
+    st.markdown(f"**Compared** on the same seed and the same batches, {len(runs)} runs:")
+    percent = st.column_config.NumberColumn(format="percent")
+    digits = st.column_config.NumberColumn(format="%.3f")
+    shares = ("largest expert", "without an expert", "beyond room for 1.25")
+    losses = ("training loss", "held-out loss", "loss as it writes")
+    st.dataframe(
+        table(runs), hide_index=True,
+        column_config=dict.fromkeys(shares, percent) | dict.fromkeys(losses, digits)
+        | {"entropy / ln 8": st.column_config.NumberColumn(format="%.2f")},
+    )  # fmt: skip
+
+
+def every_look(runs: Runs) -> pd.DataFrame:
+    """The numbers behind all curves, one row for each look."""
+    return pd.DataFrame(
+        {
+            "remedy": label(config), "step": look.step, "entropy / ln 8": look.entropy, "without an expert": look.lost,
+            "beyond room for 1.25": look.overflow, "training loss": look.loss, "held-out loss": look.held_out,
+            **{f"load of expert {i + 1}": share for i, share in enumerate(look.load.tolist())},
+        }
+        for config, looks in runs.items() for look in looks
+    )  # fmt: skip
