@@ -50,9 +50,9 @@ def table(runs: Runs) -> pd.DataFrame:
         end = ending(looks)
         rows.append(
             {
-                "remedy": label(config), "largest expert": end.largest, "idle experts": end.idle,
-                "entropy / ln 8": end.entropy, "without an expert": end.lost, "beyond room for 1.25": end.overflow,
-                "training loss": end.loss, "held-out loss": end.held_out, "loss as it writes": end.written,
+                "remedy": label(config), "largest": 100 * end.largest, "idle": end.idle, "entropy": end.entropy,
+                "no expert": 100 * end.lost, "over 1.25": 100 * end.overflow, "training loss": end.loss,
+                "held-out loss": end.held_out, "as it writes": end.written,
             }
         )  # fmt: skip
     return pd.DataFrame(rows)
@@ -64,15 +64,21 @@ def show_table(configs: Key, looks: Runs) -> None:
     others = {config: run for config, run in kept().items() if config.without == base and config not in looks}
     runs = {**looks, **others}
     st.markdown(f"**Compared** on the same seed and the same batches, {len(runs)} runs:")
-    percent = st.column_config.NumberColumn(format="percent")
-    digits = st.column_config.NumberColumn(format="%.3f")
-    shares = ("largest expert", "without an expert", "beyond room for 1.25")
-    losses = ("training loss", "held-out loss", "loss as it writes")
+    column, loss = st.column_config.NumberColumn, "Nats a letter. "
     st.dataframe(
         table(runs), hide_index=True,
-        column_config=dict.fromkeys(shares, percent) | dict.fromkeys(losses, digits)
-        | {"entropy / ln 8": st.column_config.NumberColumn(format="%.2f")},
+        column_config={
+            "largest": column(format="%.0f %%", help="Share of the letters that the busiest expert takes."),
+            "idle": column(help="Experts that get less than 1 % of the letters, of 8."),
+            "entropy": column(format="%.2f", help="Of the load, over ln 8: 1 is even, 0 is one expert for all."),
+            "no expert": column(format="%.0f %%", help="Letters that no expert computes."),
+            "over 1.25": column(format="%.0f %%", help="Choices that room for 1.25 times the mean would drop."),
+            "training loss": column(format="%.3f", help=loss + "Without what the remedy adds."),
+            "held-out loss": column(format="%.3f", help=loss + "Other texts of the language, in one batch."),
+            "as it writes": column(format="%.3f", help=loss + "The same texts, one by one and letter by letter."),
+        },
     )  # fmt: skip
+    st.caption("All but the last two columns are means over the last tenth of the steps.")
 
 
 def every_look(runs: Runs) -> pd.DataFrame:

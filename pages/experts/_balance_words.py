@@ -64,8 +64,9 @@ WORDS: dict[Remedy, Words] = {
         "loss asks that the experts' weights add up to alike sums over a batch.",
         formula=r"p = \mathrm{softmax}(W_r x + \sigma\,\epsilon),\ \epsilon \sim \mathcal{N}(0, 1)"
         r"\qquad L = L_{\mathrm{letters}} + w\,\mathrm{CV}\Big(\sum_x p_i(x)\,[i\ \mathrm{chosen}]\Big)^{2}",
-        see="Noise alone delays the takeover and does not stop it: the scores simply grow until the noise no longer "
-        "matters. That is why the paper that brought the noise brought a loss with it. Set its weight to 0 to see.",
+        see="Noise alone does not stop the takeover: the scores grow until the noise no longer matters. That is why "
+        "the paper that brought the noise brought a loss with it; set its weight w to 0 to see. With w = 0.1 the load "
+        "is even at once. But an even load is not yet a division of labour: look at what the loss gains from it.",
         source="arXiv:1701.06538, equations 4, 6 and 7, with one fixed σ in place of a learned one, and w = 0.1",
         code=routing.importance_loss,
     ),
@@ -90,8 +91,8 @@ WORDS: dict[Remedy, Words] = {
         formula=r"b_i \leftarrow b_i + u \cdot \mathrm{sign}(\bar{c} - c_i),\qquad "
         r"\mathrm{choose}\ \arg\max_i\,(p_i + b_i)",
         see="First the takeover as without a remedy; then the bias has grown as large as the lead of the winner, and "
-        "the load tips over to the others. The paper's step of 0.001 is made for many thousand steps; here it "
-        "takes most of the run.",
+        "the load tips over to the others. The paper's step of 0.001 is made for many thousand steps; 300 "
+        "are too few for it.",
         source="arXiv:2408.15664, equation 3 and algorithm 1; there with a sigmoid in place of the softmax",
         code=routing.update_balance_bias_,
     ),

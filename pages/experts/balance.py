@@ -16,11 +16,11 @@ from tfcore.analysis.balance_findings import ending, finding
 from tfcore.analysis.fact_sentences import fact_floor
 from tfcore.figures import balance as figures
 
-HEIGHT, SMALL, CURVES = 300, 210, 640
+HEIGHT, SMALL, CURVES = 300, 210, 720
 NAMES: dict[Remedy, str] = {remedy: words.name for remedy, words in WORDS.items()}
 IMPORTANCE = 0.1  # the paper's
 PLACES: dict[Where, str] = {"sinusoidal": "sinusoidal", "rope": "RoPE"}
-VIEWS = {"one": "one beside none", "all": "all at once"}
+VIEWS = {"one": "this one", "all": "all five"}
 DRAWN = {"bands": "bands", "map": "heatmap"}
 COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")
 TRY: dict[str, dict[str, Any]] = {
@@ -29,7 +29,8 @@ TRY: dict[str, dict[str, Any]] = {
     "what a capacity drops": {"view": "one", "remedy": "capacity", "capacity": 1.0},
     "experts that choose": {"view": "one", "remedy": "experts"},
     "a bias that grows": {"view": "one", "remedy": "bias", "bias": 0.003},
-    "where nothing collapses": {"view": "one", "remedy": "loss", "positions": "rope"},
+    "all five": {"view": "all"},
+    "where it hardly happens": {"view": "one", "remedy": "loss", "positions": "rope"},
 }
 
 
@@ -52,9 +53,10 @@ def choose_strength(remedy: Remedy) -> BalanceConfig:
     return BalanceConfig(remedy=remedy, strength=step)
 
 
-def every_remedy() -> list[BalanceConfig]:
-    """All of them at their usual strengths."""
-    return [BalanceConfig(remedy=r, importance=IMPORTANCE if r == "noise" else 0.0) for r in REMEDIES]
+def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
+    """All of them, those that are not chosen at their usual strengths."""
+    usual = {r: BalanceConfig(remedy=r, importance=IMPORTANCE if r == "noise" else 0.0) for r in REMEDIES}
+    return list((usual | {chosen.remedy: chosen}).values())
 
 
 def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None:
@@ -64,7 +66,7 @@ def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None
     draw = figures.map_figure if how == "map" else figures.bands_figure
     lost = f", {end.lost:.0%} of the letters reach no expert" if end.lost >= 0.005 else ""
     figure(
-        draw(looks, config.steps, height), key=f"load {config.remedy}", height=height,
+        draw(looks, config.steps, height), key=f"load_{config.remedy}", height=height,
         alt=f"Load of 8 experts, {name}: after {end.step} steps expert {end.expert + 1} takes {end.largest:.0%} of the "
         f"letters, {end.idle} experts get less than 1 %{lost}.",
         caption=f"Load of 8 experts over {end.step} steps: the busiest takes {end.largest:.0%}, {end.idle} get less "
@@ -72,21 +74,16 @@ def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None
     )  # fmt: skip
 
 
-def show(items: Sequence[tuple[Look, ...]]) -> None:
-    """All pictures as they are now."""
-    runs = dict(zip(configs, zip(*items, strict=True), strict=True))
-    columns = 2 if len(runs) == 2 else 3
-    entries = list(runs.items())
+def show(runs: kept.Runs) -> None:
+    """Who gets the letters, training by training, and what was found."""
+    entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
     for start in range(0, len(entries), columns):
-        for place, (config, looks) in zip(
-            st.columns(columns, gap="medium"), entries[start : start + columns], strict=False
-        ):
+        row = entries[start : start + columns]
+        for place, (config, looks) in zip(st.columns(columns, gap="medium"), row, strict=False):
             with place:
                 show_load(config, looks, HEIGHT if columns == 2 else SMALL)
-    ends = {config: ending(looks) for config, looks in runs.items()}
-    plain = ends[configs[0]]
-    for config in configs[1:] if len(configs) == 2 else ():
-        st.markdown(f"**Found.** {finding(plain, ends[config], WORDS[config.remedy].phrase)}")
+    plain, cured = ending(runs[configs[0]]), next(config for config in configs if config.remedy == remedy)
+    st.markdown(f"**Found.** {finding(plain, ending(runs[cured]), WORDS[remedy].phrase)}")
 
 
 def show_curves(runs: kept.Runs) -> None:
@@ -113,16 +110,19 @@ def draw(job: jobs.Job) -> None:
     with beside:
         done = job.items[-1][0].step if job.items else 0
         live.bar(configs, job, done, steps, {"seed": (seed + 1) % 21})
-    if not job.items:
-        picture.info("Nothing is trained yet: it begins as soon as there is room.")
-        return
     kept.keep(configs, job)
+    runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
     with picture:
-        show(job.items)
+        if runs:
+            show(runs)
+        else:
+            st.info("Nothing is trained yet: it begins as soon as there is room.")
     with below:
-        runs = dict(zip(configs, zip(*job.items, strict=True), strict=True))
-        show_curves(runs)
-        kept.show_table(configs, runs)
+        if runs:
+            show_curves(runs)
+            kept.show_table(configs, runs)
+        else:  # a fragment may write here later only if it wrote here at first
+            st.empty()
 
 
 page.begin(
@@ -132,12 +132,15 @@ page.begin(
     "trainings that run now, and watch what helps.",
     r"y = p_i(x)\, E_i(x), \qquad i = \arg\max_j\, p_j(x), \qquad p(x) = \mathrm{softmax}(W_r\, x)",
 )
-remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", NAMES)
+left, right = st.columns([1, 3], gap="large")
+with left:
+    view = controls.segmented("Trained", "view", list(VIEWS), "one", VIEWS)
+with right:
+    remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", NAMES)
 left, right = st.columns([1, 3], gap="large")
 below = st.container()
 with left:
-    view = controls.segmented("Remedies", "view", list(VIEWS), "one", VIEWS)
-    chosen = [choose_strength(remedy)] if view == "one" else every_remedy()
+    chosen = choose_strength(remedy)
     how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
     positions = controls.segmented(
         "Positions", "positions", list(PLACES), "sinusoidal", PLACES,
@@ -147,14 +150,12 @@ with left:
     steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
     seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
     beside = st.container()
-chosen = [replace(config, positions=positions, seed=seed, steps=steps) for config in chosen]
-configs: tuple[BalanceConfig, ...] = (chosen[0].without, *chosen)
+several = [replace(config, positions=positions, seed=seed, steps=steps)
+           for config in (every_remedy(chosen) if view == "all" else [chosen])]  # fmt: skip
+configs: kept.Key = (several[0].without, *several)
 with right:
-    if view == "one":
-        st.markdown(WORDS[remedy].claim)
-        st.latex(WORDS[remedy].formula)
-    else:
-        st.markdown("All five remedies, each at its usual strength, beside the router without one.")
+    st.markdown(WORDS[remedy].claim)
+    st.latex(WORDS[remedy].formula)
     picture = st.container()
 known = kept.kept()
 live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
@@ -163,7 +164,7 @@ page.what_to_see(WORDS[remedy].see)
 st.caption(
     f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
     "Task: sentences of a little language in which the first two words decide the others, letter by letter; a decoder "
-    "of one layer, width 64, 8 experts of width 64 (SwiGLU), 16 texts of 48 letters a step, AdamW at 0.003 with 20 "
+    "of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 texts of 48 letters a step, AdamW at 0.003 with 20 "
     "steps of warm-up. What makes it collapse: one expert a letter, no balance loss, and positions that are added "
     "(arXiv:1706.03762), which make all letters alike for a router that has just begun."
 )

@@ -58,7 +58,7 @@ def finding(plain: Ending, cured: Ending, name: str) -> str:
         name: of the remedy, as in "with an auxiliary loss".
     """
     crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the letters without a remedy"
-    idle = f", and {plain.idle} of the others get nothing" if plain.idle else ""
+    idle = f", and {plain.idle} of the others get next to nothing" if plain.idle else ""
     verdict = _verdict(plain, cured)
     lost = f" {cured.lost:.0%} of its letters reach no expert." if cured.lost >= IDLE / 2 else ""
     losses = f" Held-out loss: {plain.held_out:.2f} without, {cured.held_out:.2f} with"

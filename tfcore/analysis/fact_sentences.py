@@ -49,7 +49,7 @@ class Texts:
     """
 
     train: Int[Tensor, " letter"]
-    held_out: Int[Tensor, " letter"]
+    held_out: Int[Tensor, " other_letter"]
 
 
 def texts(generator: torch.Generator, count: int = 3_000, kept: int = 200) -> Texts:

@@ -1,5 +1,6 @@
 """A router in training: who gets the tokens, how even that is, what is lost, and what it does to the loss."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ import plotly.graph_objects as go
 from tfcore.analysis.balance import Look
 from tfcore.figures import theme
 
-NARROW = 0.06  # share of the letters below which an expert's band has no name in it
+TICKS = [0.1, 0.2, 0.5, 1, 2, 5]
+NARROW = 0.08  # share of the letters below which an expert's band has no name in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +109,50 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
         height: in pixels.
     """
     data = [trace for curve in curves for trace in _traces(curve)]
-    top = 1.05 * max(look.held_out for curve in curves for look in curve.looks)
+    losses = [loss for curve in curves for look in curve.looks for loss in (look.held_out, look.loss)]
+    low, high = math.log10(0.85 * best), math.log10(1.1 * max(losses))
     axis: dict[str, Any] = {"fixedrange": True}
     share = {**axis, "range": [-3, 103], "ticksuffix": " %", "dtick": 50}
     layout = theme.base_layout(
         height,
         xaxis={"title": "training step", "range": [0, 1.01 * steps], "fixedrange": True, "anchor": "y4"},
-        yaxis={**share, "domain": [0.79, 0.97]},
-        yaxis2={**axis, "range": [-0.03, 1.05], "dtick": 0.5, "domain": [0.55, 0.73]},
-        yaxis3={**share, "domain": [0.31, 0.49]},
-        yaxis4={**axis, "range": [0, top], "domain": [0, 0.25]},
-        legend={"y": 1.03}, margin={"t": 60 if len(curves) > 2 else 40},
+        yaxis={**share, "domain": [0.83, 0.97]},
+        yaxis2={**axis, "range": [-0.03, 1.05], "dtick": 0.5, "domain": [0.62, 0.76]},
+        yaxis3={**share, "domain": [0.41, 0.55]},
+        yaxis4={**axis, "type": "log", "range": [low, high], "tickvals": TICKS, "domain": [0, 0.34]},
+        legend={"y": 1.03}, margin={"t": 90 if len(curves) > 2 else 40, "r": 52},
         shapes=[_even(y, place) for y, place in ((12.5, "y"), (1.0, "y2"), (best, "y4"))],
     )  # fmt: skip
     titles = (
-        (1.0, "largest expert's share (dotted: an even one)"), (0.76, "entropy of the load / ln 8"),
-        (0.52, "letters without an expert (dashed: with room for 1.25)"),
-        (0.28, f"loss on held-out texts, nats a letter (best: {best:.2f})"),
+        (0.97, "largest expert's share (dotted: an even one)"), (0.76, "entropy of the load / ln 8 (1: even)"),
+        (0.55, "letters without an expert (dashed: with room for 1.25)"),
+        (0.34, f"loss on held-out texts (thin: in training; best: {best:.2f})"),
     )  # fmt: skip
     layout["annotations"] = [
-        {"xref": "paper", "yref": "paper", "x": 0, "y": y - 0.03, "xanchor": "left", "yanchor": "bottom", "text": words,
+        {"xref": "paper", "yref": "paper", "x": 0, "y": y, "xanchor": "left", "yanchor": "bottom", "text": words,
          "showarrow": False, "font": {"size": 12, "color": "@ink"}}
         for y, words in titles
     ]  # fmt: skip
+    if len(curves) == 2:
+        layout["annotations"] += _numbers(curves)
     return theme.build(data, layout)
+
+
+def _numbers(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """The last numbers of two trainings, at the right of three panels."""
+    lasts = [curve.looks[-1] for curve in curves]
+    panels = (
+        ("y", [100 * float(look.load.max()) for look in lasts], "{:.0f} %"),
+        ("y2", [look.entropy for look in lasts], "{:.2f}"),
+        ("y4", [math.log10(look.held_out) for look in lasts], "{:.2f}"),
+    )
+    return [
+        {"xref": "paper", "x": 1, "xanchor": "left", "yref": axis, "y": y, "showarrow": False,
+         "yanchor": "bottom" if y > other else "top", "font": {"size": 12, "color": curve.colour},
+         "text": words.format(10**y if axis == "y4" else y)}
+        for axis, values, words in panels
+        for curve, y, other in zip(curves, values, reversed(values), strict=True)
+    ]  # fmt: skip
 
 
 def _even(y: float, axis: str) -> dict[str, Any]:
