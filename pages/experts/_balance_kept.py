@@ -68,7 +68,7 @@ def show_table(configs: Key, looks: Runs) -> None:
     st.dataframe(
         table(runs), hide_index=True,
         column_config={
-            "largest": column(format="%.0f %%", help="Share of the letters that the busiest expert takes."),
+            "largest": column(format="%.1f %%", help="Share of the letters that the busiest expert takes."),
             "idle": column(help="Experts that get less than 1 % of the letters, of 8."),
             "entropy": column(format="%.2f", help="Of the load, over ln 8: 1 is even, 0 is one expert for all."),
             "no expert": column(format="%.0f %%", help="Letters that no expert computes."),

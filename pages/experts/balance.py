@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.experts import _balance_kept as kept
 from pages.experts._balance_words import WORDS
-from pages.ui import controls, jobs, live, page
+from pages.ui import cache, controls, jobs, live, page
 from pages.ui.figure import figure
-from tfcore.analysis.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, train_run
+from tfcore.analysis.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, likeness, train_run
 from tfcore.analysis.balance import train_together as train
 from tfcore.analysis.balance_findings import ending, finding
 from tfcore.analysis.fact_sentences import fact_floor
@@ -34,6 +34,12 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
+@cache.data(max_entries=64)
+def alike_at_start(positions: Where, seed: int) -> float:
+    """How alike letters are for a router that has not been trained."""
+    return likeness(BalanceConfig(positions=positions, seed=seed))
+
+
 def choose_strength(remedy: Remedy) -> BalanceConfig:
     """The remedy with the strength that its slider says."""
     if remedy == "loss":
@@ -47,7 +53,7 @@ def choose_strength(remedy: Remedy) -> BalanceConfig:
         weight = controls.stops("Importance loss w", "importance", (0.0, 0.01, 0.1, 1.0), IMPORTANCE)
         return BalanceConfig(remedy=remedy, strength=noise, importance=weight)
     if remedy == "experts":
-        share = controls.slider("Experts a letter gets on average, c", "choice", 1, 3, 1)
+        share = controls.slider("Mean experts a letter, c", "choice", 1, 3, 1)
         return BalanceConfig(remedy=remedy, strength=float(share))
     step = controls.stops("Step of the bias u", "bias", (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1), 0.01)
     return BalanceConfig(remedy=remedy, strength=step)
@@ -130,7 +136,8 @@ page.begin(
     "A router learns to send each letter to one of eight experts. Who is chosen is trained, who is trained gets "
     "better, and who is better is chosen: left alone, one expert ends up with nearly everything. Watch it happen in "
     "trainings that run now, and watch what helps.",
-    r"y = p_i(x)\, E_i(x), \qquad i = \arg\max_j\, p_j(x), \qquad p(x) = \mathrm{softmax}(W_r\, x)",
+    r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x) \\ "
+    r"p(x) = \mathrm{softmax}(W_r\, x) \end{gathered}",
 )
 left, right = st.columns([1, 3], gap="large")
 with left:
@@ -161,18 +168,21 @@ known = kept.kept()
 live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
 page.try_this(TRY)
 page.what_to_see(WORDS[remedy].see)
+alike = {where: alike_at_start(where, seed) for where in PLACES}
 st.caption(
     f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
     "Task: sentences of a little language in which the first two words decide the others, letter by letter; a decoder "
     "of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 texts of 48 letters a step, AdamW at 0.003 with 20 "
     "steps of warm-up. What makes it collapse: one expert a letter, no balance loss, and positions that are added "
-    "(arXiv:1706.03762), which make all letters alike for a router that has just begun."
+    "(arXiv:1706.03762). They make all letters alike for a router that has just begun: the mean cosine of what it "
+    f"reads at two places is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
+    "Seeds differ: now and then a second expert gets a share without help."
 )
 page.source(WORDS[remedy].code, train_run)
 page.question(
-    "The collapsed model computes as much for each letter as the balanced one, and its loss is only a little higher. "
-    "Why is a collapse so costly?",
-    "Because nearly all of the model is paid for and not used. All eight experts are held in memory, in a large model "
-    "on eight devices: seven wait while one does everything, and a step takes as long as the busiest needs. The "
-    "parameters of the idle ones are never trained, and the loss is that of a model an eighth of the size.",
+    "A collapsed model computes exactly as much for each letter as a balanced one. Why is its loss higher in the end, "
+    "and what else does a collapse cost?",
+    "It has the parameters of one expert, not of eight: the idle ones get no letters, so no gradient, and know "
+    "nothing. And they are paid for all the same: held in memory, in a large model each on a device of its own, where "
+    "seven wait while the busy one does everything and sets the time of a step.",
 )

@@ -7,7 +7,7 @@ from pages.experts._balance_kept import label
 from pages.experts._balance_words import WORDS
 from pages.ui import jobs
 from tests.pages import visits
-from tests.pages.figures import figures
+from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore.analysis.balance import REMEDIES, BalanceConfig
 
@@ -42,7 +42,7 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
     last = jobs.JOBS.look(PAIR, "").items[-1]
     for name, look in zip(("load_none", "load_loss"), last, strict=True):
         bands = drawn[name][1]["data"]
-        assert [float(list(band["y"])[-1]) for band in bands] == pytest.approx((100 * look.load).tolist(), abs=1e-3)
+        assert [float(array(band["y"])[-1]) for band in bands] == pytest.approx((100 * look.load).tolist(), abs=1e-3)
         assert list(bands[0]["x"])[-1] == 40
     assert "**Found.** Expert" in said(test)
     table = test.dataframe[0].value
@@ -53,10 +53,10 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
 
 def test_runs_are_kept_and_the_one_without_a_remedy_is_not_made_again(monkeypatch):
     test = ended(opened(), PAIR)
-    monkeypatch.setattr("tfcore.analysis.balance.Transformer", None)  # what is known needs no model
-    test.segmented_control(key="draw").set_value("map")
-    assert figures(run(test))["load_none"][1]["data"][0]["type"] == "heatmap"
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("tfcore.analysis.balance._forward", None)  # what is known is not trained again
+        test.segmented_control(key="draw").set_value("map")
+        assert figures(run(test))["load_none"][1]["data"][0]["type"] == "heatmap"
     test.segmented_control(key="remedy").set_value("bias")
     other = (PAIR[0], BalanceConfig(remedy="bias", steps=40))
     test = ended(run(test), other)

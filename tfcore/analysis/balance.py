@@ -271,3 +271,15 @@ def written_loss(model: Transformer, batch: Batch) -> float:
         scores = torch.cat([model(ids[None, i : i + 1], cache=cache).logits[0] for i in range(len(ids))])
         losses.append(F.cross_entropy(scores, targets))
     return float(torch.stack(losses).mean())
+
+
+@torch.no_grad()
+def likeness(config: BalanceConfig) -> float:
+    """The mean cosine between what the router reads at two places of a batch, before training: 1 is always the same."""
+    generator = torch.Generator().manual_seed(config.seed)
+    batch = text_batch(texts(generator, 300, 1).train, ROWS, SEQ, generator)
+    name = "blocks.0.ln2.normalized"
+    read = Transformer(config.model, config.seed)(batch.ids, capture=name).activations[name].flatten(0, 1)
+    ways = F.normalize(read, dim=-1)  # (letter, d_model)
+    pairs = len(ways) * (len(ways) - 1)
+    return float((ways.sum(0).square().sum() - len(ways)) / pairs)

@@ -12,6 +12,7 @@ from tfcore.analysis.balance import Look
 from tfcore.figures import theme
 
 TICKS = [0.1, 0.2, 0.5, 1, 2, 5]
+DARKEST = 50  # per cent of the letters from which on a field is as dark as can be: an even 12.5 must be seen
 NARROW = 0.08  # share of the letters below which an expert's band has no name in it
 
 
@@ -76,7 +77,7 @@ def map_figure(looks: Sequence[Look], steps: int, height: int) -> go.Figure:
     load = np.array([look.load for look in looks], dtype=np.float32).T  # (expert, look)
     field = {
         "type": "heatmap", "x": [look.step for look in looks], "y": list(range(1, len(load) + 1)), "z": 100 * load,
-        "zmin": 0, "zmax": 100, "colorscale": "@seq:feedforward", "ygap": 2, "showscale": False,
+        "zmin": 0, "zmax": DARKEST, "colorscale": "@seq:feedforward", "ygap": 2, "showscale": False,
         "hovertemplate": "step %{x}, expert %{y}: %{z:.0f} % of the letters<extra></extra>",
     }  # fmt: skip
     layout = _layout(height, steps)
@@ -125,8 +126,8 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
     )  # fmt: skip
     titles = (
         (0.97, "largest expert's share (dotted: an even one)"), (0.76, "entropy of the load / ln 8 (1: even)"),
-        (0.55, "letters without an expert (dashed: with room for 1.25)"),
-        (0.34, f"loss on held-out texts (thin: in training; best: {best:.2f})"),
+        (0.55, "letters no expert takes (dashed: at room 1.25)"),
+        (0.34, f"held-out loss (thin: in training; best: {best:.2f})"),
     )  # fmt: skip
     layout["annotations"] = [
         {"xref": "paper", "yref": "paper", "x": 0, "y": y, "xanchor": "left", "yanchor": "bottom", "text": words,
