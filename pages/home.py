@@ -81,6 +81,12 @@ CHAPTERS = {
             "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),
     },
+    "Experts": {
+        "Balance": (
+            "experts/balance.py",
+            "Why does one expert get everything? A router trained live until it collapses, and five remedies.",
+        ),
+    },
     "Inside": {
         "Induction heads": (
             "inside/induction.py",

@@ -39,6 +39,9 @@ PAGES = {
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
         ("inference/long_context.py", "Long texts", "width_full", "long-context"),
     ],
+    "Experts": [
+        ("experts/balance.py", "Balance", "balance", "balance"),
+    ],
     "Inside": [
         ("inside/induction.py", "Induction heads", "content_copy", "induction"),
         ("inside/stream.py", "Residual stream", "water", "stream"),

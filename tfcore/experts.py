@@ -86,6 +86,7 @@ class Experts(nn.Module):
         d_model, n = config.d_model, config.experts.n_experts
         d_expert = config.expert_size
         self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
+        self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
         self.router = Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
         self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
@@ -108,7 +109,8 @@ class Experts(nn.Module):
         """
         logits = self.router(x)
         if self.training and self.config.noise:
-            logits = logits + self.config.noise * torch.randn_like(logits)
+            noise = torch.randn(logits.shape, generator=self.generator, dtype=logits.dtype, device=logits.device)
+            logits = logits + self.config.noise * noise
         logits = tape("mlp.router.logits", logits)
         exact = torch.promote_types(logits.dtype, torch.float32)
         probs = tape("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)

@@ -119,6 +119,19 @@ def load_balancing_loss(
     return alpha * len(load) * (share * total).sum() / max(count_tokens(probs, real), 1)
 
 
+def importance_loss(
+    weights: Float[Tensor, "batch seq choice"], indices: Int[Tensor, "batch seq choice"], n_experts: int, factor: float
+) -> Float[Tensor, ""]:
+    """factor * CV(importance)^2, where an expert's importance is the sum of its weights over the tokens and CV their
+    standard deviation over their mean (arXiv:1701.06538, eq. 6 and 7).
+
+    Args:
+        weights: of the chosen experts, 0 where a token was dropped.
+    """
+    importance = weights.new_zeros(n_experts).index_add(0, indices.flatten(), weights.flatten())
+    return factor * importance.var(correction=0) / importance.mean().square().clamp_min(torch.finfo(weights.dtype).tiny)
+
+
 def z_loss(
     logits: Float[Tensor, "batch seq expert"], factor: float, real: Bool[Tensor, "batch seq"] | None = None
 ) -> Float[Tensor, ""]:

@@ -28,6 +28,7 @@ LAST = {
     "/long-context": "A question.",
     "/your-model": "A question.",
     "/kv-cache": "A question.",
+    "/balance": "A question.",
     "/induction": "A question.",
     "/stream": "A question.",
     "/interventions": "A question.",

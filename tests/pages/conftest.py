@@ -6,16 +6,19 @@ import pytest
 
 from pages.inference import _kv_cache_watch
 from pages.ui import jobs
-from tfcore.analysis import attention_timing, learned_positions
+from tfcore.analysis import attention_timing, balance, learned_positions
 
 
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch):
     """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere.
 
-    The page on the KV cache writes a few tokens.
+    The page on the KV cache writes a few tokens. That on balance trains on few letters.
     """
     monkeypatch.setattr(learned_positions, "STEPS", 20)
+    monkeypatch.setattr(balance, "ROWS", 2)
+    monkeypatch.setattr(balance, "SEQ", 12)
+    monkeypatch.setattr(balance, "HELD_OUT", 2)
     monkeypatch.setattr(_kv_cache_watch, "STEPS", 16)
     monkeypatch.setattr(_kv_cache_watch, "MOST", 24)
 

@@ -1,0 +1,188 @@
+"""The rich get richer: a mixture of experts trained here and now without a remedy, and beside it with one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.experts import _balance_kept as kept
+from pages.experts._balance_words import WORDS
+from pages.ui import cache, controls, jobs, live, page
+from pages.ui.figure import figure
+from tfcore.analysis.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, likeness, train_run
+from tfcore.analysis.balance import train_together as train
+from tfcore.analysis.balance_findings import ending, finding
+from tfcore.analysis.fact_sentences import fact_floor
+from tfcore.figures import balance as figures
+
+HEIGHT, SMALL, CURVES = 300, 210, 720
+NAMES: dict[Remedy, str] = {remedy: words.name for remedy, words in WORDS.items()}
+IMPORTANCE = 0.1  # the paper's
+PLACES: dict[Where, str] = {"sinusoidal": "sinusoidal", "rope": "RoPE"}
+VIEWS = {"one": "this one", "all": "all five"}
+DRAWN = {"bands": "bands", "map": "heatmap"}
+COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")
+TRY: dict[str, dict[str, Any]] = {
+    "the remedy comes too weak": {"view": "one", "remedy": "loss", "alpha": 0.001},
+    "noise alone": {"view": "one", "remedy": "noise", "noise": 1.0, "importance": 0.0},
+    "what a capacity drops": {"view": "one", "remedy": "capacity", "capacity": 1.0},
+    "experts that choose": {"view": "one", "remedy": "experts"},
+    "a bias that grows": {"view": "one", "remedy": "bias", "bias": 0.003},
+    "all five": {"view": "all"},
+    "where it hardly happens": {"view": "one", "remedy": "loss", "positions": "rope"},
+}
+
+
+@cache.data(max_entries=64)
+def alike_at_start(positions: Where, seed: int) -> float:
+    """How alike letters are for a router that has not been trained."""
+    return likeness(BalanceConfig(positions=positions, seed=seed))
+
+
+def choose_strength(remedy: Remedy) -> BalanceConfig:
+    """The remedy with the strength that its slider says."""
+    if remedy == "loss":
+        stops = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+        return BalanceConfig(remedy=remedy, strength=controls.stops("Strength α", "alpha", stops, 0.03))
+    if remedy == "capacity":
+        room = controls.slider("Capacity factor c", "capacity", 1.0, 4.0, 1.25, 0.25)
+        return BalanceConfig(remedy=remedy, strength=room)
+    if remedy == "noise":
+        noise = controls.slider("Noise σ", "noise", 0.5, 4.0, 1.0, 0.5)
+        weight = controls.stops("Importance loss w", "importance", (0.0, 0.01, 0.1, 1.0), IMPORTANCE)
+        return BalanceConfig(remedy=remedy, strength=noise, importance=weight)
+    if remedy == "experts":
+        share = controls.slider("Mean experts a letter, c", "choice", 1, 3, 1)
+        return BalanceConfig(remedy=remedy, strength=float(share))
+    step = controls.stops("Step of the bias u", "bias", (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1), 0.01)
+    return BalanceConfig(remedy=remedy, strength=step)
+
+
+def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
+    """All of them, those that are not chosen at their usual strengths."""
+    usual = {r: BalanceConfig(remedy=r, importance=IMPORTANCE if r == "noise" else 0.0) for r in REMEDIES}
+    return list((usual | {chosen.remedy: chosen}).values())
+
+
+def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None:
+    """Who gets the letters in one training."""
+    end, name = ending(looks), kept.label(config)
+    st.markdown(f"**{name[0].upper()}{name[1:]}**")
+    draw = figures.map_figure if how == "map" else figures.bands_figure
+    lost = f", {end.lost:.0%} of the letters reach no expert" if end.lost >= 0.005 else ""
+    figure(
+        draw(looks, config.steps, height), key=f"load_{config.remedy}", height=height,
+        alt=f"Load of 8 experts, {name}: after {end.step} steps expert {end.expert + 1} takes {end.largest:.0%} of the "
+        f"letters, {end.idle} experts get less than 1 %{lost}.",
+        caption=f"Load of 8 experts over {end.step} steps: the busiest takes {end.largest:.0%}, {end.idle} get less "
+        f"than 1 %{lost}.",
+    )  # fmt: skip
+
+
+def show(runs: kept.Runs) -> None:
+    """Who gets the letters, training by training, and what was found."""
+    entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
+    for start in range(0, len(entries), columns):
+        row = entries[start : start + columns]
+        for place, (config, looks) in zip(st.columns(columns, gap="medium"), row, strict=False):
+            with place:
+                show_load(config, looks, HEIGHT if columns == 2 else SMALL)
+    plain, cured = ending(runs[configs[0]]), next(config for config in configs if config.remedy == remedy)
+    st.markdown(f"**Found.** {finding(plain, ending(runs[cured]), WORDS[remedy].phrase)}")
+
+
+def show_curves(runs: kept.Runs) -> None:
+    """Share, entropy, what is lost and the loss, over the same steps."""
+    curves = [
+        figures.Curve(kept.label(config), looks, colour)
+        for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)
+    ]
+    numbers = [
+        f"{kept.label(config)}: largest share {end.largest:.0%}, entropy {end.entropy:.2f}, held-out loss "
+        f"{end.held_out:.2f}"
+        for config, end in ((config, ending(looks)) for config, looks in runs.items())
+    ]  # fmt: skip
+    figure(
+        figures.curves_figure(curves, configs[0].steps, fact_floor(), CURVES), key="curves", height=CURVES,
+        alt=f"Largest share, entropy of the load, letters without an expert, and loss. {'; '.join(numbers)}.",
+        caption=f"After {next(iter(runs.values()))[-1].step} steps. {'; '.join(numbers)}.",
+        table=lambda: kept.every_look(runs),
+    )  # fmt: skip
+
+
+def draw(job: jobs.Job) -> None:
+    """The training as it is now."""
+    with beside:
+        done = job.items[-1][0].step if job.items else 0
+        live.bar(configs, job, done, steps, {"seed": (seed + 1) % 21})
+    kept.keep(configs, job)
+    runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
+    with picture:
+        if runs:
+            show(runs)
+        else:
+            st.info("Nothing is trained yet: it begins as soon as there is room.")
+    with below:
+        if runs:
+            show_curves(runs)
+            kept.show_table(configs, runs)
+        else:  # a fragment may write here later only if it wrote here at first
+            st.empty()
+
+
+page.begin(
+    "The rich get richer",
+    "A router learns to send each letter to one of eight experts. Who is chosen is trained, who is trained gets "
+    "better, and who is better is chosen: left alone, one expert ends up with nearly everything. Watch it happen in "
+    "trainings that run now, and watch what helps.",
+    r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x) \\ "
+    r"p(x) = \mathrm{softmax}(W_r\, x) \end{gathered}",
+)
+left, right = st.columns([1, 3], gap="large")
+with left:
+    view = controls.segmented("Trained", "view", list(VIEWS), "one", VIEWS)
+with right:
+    remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", NAMES)
+left, right = st.columns([1, 3], gap="large")
+below = st.container()
+with left:
+    chosen = choose_strength(remedy)
+    how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
+    positions = controls.segmented(
+        "Positions", "positions", list(PLACES), "sinusoidal", PLACES,
+        help="Added to the embeddings, sinusoidal positions make all letters alike for the router, and the winner of "
+        "the first steps wins for all of them. RoPE leaves the embeddings alone: letters differ, and so do choices.",
+    )  # fmt: skip
+    steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
+    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    beside = st.container()
+several = [replace(config, positions=positions, seed=seed, steps=steps)
+           for config in (every_remedy(chosen) if view == "all" else [chosen])]  # fmt: skip
+configs: kept.Key = (several[0].without, *several)
+with right:
+    st.markdown(WORDS[remedy].claim)
+    st.latex(WORDS[remedy].formula)
+    picture = st.container()
+known = kept.kept()
+live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
+page.try_this(TRY)
+page.what_to_see(WORDS[remedy].see)
+alike = {where: alike_at_start(where, seed) for where in PLACES}
+st.caption(
+    f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
+    "Task: sentences of a little language in which the first two words decide the others, letter by letter; a decoder "
+    "of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 texts of 48 letters a step, AdamW at 0.003 with 20 "
+    "steps of warm-up. What makes it collapse: one expert a letter, no balance loss, and positions that are added "
+    "(arXiv:1706.03762). They make all letters alike for a router that has just begun: the mean cosine of what it "
+    f"reads at two places is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
+    "Seeds differ: now and then a second expert gets a share without help."
+)
+page.source(WORDS[remedy].code, train_run)
+page.question(
+    "A collapsed model computes exactly as much for each letter as a balanced one. Why is its loss higher in the end, "
+    "and what else does a collapse cost?",
+    "It has the parameters of one expert, not of eight: the idle ones get no letters, so no gradient, and know "
+    "nothing. And they are paid for all the same: held in memory, in a large model each on a device of its own, where "
+    "seven wait while the busy one does everything and sets the time of a step.",
+)
