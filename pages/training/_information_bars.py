@@ -21,7 +21,7 @@ PROMPT = "Lily went to the park with her mother. She saw a big"
 FINE = 10**9  # a model's probabilities as whole weights
 LETTERS = "ABCDEFGH"
 P_FIRST = (60, 25, 10, 5, 4, 3, 2, 1)  # by hand, as many as there are outcomes
-Q_FIRST = (1, 2, 3, 4, 5, 6, 7, 8)
+Q_FIRST = (4, 16, 30, 50, 60, 70, 80, 90)
 SOURCES = {"hand": "By hand", "model": "P is a model's next token"}
 
 
@@ -53,6 +53,11 @@ def next_shares(model_name: str, pasted: str) -> tuple[list[str], tuple[int, ...
 
 def panel() -> None:
     """Drag, and see every number follow."""
+    st.latex(
+        r"\underbrace{-\sum_i p_i \log_2 q_i}_{\text{cross-entropy } H(P, Q)} = "
+        r"\underbrace{-\sum_i p_i \log_2 p_i}_{\text{entropy } H(P)} + "
+        r"\underbrace{\sum_i p_i \log_2 \frac{p_i}{q_i}}_{\mathrm{KL}(P \,\|\, Q)\; \ge\; 0}"
+    )
     page.try_this(TRY)
     source = controls.segmented("Outcomes", "of", list(SOURCES), "hand", SOURCES)
     if source == "hand":
@@ -60,7 +65,7 @@ def panel() -> None:
     else:
         _of_a_model()
     page.what_to_see(
-        "Blue is what happens, P; orange is what was expected, Q. Each block is as wide as its outcome is likely and as "
+        "Blue is what happens, P; orange what was expected, Q. Each block is as wide as its outcome is likely and as "
         "high as its price: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. All blue blocks together are the entropy, "
         "all orange ones the cross-entropy, and no Q ever makes that area smaller than P's own. Drag a bar of Q to 0 "
         "while P keeps it: one outcome without a price makes the whole sum infinite. With the keyboard: Tab to a bar, "
@@ -82,10 +87,10 @@ def panel() -> None:
 
 @st.fragment
 def _by_hand() -> None:
-    n = controls.slider("Number of outcomes", "n", 2, len(LETTERS), 4)
-    names = list(LETTERS[:n])
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
+        n = controls.slider("Number of outcomes", "n", 2, len(LETTERS), 4)
+        names = list(LETTERS[:n])
         st.markdown("**P**, what happens")
         p = bars.read(f"p{n}", P_FIRST[:n])
         bars.show(f"p{n}", p, names, label="distribution P", hue=0, height=150)
@@ -128,16 +133,16 @@ def _numbers(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> No
     """All numbers of two distributions, and the pictures of them."""
     result = compare(np.array(p), np.array(q))
     labels = text.tick_labels(names, 12)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="small"):
         for name, value, words in (
             ("H(P)", bits(result.own), "entropy: bits an outcome of P needs on average"),
             ("H(P, Q)", bits(result.cross), "cross-entropy: bits it costs if Q is expected"),
             ("KL(P‖Q)", bits(result.forward), "bits lost by expecting Q where P happens"),
             ("KL(Q‖P)", bits(result.reverse), "bits lost by expecting P where Q happens"),
-            ("perplexity of P", f"{analysis.perplexity(result.own):.3f}",
+            ("perplexity", f"{analysis.perplexity(result.own):.3f}",
              "2 to the power H(P): as unsure as among so many outcomes that are equally likely"),
         ):  # fmt: skip
-            st.metric(name, value, help=words, width=118)
+            st.metric(name, value, help=words, width=94)
     st.markdown(_checked(result, names))
     paid = "without end" if math.isinf(result.cross) else f"{result.cross:.3f} bits"
     figure(
@@ -164,7 +169,7 @@ def _checked(result: Comparison, names: list[str]) -> str:
     if math.isfinite(result.gap):
         return (
             f"**Checked now**: H(P) + KL(P‖Q) = {result.own:.5f} + {result.forward:.5f} = "
-            f"{result.own + result.forward:.5f}; H(P, Q) = {result.cross:.5f} bits. Difference: {abs(result.gap):.0e}."
+            f"{result.own + result.forward:.5f}; H(P, Q) = {result.cross:.5f} bits. Difference: {abs(result.gap):.1g}."
         )
     ruled = [text.escape(name) for name, p, q in zip(names, result.p, result.q, strict=True) if p > 0 and q == 0]
     return (

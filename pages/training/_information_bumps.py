@@ -38,7 +38,7 @@ def panel() -> None:
         "so the best Q (blue) covers both bumps, with the very mean and width of P, and its own mean may lie where P "
         "has next to nothing. **KL(Q‖P)** is weighed by Q: wherever Q is, P must not be near 0, so the best Q (orange) "
         "picks one bump and leaves the other out. Below, pale means near: the left map has one valley, the right one "
-        "has one for each bump. Click a map to put your own bump there."
+        "a deep one for each bump, and sometimes a shallow one between them. Click a map to put your own bump there."
     )
     page.source(analysis.divergences, analysis.fit_bumps, analysis.refined)
     st.caption(

@@ -122,7 +122,7 @@ def _numbers(cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str]
     """The three ways, and the pictures."""
     table = np.array(bars.shares(cells)).reshape(len(rows), len(columns))
     result = joint_information(table)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="small"):
         for name, value, words in (
             ("I(X; Y)", result.by_divergence, "bits that each tells about the other"),
             ("H(X)", result.h_x, "bits of X alone"),
@@ -130,7 +130,7 @@ def _numbers(cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str]
             ("H(X, Y)", result.h_xy, "bits of both together"),
             ("H(X | Y)", result.h_x_given_y, "bits of X that are left when Y is known"),
         ):
-            st.metric(name, f"{value + 0.0:.3f}".replace("-0.000", "0.000"), help=words, width=110)
+            st.metric(name, f"{value + 0.0:.3f}".replace("-0.000", "0.000"), help=words, width=94)
     st.markdown(_three_ways(result))
     figure(
         figures.overlap_figure(result, 220), key="overlap", height=220,
@@ -153,7 +153,7 @@ def _three_ways(result: JointInformation) -> str:
     return (
         f"**Checked now, three ways**: H(X) + H(Y) − H(X, Y) = {result.by_entropies:.6f}; H(X) − H(X | Y) = "
         f"{result.by_condition:.6f}; KL(joint‖product) = {result.by_divergence:.6f} bits. Largest difference: "
-        f"{result.spread:.0e}."
+        f"{result.spread:.1g}."
     )
 
 

@@ -167,7 +167,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
     guess, pieces, rank = expected(model_name, pasted, at)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        many = f"{2**bits:,.1f}" if bits < 30 else f"2^{bits:.0f}"
+        many = f"{2**bits:,.{0 if bits > 6 else 1}f}" if bits < 30 else f"2^{bits:.0f}"
         st.markdown(
             f"Token {at}, “**{piece}**”, came with probability **{2.0**-bits:.2g}**: **{bits:.2f} bits**, as "
             f"surprising as one of {many} that are equally likely. It was the model's guess number **{rank:,}**, and "

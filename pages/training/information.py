@@ -22,9 +22,6 @@ page.begin(
     "What does a loss count?",
     "Bits of surprise. A model that expects **Q** where **P** happens pays for what P leaves open, and on top of that "
     "for how wrong Q is; training can only take away the second part.",
-    r"\underbrace{-\sum_i p_i \log_2 q_i}_{\text{cross-entropy } H(P, Q)} = "
-    r"\underbrace{-\sum_i p_i \log_2 p_i}_{\text{entropy } H(P)} + "
-    r"\underbrace{\sum_i p_i \log_2 \frac{p_i}{q_i}}_{\mathrm{KL}(P \,\|\, Q)\; \ge\; 0}",
 )
 show = controls.segmented("Look at", "show", list(PANELS), "bars", {key: name for key, (name, _) in PANELS.items()})
 PANELS[show][1]()

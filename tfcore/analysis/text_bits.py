@@ -4,7 +4,6 @@ import lzma
 import math
 import zlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,7 +110,7 @@ def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
 
 @torch.no_grad()
 def expected(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> tuple[Likeliest, int]:
-    """What a model expected in the place of token `at`, the most likely first, and the rank of what came (1: the first).
+    """What a model expected in the place of token `at`, the most likely first, and the rank of what came (1: best).
 
     Read in the last tokens before it, half of the context or more, as `text_bits` does.
 
@@ -198,8 +197,3 @@ def cut_bytes(text: str, most: int) -> str:
     while data[most] & 0xC0 == 0x80:  # inside of a character
         most -= 1
     return data[:most].decode("utf-8", "surrogatepass")
-
-
-def token_ends(sizes: Sequence[int] | Int[ndarray, " token"]) -> Int[ndarray, " token"]:
-    """Bytes of the text that are read with each token."""
-    return np.cumsum(np.asarray(sizes, dtype=np.int64))

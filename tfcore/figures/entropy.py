@@ -25,7 +25,7 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
     Args:
         names: of the outcomes, safe for plotly.
     """
-    shown = np.flatnonzero(result.p > 0)
+    shown = np.flatnonzero(result.p > 0).tolist()
     p, q = result.p[shown], result.q[shown]
     left = np.cumsum(p) - p
     own, other = -np.log2(p), -np.log2(np.where(q > 0, q, 1))

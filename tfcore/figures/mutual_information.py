@@ -29,7 +29,7 @@ def overlap_figure(result: JointInformation, height: int) -> go.Figure:
             data.append(
                 {"type": "bar", "orientation": "h", "y": [row], "x": [length], "base": [start], "showlegend": False,
                  "marker": {"color": f"{role}/0.5", "line": {"color": role, "width": 1.5}},
-                 "text": [f"{words} {length:.3f}" if length > 0.17 * end else ""], "textposition": "inside",
+                 "text": [_written(words, length, end)], "textposition": "inside",
                  "insidetextanchor": "middle", "textangle": 0, "textfont": {"size": 12, "color": "@ink"},
                  "hovertemplate": f"{words}: {length:.4f} bits<extra></extra>"}
             )  # fmt: skip
@@ -40,6 +40,11 @@ def overlap_figure(result: JointInformation, height: int) -> go.Figure:
                "tickfont": {"size": 13, "color": "@ink"}},
     )  # fmt: skip
     return theme.build(data, layout)
+
+
+def _written(words: str, length: float, end: float) -> str:
+    """A name and its bits, as much of it as there is room for."""
+    return f"{words} {length:.3f}" if length > 0.17 * end else f"{length:.2f}" if length > 0.06 * end else ""
 
 
 def terms_figure(result: JointInformation, rows: Sequence[str], columns: Sequence[str], height: int) -> go.Figure:
