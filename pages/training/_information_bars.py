@@ -117,7 +117,7 @@ def _of_a_model() -> None:
 def _guessed(model_name: str, pasted: str) -> None:
     """The model's own distribution, which stands, and a guess of it, which can be dragged."""
     tokens, weights = next_shares(model_name, pasted)
-    names = [*(text.visible(token) for token in tokens), "all others"]
+    names = [*(text.visible(token) for token in tokens), "others"]
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
         st.markdown("**P**, what the model expects")

@@ -26,7 +26,7 @@ TEXT = (
 )
 TRY: dict[str, dict[str, Any]] = {
     "a story": {"text": TEXT, "at": 29},
-    "the same, twice": {"text": "The old king Bartholomew kept nine purple owls. " * 2, "at": 16},
+    "the same, twice": {"text": " ".join(["The old king Bartholomew kept nine purple owls."] * 2), "at": 22},
     "a newspaper": {
         "text": "The committee postponed its decision on infrastructure subsidies until the next quarter.", "at": 4,
     },

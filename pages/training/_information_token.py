@@ -18,7 +18,7 @@ TRY = {
     "a coin: 0.5": {"right": 0.5},
     "surprised: 0.01": {"right": 0.01},
     "shocked: 0.001": {"right": 0.001},
-    "one bad token in a good text": {"right": 0.001, "share": 10},
+    "one token in ten at 0.001": {"right": 0.001, "share": 10},
 }
 
 

@@ -77,5 +77,5 @@ def test_the_loss_of_one_token(p, bits):
 def test_a_mean_over_two_kinds_of_tokens():
     text = [0.001] + 9 * [0.9]
     assert mixed_loss(0.001, 0.1, 0.9) == pytest.approx(np.mean([-math.log2(p) for p in text]))
-    with pytest.raises(ValueError, match="p=0.0 must be above 0"):
+    with pytest.raises(ValueError, match=r"p=0\.0 must be above 0"):
         token_loss(0.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.pages.figures import array
 from tests.small import model
 from tfcore.analysis.bump_fit import cost, fit_bumps
 from tfcore.analysis.entropy import compare
@@ -30,8 +31,8 @@ def test_plotly_accepts_distributions(pair):
 def test_areas_are_the_entropies():
     result = compare(*map(np.array, PAIRS["ordinary"]))
     other, own = entropy.areas_figure(result, NAMES, 300).to_dict()["data"]
-    assert (own["width"] * own["y"]).sum() == pytest.approx(result.own, abs=1e-5)
-    assert (other["width"] * other["y"]).sum() == pytest.approx(result.cross, abs=1e-5)
+    assert (array(own["width"]) * array(own["y"])).sum() == pytest.approx(result.own, abs=1e-5)
+    assert (array(other["width"]) * array(other["y"])).sum() == pytest.approx(result.cross, abs=1e-5)
 
 
 @pytest.mark.parametrize("p", [0.001, 0.5, 1.0])
@@ -49,7 +50,7 @@ def test_plotly_accepts_bumps(values):
     figure = bump_fit.maps_figure(result, own, 300)
     theme.check(figure)
     data = figure.to_dict()["data"]
-    assert all(np.isfinite(trace["z"]).all() for trace in data if trace["type"] == "contour")
+    assert all(np.isfinite(array(trace["z"])).all() for trace in data if trace["type"] == "contour")
     assert len(data[4]["x"]) == len(result.picking)
 
 
@@ -68,5 +69,5 @@ def test_plotly_accepts_texts():
              "b": text_bits(model(1, vocab_size=256), ByteTokenizer(), "abc")}  # fmt: skip
     figure = texts.adding_up_figure(found, {"a": "a", "b": "b"}, "b", ["x", "y", "z"], 300)
     theme.check(figure)
-    assert figure.to_dict()["data"][2]["y"][-1] == pytest.approx(found["b"].total, rel=1e-5)
+    assert array(figure.to_dict()["data"][2]["y"])[-1] == pytest.approx(found["b"].total, rel=1e-5)
     theme.check(texts.per_byte_figure(["a", "zlib"], [1.0, 24.0], ["chosen", "peer"], ["a", "z"], 300))
