@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.training import _information_models as information_models
-from pages.ui import bars, cache, controls, page, text
+from pages.ui import bars, cache, controls, notices, page, text
 from pages.ui.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import entropy as analysis
@@ -68,8 +68,9 @@ def panel() -> None:
         "Blue is what happens, P; orange what was expected, Q. Each block is as wide as its outcome is likely and as "
         "high as its price: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. All blue blocks together are the entropy, "
         "all orange ones the cross-entropy, and no Q ever makes that area smaller than P's own. Drag a bar of Q to 0 "
-        "while P keeps it: one outcome without a price makes the whole sum infinite. With the keyboard: Tab to a bar, "
-        "arrow keys for 1 %, with Shift for 0.1 %, Page Up and Page Down for 10 %, Home and End for 0 and 1."
+        "while P keeps it: one outcome without a price makes the whole sum infinite. With a finger, drag the "
+        "handle; with the keyboard, Tab to a bar, then arrow keys for 1 %, with Shift for 0.1 %, Page Up and Page Down "
+        "for 10 %, Home and End for 0 and 1."
     )
     page.source(analysis.entropy, analysis.cross_entropy, analysis.divergence_terms, analysis.weighted_logs)
     st.caption(
@@ -107,7 +108,9 @@ def _of_a_model() -> None:
         pasted = controls.text_area("Text to go on from", "text", PROMPT, CHARACTERS, height=68)
     with right:
         model_name = information_models.choose()
-    if not first_tokens(model_name, pasted, TOKENS).ids:
+    read = first_tokens(model_name, pasted, TOKENS)
+    notices.tokens(read.total, len(read.ids))
+    if not read.ids:
         st.info("There is no text yet: type or paste some.")
         return
     _guessed(model_name, pasted)

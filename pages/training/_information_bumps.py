@@ -66,14 +66,15 @@ def _live() -> None:
     result = fitted(distance, balance, width)
     own = analysis.cost(result.p, result.x, mean, own_width)
     cover, pick = result.covering, result.picking[0]
+    finding = (
+        f"P has mean {result.mean:.2f} and standard deviation {result.deviation:.2f}. Least KL(P‖Q): mean "
+        f"{cover.mean:.2f}, width {cover.width:.2f}. Least KL(Q‖P): mean {pick.mean:.2f}, width {pick.width:.2f}."
+    ).replace(" -", " −")
     with right:
         figure(
             figures.curves_figure(result, own, 330), key="bumps", height=330,
             table=lambda: pd.DataFrame({"x": result.x, "p": result.p}),
-            alt=f"Two bumps and one fitted by each KL: the covering one has mean {cover.mean:.2f} and width "
-            f"{cover.width:.2f}, the picking one {pick.mean:.2f} and {pick.width:.2f}.",
-            caption=f"P has mean {result.mean:.2f} and standard deviation {result.deviation:.2f}. Least KL(P‖Q): mean "
-            f"{cover.mean:.2f}, width {cover.width:.2f}. Least KL(Q‖P): mean {pick.mean:.2f}, width {pick.width:.2f}.",
+            alt=f"Two bumps, and one fitted to them by each KL. {finding}", caption=finding,
         )  # fmt: skip
     st.dataframe(_rows(result, own), hide_index=True)
     figure(

@@ -21,6 +21,12 @@ TRY = {
     "one token in ten at 0.001": {"right": 0.001, "share": 10},
 }
 
+WORDS = (
+    "Each halving of the probability costs one bit more, wherever it happens: from 1 to 0.5 as from 0.002 to "
+    "0.001. A sure and right model pays 0.152 bits at 0.9; one token at 0.01 costs 6.64. A few such tokens make "
+    "most of the loss of a text. The gradient does not run away with the loss: it is at most 1."
+)
+
 
 def panel() -> None:
     """A slider for the probability, and what follows from it."""
@@ -30,6 +36,23 @@ def panel() -> None:
         r"\text{perplexity} = 2^{\text{mean loss}}"
     )
     page.try_this(TRY)
+    _live()
+    page.what_to_see(WORDS)
+    page.source(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, information.surprisal)
+    st.caption(
+        "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
+        "table 3, reports its perplexity, per token of its own vocabulary."
+    )
+    page.question(
+        "Two models have the same mean loss on a text. Are they equally good at guessing the next token?",
+        "Not necessarily. One may be nearly sure everywhere and shocked now and then, the other a little unsure "
+        "everywhere: ten percent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at 0.46. "
+        "The mean does not say how often the likeliest token is the right one.",
+    )
+
+
+@st.fragment
+def _live() -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:
         p = controls.slider("Probability of the right token", "right", 0.001, 1.0, 0.01, 0.001, format="%.3f")
@@ -52,7 +75,7 @@ def panel() -> None:
             alt=f"Loss against the probability of the right token: {loss(p):.3f} bits at {p:.3f}; the gradient there "
             f"is {1 - p:.3f}.",
             caption=f"At p = {p:.3f} the loss is {loss(p):.3f} bits and its gradient on the right token's score "
-            f"{p:.3f} − 1 = {p - 1:.3f} (nats). The loss has no upper end, the gradient has.",
+            f"{p:.3f} − 1 = −{1 - p:.3f} (nats). The loss has no upper end, the gradient has.",
         )  # fmt: skip
     st.dataframe(
         pd.DataFrame(
@@ -63,19 +86,3 @@ def panel() -> None:
         ),
         hide_index=True,
     )  # fmt: skip
-    page.what_to_see(
-        "Each halving of the probability costs one bit more, wherever it happens: from 1 to 0.5 as from 0.002 to "
-        "0.001. A sure and right model pays 0.152 bits at 0.9; one token at 0.01 costs 6.64. A few such tokens make "
-        "most of the loss of a text. The gradient does not run away with the loss: it is at most 1."
-    )
-    page.source(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, information.surprisal)
-    st.caption(
-        "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
-        "table 3, reports its perplexity, per token of its own vocabulary."
-    )
-    page.question(
-        "Two models have the same mean loss on a text. Are they equally good at guessing the next token?",
-        "Not necessarily. One may be nearly sure everywhere and shocked now and then, the other a little unsure "
-        "everywhere: ten percent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at 0.46. "
-        "The mean does not say how often the likeliest token is the right one.",
-    )
