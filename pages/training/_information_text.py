@@ -1,6 +1,5 @@
 """Panel of the page on information: what each token of a text costs a model, and models beside peers on it."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ TEXT = (
 )
 TRY: dict[str, dict[str, Any]] = {
     "a story": {"text": TEXT, "at": 29},
-    "the same, twice": {"text": " ".join(["The old king Bartholomew kept nine purple owls."] * 2), "at": 22},
+    "the same, twice": {"text": " ".join(["The old king Bartholomew kept nine purple owls."] * 2), "at": 25},
     "a newspaper": {
         "text": "The committee postponed its decision on infrastructure subsidies until the next quarter.", "at": 4,
     },
@@ -70,6 +69,9 @@ def panel() -> None:
     found = costs(model_name, pasted) if pasted else None
     if found is None or not found.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        return
+    if not np.isfinite(found.bits).all():
+        st.info("This model gives no probability to a part of this text, or none that is a number: choose another.")
         return
     _token_by_token(model_name, pasted, found)
     all_found = _everyone(model_name, pasted)
@@ -188,7 +190,7 @@ def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:
     """The text by each model; the chosen one, already there, first."""
     names = [model_name, *(name for name in information_models.comparable() if name != model_name)]
     found = progress.in_turn(lambda name: costs(name, pasted), names, lambda name: text.escape(name, 60))
-    return dict(zip(names, found, strict=True))
+    return {name: one for name, one in zip(names, found, strict=True) if np.isfinite(one.bits).all()}
 
 
 def _adding_up(model_name: str, found: dict[str, TextBits]) -> None:
@@ -214,7 +216,7 @@ def _compared(model_name: str, found: dict[str, TextBits], peers: list[Peer]) ->
     """Bits per byte of all whose tokens are the text, and of the peers."""
     rows = [(text.label(name, 40), one.per_byte, "chosen" if name == model_name else "model",
              f"{text.label(name, 60)}: {one.total:.1f} bits over {one.n_bytes:,} bytes")
-            for name, one in found.items() if one.whole and math.isfinite(one.per_byte)]  # fmt: skip
+            for name, one in found.items() if one.whole]  # fmt: skip
     rows += [(peer.name, peer.per_byte, "peer", peer.how) for peer in peers]
     rows.sort(key=lambda row: row[1])
     names, values, kinds, hovers = (list(column) for column in zip(*rows, strict=True))

@@ -74,6 +74,10 @@ def test_the_loss_of_one_token(p, bits):
     assert perplexity(token_loss(p)) == pytest.approx(1 / p)
 
 
+def test_perplexity_without_end():
+    assert perplexity(2_000.0) == perplexity(math.inf) == math.inf
+
+
 def test_a_mean_over_two_kinds_of_tokens():
     text = [0.001] + 9 * [0.9]
     assert mixed_loss(0.001, 0.1, 0.9) == pytest.approx(np.mean([-math.log2(p) for p in text]))

@@ -3,15 +3,18 @@
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.training import _information_text
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
 from tfcore.analysis.information import bits_per_byte
+from tfcore.analysis.text_bits import TextBits
 
 opened = partial(visits.opened, "training/information.py")
 
@@ -102,12 +105,26 @@ def test_a_second_copy_is_cheaper():
 
 
 @pytest.mark.parametrize(
-    "text", [" ", "a", "😀👩‍👩‍👧‍👦", "a\0b\x1b[0m", "<|endoftext|>", "$x$ :red[a] *b* %{x} &lt;", "字" * 2_000]
+    "text", [" ", "a", "😀👩‍👩‍👧‍👦", "a\0b\x1b[0m", "<|endoftext|>", "$x$ :red[a] *b* %{x} &lt;", "字" * 1_000]
 )
-def test_any_text_is_counted(text):
+def test_any_text_is_counted(text, monkeypatch):
+    monkeypatch.setattr(_information_text, "BYTES", 300)
     test = opened(show="text")
     test.text_area(key="text").set_value(text)
     found = metrics(run(test))
     assert math.isfinite(float(found["bits per byte"]))
-    assert int(found["bytes"].replace(",", "")) == len(text[:666].encode())
-    assert ("bytes; the first 666 characters" in said(test, "caption")) == (len(text) > 666)
+    assert int(found["bytes"].replace(",", "")) == len(text[:100].encode())
+    assert ("bytes; the first 100 characters" in said(test, "caption")) == (len(text) > 100)
+
+
+def test_a_model_without_numbers_is_no_traceback(monkeypatch):
+    monkeypatch.setattr(_information_text, "costs", lambda *_: TextBits((1,), ("a",), np.array([np.nan]), np.array([1]),
+                                                                        1, "", True))  # fmt: skip
+    assert "choose another" in opened(show="text").info[0].value
+
+
+def test_models_are_compared_on_the_same_text(monkeypatch):
+    monkeypatch.setattr(_information_text.information_models, "comparable", lambda: ["stories", "induction"])
+    drawn = figures(opened(show="text"))
+    assert "induction" in drawn["everyone"][1]["layout"]["yaxis"]["ticktext"]
+    assert [trace["name"] for trace in drawn["adding"][1]["data"]][1:] == ["stories", "induction"]

@@ -41,7 +41,8 @@ def divergence(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
 
 def perplexity(bits: float) -> float:
     """2 ** bits: among how many equally likely outcomes one would be as unsure."""
-    return float(2.0**bits)
+    with np.errstate(over="ignore"):  # a model that is very wrong: infinitely many
+        return float(np.exp2(bits))
 
 
 def token_loss(p: float) -> float:

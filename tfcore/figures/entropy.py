@@ -46,7 +46,8 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
     ]  # fmt: skip
     notes = [
         {"x": float(x + w / 2), "y": min(float(max(a, b)), top), "text": ("∞ " if gone else "") + name,
-         "showarrow": False, "yanchor": "bottom", "font": {"size": 12, "family": theme.MONO, "color": "@ink"}}
+         "showarrow": False, "yanchor": "top" if gone else "bottom", "bgcolor": "@paper/0.8" if gone else "@paper/0",
+         "font": {"size": 12, "family": theme.MONO, "color": "@ink"}}
         for x, w, a, b, gone, name in zip(left, p, own, other, infinite, labels, strict=True) if w > NARROW
     ]  # fmt: skip
     layout = theme.base_layout(
