@@ -1,8 +1,7 @@
 """Points in small planes that can be dragged: with the mouse, a finger or the arrow keys.
 
-Points come in kinds (query, key ...), one of each kind for each
-token; their order is that of the kinds, and inside a kind that of the tokens. See planes.js for the browser's half,
-and dragging.py for what follows a hand.
+Points come in kinds (query, key ...), one of each kind for each token; their order is that of the kinds, and inside a
+kind that of the tokens. See planes.js for the browser's half, and dragging.py for what follows a hand.
 """
 
 import math
