@@ -66,6 +66,12 @@ CHAPTERS = {
             "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
         ),
     },
+    "Training": {
+        "Information": (
+            "training/information.py",
+            "What does a loss count? Entropy, KL and mutual information as bars to drag, and any text in bits.",
+        ),
+    },
     "Inference": {
         "Generation": (
             "inference/generation.py",

@@ -34,6 +34,9 @@ PAGES = {
         ("model/architectures.py", "Architectures", "account_tree", "architectures"),
         ("model/your_model.py", "Your model", "upload_file", "your-model"),
     ],
+    "Training": [
+        ("training/information.py", "Information", "equalizer", "information"),
+    ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),

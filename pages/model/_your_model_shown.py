@@ -31,6 +31,7 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "block/residuals.py": ("dropout", ONE_STACK, {"part": "Dropout"}),
     "block/feedforward.py": ("feed-forward share", (), {"panel": "share"}),
     "model/parameters.py": ("parameters and costs", (), {}),
+    "training/information.py": ("a text in bits", ("decoder",), {"show": "text"}),
     "inference/generation.py": ("how it writes", ("decoder",), {}),
     "inside/induction.py": ("induction heads", ("decoder",), {}),
     "inside/stream.py": ("who wrote the answer", ("decoder",), {}),

@@ -1,48 +1,34 @@
-// The browser's half of planes.py: points dragged by pointer or keys. Python computes while they move: one request at
-// a time, the last position always follows.
+// The browser's half of planes.py: points dragged by pointer or keys.
+import { answered, begun, element, ended, follow, post, styled } from "./dragging.js"
 import { palette } from "./figure.js"
 
 const SVG = "http://www.w3.org/2000/svg"
-const PAUSE = 40, PATIENCE = 2000 // ms between two requests at least; until an answer is given up
 const NEAR = 22 // px: of several handles under a finger the nearest is taken
 const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }
 const ROLES = ["query", "key", "value", "attention"]
 const EDGE = 1.15 // how much of the plane is seen, in limits
 const views = new WeakMap()
-const sheet = document.createElement("link")
-sheet.rel = "stylesheet"
-sheet.href = new URL("planes.css", import.meta.url)
-document.head.append(sheet)
+styled("planes.css")
 
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement, data)
   view.data = data
   view.send = setTriggerValue
-  if (data.seq === view.sent) view.waiting = false
-  // While the hand is ahead of the server, the hand decides where the points are.
-  if (!view.held && !view.waiting && !view.next) view.points = data.points.map(point => [...point])
+  if (answered(view, data.seq)) view.points = data.points.map(point => [...point])
   const { roles } = palette(view.root)
   for (const role of ROLES) view.root.style.setProperty("--" + role, roles[role])
   paint(view)
   post(view)
   return () => {
-    clearTimeout(view.timer)
-    clearTimeout(view.patience)
+    ended(view)
     views.delete(parentElement)
     view.root.remove()
   }
 }
 
-function element(tag, name, parent) {
-  const made = document.createElement(tag)
-  made.className = name
-  parent.append(made)
-  return made
-}
-
 function create(parent, data) {
   const root = element("div", "tf-planes", parent)
-  const view = { root, sent: data.seq, last: -Infinity, planes: [], handles: [] }
+  const view = { ...begun(data.seq), root, planes: [], handles: [] }
   for (const { title, label, kinds } of data.planes) {
     const frame = element("figure", "", root)
     const box = element("div", "tf-plane", frame)
@@ -148,20 +134,15 @@ function take(view, touched, event) {
   const grip = [event.clientX - left, event.clientY - top] // the point stays under the finger where it was taken
   view.held = one
   one.node.classList.add("tf-held")
-  one.node.focus({ preventScroll: true })
-  one.node.setPointerCapture(event.pointerId)
-  event.preventDefault()
-  one.node.onpointermove = move => {
+  follow(one.node, event, move => {
     const box = one.plane.box.getBoundingClientRect(), half = box.width / 2, unit = (view.data.limit * EDGE) / half
     const x = (move.clientX - grip[0] - box.left - half) * unit, y = (box.top + half - move.clientY + grip[1]) * unit
     set(view, one, [x, y], false)
-  }
-  one.node.onpointerup = one.node.onpointercancel = one.node.onlostpointercapture = () => {
-    one.node.onpointermove = one.node.onpointerup = one.node.onpointercancel = one.node.onlostpointercapture = null
+  }, () => {
     one.node.classList.remove("tf-held")
     view.held = null
     set(view, one, view.points[index(view, one.kind, one.token)], true)
-  }
+  })
 }
 
 function middle({ node }) {
@@ -197,23 +178,4 @@ function set(view, one, at, final) {
   view.next = { points: view.points.map(point => point.join("_")).join("_"), kind: one.kind, token: one.token, final }
   paint(view)
   post(view)
-}
-
-// ---- what is said ----
-
-function post(view) {
-  if (view.waiting || !view.next) return
-  const early = view.last + PAUSE - performance.now()
-  clearTimeout(view.timer)
-  if (early > 0) return void (view.timer = setTimeout(() => post(view), early))
-  view.last = performance.now()
-  view.waiting = true
-  view.sent += 1
-  view.send("moved", { ...view.next, seq: view.sent })
-  view.next = null
-  clearTimeout(view.patience)
-  view.patience = setTimeout(() => {
-    view.waiting = false
-    post(view)
-  }, PATIENCE)
 }

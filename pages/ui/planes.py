@@ -1,18 +1,16 @@
 """Points in small planes that can be dragged: with the mouse, a finger or the arrow keys.
 
-Python computes while a point moves. The browser has one request on the way at most and sends the last position in the
-end; only that one becomes part of the address. Points come in kinds (query, key ...), one of each kind for each
-token; their order is that of the kinds, and inside a kind that of the tokens. See planes.js for the browser's half.
+Points come in kinds (query, key ...), one of each kind for each token; their order is that of the kinds, and inside a
+kind that of the tokens. See planes.js for the browser's half, and dragging.py for what follows a hand.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
-import streamlit as st
-
-from pages.ui import assets, controls, links, notices
+from pages.ui import assets, dragging
 
 Point = tuple[float, float]
 Points = tuple[Point, ...]
@@ -58,20 +56,7 @@ def read(key: str, default: Points) -> Points:
 
     What is missing, no number or out of range is replaced by the nearest valid value, and the page says so.
     """
-    if links.address_decides(key):  # whoever left in the middle of a drag begins anew
-        st.session_state.pop(_held(key), None)
-    asked, from_link = links.wanted(key, written(default), links.asked)
-    points, exact = parse(asked, default)
-    value = written(points)
-    notices.keep(key, value)
-    if not exact:
-        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
-        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(value)}", value)
-    st.session_state[key] = value
-    if not st.session_state.get(_held(key)):
-        links.write_text(key, value, written(default))
-    links.mark_seen(key)
-    return points
+    return dragging.read(key, default, partial(parse, default=default), written)
 
 
 def parse(text: object, default: Points) -> tuple[Points, bool]:
@@ -124,15 +109,12 @@ def show(
     state = f"{key}:planes"
 
     def moved() -> None:
-        event = st.session_state.get(state)
-        said = event.get("moved") if isinstance(event, Mapping) else None
-        if not isinstance(said, Mapping):
+        said = dragging.heard(key, state)
+        if said is None:
             return
         now, _ = parse(said.get("points"), points)
-        st.session_state[_held(key)] = said.get("final") is not True
-        st.session_state[f"{state}:seq"] = _whole(said.get("seq"), 10**9) or 0
-        controls.set_values(**{key: written(now)})
-        kind, token = said.get("kind"), _whole(said.get("token"), len(tokens) - 1)
+        dragging.take(key, written(now))
+        kind, token = said.get("kind"), dragging.whole(said.get("token"), len(tokens) - 1)
         if on_move is not None and kind in kinds and token is not None:
             on_move(kind, token)
 
@@ -143,18 +125,7 @@ def show(
             "points": [list(point) for point in points], "chosen": chosen, "limit": LIMIT, "step": STEP,
             "marks": [asdict(mark) for mark in marks],
             "links": [{"plane": line.plane, "from": line.start, "to": line.end, "width": line.width} for line in lines],
-            "seq": st.session_state.get(f"{state}:seq", 0),
+            "seq": dragging.answered(state),
         },
         on_moved_change=moved,
     )  # fmt: skip
-
-
-def _held(key: str) -> str:
-    """Where the session notes that a point is being dragged, so that the address does not follow yet."""
-    return f"{key}:held"
-
-
-def _whole(value: object, largest: int) -> int | None:
-    """A whole number from the browser in 0 .. largest, or None."""
-    number = int(value) if isinstance(value, float) and value.is_integer() else value
-    return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= largest else None

@@ -24,6 +24,7 @@ LAST = {
     "/pitfalls": "A question.",
     "/parameters": "A question.",
     "/architectures": "A question.",
+    "/information": "A question.",
     "/generation": "A question.",
     "/long-context": "A question.",
     "/your-model": "A question.",

@@ -30,6 +30,8 @@ PAGES = {
     "parameters": ("model/parameters.py", {}),
     "your model": ("model/your_model.py", {}),
     "walkthrough": ("start/walkthrough.py", {"stage": "softmax"}),
+    "text in bits": ("training/information.py", {"show": "text"}),
+    "next token as bars": ("training/information.py", {"of": "model"}),
     "generation": ("inference/generation.py", {}),
     "beams": ("inference/generation.py", {"show": "Beam search"}),
     "cached": ("inference/kv_cache.py", {"steps": "8"}),
@@ -51,11 +53,14 @@ INSTEAD = {  # where a page shows another model, and what it says
     "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
 } | {
     page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
-    for page in ("generation", "beams", "cached", "induction", "circuit", "stream", "lens", "interventions", "patches")
+    for page in (
+        *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
+        *("lens", "interventions", "patches"),
+    )
 }  # fmt: skip
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
-HEADLESS = ("heads", "heads cut", "masks", "your model", "generation")  # where it makes a difference
+HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
 
 
 @pytest.fixture(scope="module")

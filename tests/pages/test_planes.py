@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import planes
+from pages.ui import dragging, planes
 
 DEFAULT = ((1.0, -0.5), (0.0, 2.0))
 COORDINATE = st.integers(-40, 40).map(lambda n: round(n / 20, 2) + 0.0)
@@ -110,9 +110,9 @@ EVENTS = [
 def test_any_message_is_taken_as_valid_points_or_not_at_all(monkeypatch, event, points, seq):
     chosen = []
     monkeypatch.setattr(planes, "_component", lambda **given: heard.update(given))
-    monkeypatch.setattr(planes.controls, "set_values", lambda **values: state.update(values))
+    monkeypatch.setattr(dragging.controls, "set_values", lambda **values: state.update(values))
     state, heard = {"points:planes": event}, {}
-    monkeypatch.setattr(planes.st, "session_state", state)
+    monkeypatch.setattr(dragging.st, "session_state", state)
     plane = planes.Plane(title="t", label="l", kinds=("query",))
     planes.show("points", DEFAULT, tokens=["a", "b"], planes=[plane], on_move=lambda *what: chosen.append(what))
     heard["on_moved_change"]()

@@ -12,13 +12,16 @@ from tfcore.tokenizers import BPETokenizer
 
 
 @torch.no_grad()
-def surprisal(model: Transformer, ids: Sequence[int]) -> Tensor:
+def surprisal(model: Transformer, ids: Sequence[int], most: int | None = None) -> Tensor:
     """-ln p of each id after the first given those before it, in nats; shape (len(ids) - 1,).
 
     A text longer than the model's context is read in windows that overlap by half, so that each token but the first
     few is predicted from at least half a context.
+
+    Args:
+        most: tokens read at once, where the context is longer than what memory can hold.
     """
-    context = model.config.max_seq_len
+    context = min(model.config.max_seq_len, most or model.config.max_seq_len)
     device = next(model.parameters()).device
     losses, start, done = [], 0, 1  # ids[:done] are predicted (or, the first, given)
     while done < len(ids):
