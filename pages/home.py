@@ -62,6 +62,12 @@ CHAPTERS = {
             "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
         ),
     },
+    "Training": {
+        "Scaling": (
+            "training/scaling.py",
+            "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
+        ),
+    },
     "Inference": {
         "Generation": (
             "inference/generation.py",
