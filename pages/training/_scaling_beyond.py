@@ -103,6 +103,5 @@ def numbers(found: OverTraining) -> None:
         ("Same budget: loss", f"{found.extra_loss:+.4f}", "nats a token"),
         ("and an answer costs", f"{budget.n / best.n:.0%}", f"{round_count(budget.n)} parameters"),
         ("Same loss: training", f"{same.flops / best.flops:.2f} ×", f"{round_count(same.n)} on {round_count(same.d)}"),
-        ("and an answer costs", f"{same.n / best.n:.0%}", f"not {round_count(best.n)}"),
         ("which pays after", pays, "tokens of use"),
     )

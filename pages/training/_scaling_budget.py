@@ -51,7 +51,7 @@ def panel() -> None:
     with right:
         result = equal_compute(name, flops)
         figure(
-            figures.iso_flops_figure(result, 0, kaplan, way(name), 470), key="equal", height=470, min_width=560,
+            figures.iso_flops_figure(result, 0, kaplan, way(name), 470), key="equal", height=470, min_width=340,
             alt=f"Loss against size at fixed budgets, each a valley. With {power(flops)} operations the bottom is at "
             f"{round_count(best.n)} parameters on {round_count(best.d)} tokens, {times(best.ratio)} per parameter, "
             f"loss {best.loss:.3f}. Kaplan's split, {round_count(kaplan.n)} parameters, ends at {kaplan.loss:.3f}.",
@@ -111,7 +111,7 @@ def _ratios(flops: float) -> None:
         }
     )  # fmt: skip
     figure(
-        figures.ratios_figure(rules(), flops, 440), key="ratios", height=440, min_width=460, table=lambda: table,
+        figures.ratios_figure(rules(), flops, 440), key="ratios", height=440, min_width=340, table=lambda: table,
         alt=f"Tokens per parameter against the budget for six rules. At {power(flops)}: {said}.",
         caption=f"Dotted: 20. At your budget of {power(flops)}: {said}.",
     )  # fmt: skip

@@ -94,7 +94,7 @@ def picture(plan: Plan, cost: Cost) -> None:
     }  # all at the same share of their peak
     said = "; ".join(f"{HARDWARE[key].name} {days(total / 24 / plan.count)}" for key, total in hours.items())
     figure(
-        figures.days_figure(hours, plan.hardware, plan.count, 400), key="days", height=400, min_width=460,
+        figures.days_figure(hours, plan.hardware, plan.count, 400), key="days", height=400, min_width=340,
         alt=f"Time against the number of accelerators. With {plan.count:,}, at {plan.mfu:.0%} of the peak: {said}.",
         caption=f"{power(cost.flops)} operations at {plan.mfu:.0%} of the peak. With {plan.count:,}: {said}.",
         table=lambda: pd.DataFrame({"accelerator": HARDWARE_NAMES.values(), "hours of all": hours.values()}),
@@ -141,7 +141,7 @@ def _rule() -> None:
     worst = max(found, key=lambda name: abs(found[name].of_all - 1))
     words = f"{worst} is furthest, {found[worst].of_all:.2f} times with embeddings in N"
     figure(
-        figures.rule_figure(found, seq, 400), key="rule", height=400, min_width=420,
+        figures.rule_figure(found, seq, 400), key="rule", height=400, min_width=340,
         alt=f"Exact count of operations over 6 N D for {len(found)} models on texts of {seq:,} tokens: {words}.",
         caption=f"Forward and backward products of every weight, score and value, counted for each model on texts of "
         f"{seq:,} tokens: {words}.",

@@ -61,7 +61,6 @@ def panel() -> None:
         with st.spinner("Fitting the law again"):
             found = fit(sizes)
         largest = max(range(len(found.n)), key=lambda i: (found.n[i], found.d[i]))
-        st.latex(_law(found.law))
         st.caption(
             f"{len(found.n)} models, {count} sizes; fitted to {int((~found.foretold).sum())}, foretold "
             f"{int(found.foretold.sum())}. The web's exponents: {LAWS['refit'].alpha:.2f}, {LAWS['refit'].beta:.2f}."
@@ -73,8 +72,9 @@ def panel() -> None:
         f"foretold at {found.said[largest]:.4f} nats and came out at {found.loss[largest]:.4f}"
     )
     with right:
+        st.latex(_law(found.law))
         figure(
-            figures.ladder_figure(found, 430), key="rungs", height=430, min_width=480, table=lambda: _table(found),
+            figures.ladder_figure(found, 430), key="rungs", height=430, min_width=360, table=lambda: _table(found),
             alt=f"Held-out loss of {len(found.n)} models of our own against their size, on the fitted law: {words}.",
             caption=f"Curves: the law, one for each number of tokens. Dots were fitted, stars foretold: {words}.",
         )  # fmt: skip
@@ -84,14 +84,16 @@ def panel() -> None:
             ("Foretold rungs lie within", f"{worst:.2%}", f"{int(found.foretold.sum())} of {len(found.n)} models"),
         )
         figure(
-            figures.residuals_figure(found, 240), key="residuals", height=240, min_width=480,
+            figures.residuals_figure(found, 240), key="residuals", height=240, min_width=360,
             table=lambda: _table(found),
             alt=f"Measured over foretold loss of each rung: fitted within {off[~found.foretold].max():.2%}, foretold "
             f"within {worst:.2%}.",
             caption=f"Residuals: fitted rungs lie within {off[~found.foretold].max():.2%} of the law, foretold ones "
             f"within {worst:.2%}.",
         )  # fmt: skip
-    st.dataframe(_table(found), hide_index=True, height=240)
+    count_column = st.column_config.NumberColumn(format="localized")
+    st.dataframe(_table(found), hide_index=True, height=240,
+                 column_config={"parameters": count_column, "tokens": count_column})  # fmt: skip
     page.try_this(
         {
             "as it was written down": {"sizes": WRITTEN},
@@ -118,8 +120,16 @@ def panel() -> None:
 
 
 def _law(law: Law) -> str:
-    return (rf"L = {law.floor:.2f} + \frac{{{law.a:.3g}}}{{N^{{{law.alpha:.2f}}}}} + "
-            rf"\frac{{{law.b:.3g}}}{{D^{{{law.beta:.2f}}}}}")  # fmt: skip
+    return (rf"L(N, D) = {law.floor:.2f} + \frac{{{_number(law.a)}}}{{N^{{{law.alpha:.2f}}}}} + "
+            rf"\frac{{{_number(law.b)}}}{{D^{{{law.beta:.2f}}}}}")  # fmt: skip
+
+
+def _number(value: float) -> str:
+    """12.3, 9,951 or 1.23 · 10⁷, as LaTeX."""
+    if 1e-2 <= value < 1e5:
+        return f"{value:,.0f}".replace(",", "{,}") if value >= 100 else f"{value:.3g}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
 
 
 def _table(found: LadderFit) -> pd.DataFrame:

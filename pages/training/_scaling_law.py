@@ -65,7 +65,7 @@ def panel() -> None:
                      rf"\frac{{{law.b}}}{{D^{{{law.beta}}}}}")  # fmt: skip
         x = {"size": n, "data": d, "compute": flops / 2 if by_compute else flops}[against]
         figure(
-            figures.law_figure(result, x, shown, 450, above_floor=above), key="law", height=450, min_width=520,
+            figures.law_figure(result, x, shown, 450, above_floor=above), key="law", height=450, min_width=360,
             alt=f"Loss against {AGAINST[against]}, {NAMES[name]}. {yours}: {shown:.3f} nats a token; {shares}.",
             caption=f"{NAMES[name]}: {yours} end at {shown:.3f} nats a token. What it is made of: {shares}."
             + (" Drawn is equation 1.3, for the best size of every budget C_min = C/2." if by_compute else ""),
@@ -89,8 +89,9 @@ def panel() -> None:
     page.what_to_see(
         "Each curve bends where its other quantity runs short: against size, a curve of 1 B tokens is flat from a few "
         "hundred million parameters on. Against compute every size has a stretch where it is the best one, and the "
-        "dashed line touches them all. With the floor taken off, that line is nearly straight over twelve powers of "
-        "ten. Kaplan's law has no floor: it goes to zero, which no text allows, and on a line this long that matters."
+        "dashed line touches them all. With the floor taken off, that line is straight over all twelve powers "
+        "of ten: a power law with exponent αβ / (α + β), 0.18 for the refit. Kaplan's law has no floor: it goes to "
+        "zero, which no text allows, and on a line this long that matters."
     )
     page.source(Law, KaplanLaw, law_curves.law_curves)
     st.caption(

@@ -40,7 +40,7 @@ def panel() -> None:
         kind = controls.select("Kind", "kind", list(KINDS), "all", KINDS)
         until = controls.slider("Published until", "until", FIRST, LAST, LAST)
         least = controls.stops("Tokens per parameter, at least", "least", list(RATIOS), 0, RATIOS)
-        chosen = controls.select("Look at", "who", NAMES, "Chinchilla", help="or click a point")
+        chosen = controls.select("Model", "who", NAMES, "Chinchilla", help="or click a point")
         _facts(next(model for model in MODELS if model.name == chosen))
     shown = [
         model for model in MODELS

@@ -13,7 +13,7 @@ WHENCE: dict[LawName, str] = {
     "printed": "Hoffmann et al., arXiv:2203.15556, equation 10, with α and β rounded to two digits.",
     "unrounded": "The same with the digits of the paper's TeX source, as arXiv:2404.10102 gives them.",
 }
-WIDTH = 172  # of a number, in pixels
+WIDTH = 158  # of a number, in pixels
 
 
 def choose_law() -> LawName:

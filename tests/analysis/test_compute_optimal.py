@@ -53,6 +53,8 @@ def test_the_best_of_every_budget_is_below_every_size():
     found = law_curves(LAWS["refit"], "compute")
     assert (found.loss >= found.best - 1e-12).all()
     assert (found.loss.min(0) - found.best).min() < 0.01, "sizes come close to it"
+    slope = np.diff(np.log(found.best - found.floor)) / np.diff(np.log(found.x))
+    assert slope == pytest.approx(-0.3478 * 0.3658 / (0.3478 + 0.3658)), "a straight line above the floor"
     size = law_curves(LAWS["refit"], "size")
     assert size.loss[-1] == pytest.approx(1.8172 + 482.01 / size.x**0.3478)
     kaplan = law_curves(KAPLAN, "compute")

@@ -55,7 +55,7 @@ def traces(name):
 
 
 def test_the_marks_are_where_the_numbers_are():
-    best = traces("equal")["best split of your budget"]
+    best = traces("equal")["your best split"]
     assert list(best["x"]) == [optimum(LAW, 5.76e23).n]
     assert list(best["y"]) == [optimum(LAW, 5.76e23).loss]
     star = traces("life")["cheapest in all"]

@@ -46,7 +46,7 @@ def law_figure(curves: LawCurves, x: float, loss: float, height: int, *, above_f
     low, high = (0.01, 5.0) if above_floor else (1.4, 7.0)
     floor = [] if above_floor or not curves.floor else [_across(curves.floor)]
     notes = [_said(curves.floor, f"floor {curves.floor:.2f}")] if floor else []
-    ends = [(float(line["y"][-1]), line["name"], line["line"]["color"]) for line in data[: len(curves.held)]]
+    ends = [(float(line["y"][-1]), line["name"]) for line in data[: len(curves.held)]]
     notes += _names_at_the_end(ends, (low, high), height - 120)
     span = [math.log10(curves.x[0]), math.log10(curves.x[-1])]
     layout = theme.base_layout(
@@ -74,11 +74,11 @@ def iso_flops_figure(curves: IsoFlops, chosen: int, other: Training, way: Sequen
         data.append(_line(curves.n, _kept(values), f"C = {power(bottom.flops)}", "@accent" if mine else "@muted",
                           f"%{{x:.3s}} parameters: %{{y:.3f}} nats<extra>C = {power(bottom.flops)}</extra>",
                           width=3.5 if mine else 1.5, legend=False))  # fmt: skip
-    data.append(_line(np.array([t.n for t in way]), np.array([t.loss for t in way]), "best size of every budget",
+    data.append(_line(np.array([t.n for t in way]), np.array([t.loss for t in way]), "best of every budget",
                       "@ink", "%{x:.3s} parameters: %{y:.3f} nats", dash="dash"))  # fmt: skip
     data += [
-        _mark(other.n, min(other.loss, HIGHEST), "@cat4", "Kaplan's split of your budget", "diamond"),
-        _mark(best.n, best.loss, "@accent", "best split of your budget"),
+        _mark(other.n, min(other.loss, HIGHEST), "@cat4", "Kaplan's split", "diamond"),
+        _mark(best.n, best.loss, "@accent", "your best split"),
     ]
     notes = [
         {"x": math.log10(t.n), "y": math.log10(t.loss), "yshift": 12, "text": power(t.flops), "showarrow": False,
@@ -92,7 +92,7 @@ def iso_flops_figure(curves: IsoFlops, chosen: int, other: Training, way: Sequen
     )  # fmt: skip
     layout = theme.base_layout(
         height, xaxis=counts_axis(TITLES["size"], [6.5, 13.5]), yaxis=loss_axis(1.6, 5.0), annotations=notes,
-        margin={"t": 56},
+        margin={"t": 72},
     )  # fmt: skip
     return theme.build(data, layout)
 
@@ -171,20 +171,20 @@ def _said(y: float, words: str) -> dict[str, Any]:
 
 
 def _names_at_the_end(
-    ends: Sequence[tuple[float, str, str]], span: tuple[float, float], pixels: float
+    ends: Sequence[tuple[float, str]], span: tuple[float, float], pixels: float
 ) -> list[dict[str, Any]]:
     """Names of curves right of their ends, on a logarithmic axis, pushed apart where they would touch.
 
     Args:
-        ends: of each curve its last value, its name and its colour.
+        ends: of each curve its last value and its name.
         span: lowest and highest value of the axis.
         pixels: that the axis is high.
     """
     scale = pixels / math.log10(span[1] / span[0])
     last, notes = math.inf, []
-    for y, name, colour in sorted((end for end in ends if math.isfinite(end[0])), reverse=True):
+    for y, name in sorted((end for end in ends if math.isfinite(end[0])), reverse=True):
         at = math.log10(min(max(y, span[0]), span[1])) * scale
         last = min(at, last - APART)
         notes.append({"xref": "paper", "x": 1, "xanchor": "left", "xshift": 6, "y": at / scale, "yshift": last - at,
-                      "text": name, "showarrow": False, "font": {"size": 12, "color": colour}})  # fmt: skip
+                      "text": name, "showarrow": False, "font": {"size": 12, "color": "@ink"}})  # fmt: skip
     return notes
