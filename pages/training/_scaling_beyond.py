@@ -45,7 +45,6 @@ def panel() -> None:
     found, life = compared(name, flops, ratio), whole_life(name, flops, served)
     best, budget, same = found.best, found.same_budget, found.same_loss
     with right:
-        numbers(found)
         first, second = st.columns(2, gap="medium")
         with first:
             extra = np.array(losses(name, flops)) - best.loss
@@ -68,6 +67,8 @@ def panel() -> None:
                 caption=f"Same loss, {best.loss:.3f}, and {round_count(served)} tokens of use: cheapest in all at "
                 f"{times(life.ratio[cheapest])} tokens per parameter, {round_count(life.n[cheapest])} parameters.",
             )  # fmt: skip
+    with right:
+        numbers(found)
     page.try_this(
         {
             "ten times the text": {"r": 2.3, "t": 13.0, "c": 23.76},
@@ -80,9 +81,10 @@ def panel() -> None:
     page.what_to_see(
         f"The left valley is flat: at {times(ratio)} tokens per parameter the same budget loses {found.extra_loss:.4f} "
         f"nats, and each answer costs {budget.n / best.n:.0%} of what it would. To lose nothing, train on: "
-        f"{same.flops / best.flops:.2f} times the operations, and the model is still {round_count(same.n)} instead of "
-        f"{round_count(best.n)}. On the right, use pulls the cheapest point away from the best training, the further "
-        "the more the model is used. The law was fitted at moderate ratios; beyond a few hundred it is a guess."
+        f"{same.flops / best.flops:.2f} times the operations, and the model has {round_count(same.n)} parameters "
+        f"instead of {round_count(best.n)}. On the right, use pulls the cheapest point away from the best "
+        "training, the further the more the model is used. The law was fitted at moderate ratios; beyond a few "
+        "hundred it is a guess."
     )
     page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
     st.caption(

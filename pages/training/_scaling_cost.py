@@ -16,8 +16,10 @@ from tfcore.figures import training_cost as figures
 from tfcore.figures.large_numbers import power, round_count
 
 OWN = "own"
-TRAINED = {model.name: (model.used, model.tokens) for model in MODELS if model.tokens}
-RUN_NAMES = {OWN: "your own, by sliders"} | {name: name for name in sorted(TRAINED)}
+WELL_KNOWN = ("Pythia 70M", "GPT-3", "Chinchilla", "PaLM", "TinyLlama", "Llama 2 70B", "Llama 3 8B", "Llama 3.1 405B",
+              "DeepSeek-V3", "Kimi K2")  # fmt: skip
+TRAINED = {model.name: (model.used, model.tokens) for model in MODELS if model.name in WELL_KNOWN and model.tokens}
+RUN_NAMES = {OWN: "your own, by sliders"} | {name: name for name in WELL_KNOWN}
 HARDWARE_NAMES = {key: hardware.name for key, hardware in HARDWARE.items()}
 COUNTS = [1, 8, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]
 COUNTED = ("gpt2_small", "gpt2_xl", "gpt3_175b", "llama_7b", "llama2_70b", "llama3_8b", "llama3_405b", "mixtral_8x7b",
