@@ -70,6 +70,9 @@ CHAPTERS = {
         "Information": (
             "training/information.py",
             "What does a loss count? Entropy, KL and mutual information as bars to drag, and any text in bits.",
+        "Scaling": (
+            "training/scaling.py",
+            "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
         ),
     },
     "Inference": {

@@ -36,6 +36,7 @@ PAGES = {
     ],
     "Training": [
         ("training/information.py", "Information", "equalizer", "information"),
+        ("training/scaling.py", "Scaling", "trending_up", "scaling"),
     ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),

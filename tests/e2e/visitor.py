@@ -25,6 +25,7 @@ LAST = {
     "/parameters": "A question.",
     "/architectures": "A question.",
     "/information": "A question.",
+    "/scaling": "A question.",
     "/generation": "A question.",
     "/long-context": "A question.",
     "/your-model": "A question.",

@@ -1,0 +1,149 @@
+"""Panel of the page on scaling: the best split of a budget, curves of equal compute, and what every rule buys."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.training._scaling_words import LAW_NAMES, choose_law, metrics, ten_to, times
+from pages.ui import cache, page
+from pages.ui.figure import figure
+from tfcore.analysis import budget_splits, compute_optimal
+from tfcore.analysis.budget_splits import Splits
+from tfcore.analysis.compute_optimal import IsoFlops, Training
+from tfcore.analysis.published_laws import KAPLAN_SPLIT, LAWS, LawName
+from tfcore.figures import scaling as figures
+from tfcore.figures.large_numbers import power, round_count
+
+LOWEST, HIGHEST = 17.0, 28.0
+AROUND = [1e18, 1e20, 1e22, 1e24, 1e26]
+SIZES = (6.5, 13.5, 85)  # powers of ten of parameters, and how many
+GPU = 989.4e12 * 0.4 * 24 * 3600  # operations of a day of one H100 that reaches 40 % of its peak
+
+
+@cache.data(max_entries=64)
+def equal_compute(name: LawName, flops: float) -> IsoFlops:
+    """The chosen budget first, the fixed ones behind."""
+    return compute_optimal.iso_flops(LAWS[name], [flops, *AROUND], np.logspace(*SIZES))
+
+
+@cache.data(max_entries=3)
+def way(name: LawName) -> list[Training]:
+    return [compute_optimal.optimum(LAWS[name], 10.0**p) for p in np.arange(14.0, 30.1, 0.5)]
+
+
+@cache.data(max_entries=1)
+def rules() -> list[Splits]:
+    return budget_splits.splits(np.logspace(LOWEST, HIGHEST, 45))
+
+
+def panel() -> None:
+    """The section."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        flops = ten_to("Budget C, operations", "c", LOWEST, HIGHEST, 23.76)
+        days = flops / GPU
+        st.caption(f"{power(flops)} operations: {_days(days)} of one H100 at 40 % of its peak.")
+        name = choose_law()
+        law = LAWS[name]
+        best = compute_optimal.optimum(law, flops)
+        kaplan = compute_optimal.at_size(law, flops, KAPLAN_SPLIT.size(flops))
+    wasted = 1 - compute_optimal.budget_for(law, kaplan.loss).flops / flops
+    with right:
+        result = equal_compute(name, flops)
+        figure(
+            figures.iso_flops_figure(result, 0, kaplan, way(name), 470), key="equal", height=470, min_width=340,
+            alt=f"Loss against size at fixed budgets, each a valley. With {power(flops)} operations the bottom is at "
+            f"{round_count(best.n)} parameters on {round_count(best.d)} tokens, {times(best.ratio)} per parameter, "
+            f"loss {best.loss:.3f}. Kaplan's split, {round_count(kaplan.n)} parameters, ends at {kaplan.loss:.3f}.",
+            caption=f"Every curve spends one budget; left too small a model, right too little text. Bottom of yours: "
+            f"{round_count(best.n)} parameters, {round_count(best.d)} tokens, loss {best.loss:.3f}. Kaplan's split of "
+            f"2020: {round_count(kaplan.n)} on {round_count(kaplan.d)}, loss {kaplan.loss:.3f}, which the best split "
+            f"reaches with {wasted:.0%} less.",
+            table=lambda: pd.DataFrame({"parameters": result.n} | {
+                f"loss at {t.flops:.3g}": values for t, values in zip(result.best, result.loss, strict=True)}),
+        )  # fmt: skip
+        metrics(
+            ("Parameters N", round_count(best.n)), ("Tokens D", round_count(best.d)),
+            ("Tokens per parameter", times(best.ratio)), ("Loss, nats a token", f"{best.loss:.3f}"),
+        )  # fmt: skip
+    page.try_this(
+        {
+            "one GPU for a day": {"c": 19.54},
+            "GPT-3's budget": {"c": 23.5},
+            "Gopher's, and Chinchilla's": {"c": 23.76, "law": "refit"},
+            "Llama 3.1's": {"c": 25.58},
+            "the constants as printed": {"c": 23.76, "law": "printed"},
+        }
+    )
+    _ratios(flops)
+    _derivation()
+    page.what_to_see(
+        "The bottoms lie on a line: a budget a hundred times larger buys a model about ten times larger, on about ten "
+        "times the text. Near its bottom a valley is flat, so half or twice the best size costs little; far off, it "
+        "costs much. The rule of **20 tokens per parameter** is where the first two approaches of Chinchilla and the "
+        "refit meet, near 10²³ operations. The third approach with its own printed constants says something else, "
+        "and ever more so for larger budgets: they were rounded, and fitted with an optimiser that stopped early. "
+        "Kaplan's rule put nearly all into size; Chinchilla's makers lay that to learning rates that were not made to "
+        "fall with the length of each training."
+    )
+    page.source(compute_optimal.optimum, compute_optimal.iso_flops)
+    st.caption(
+        "Kaplan et al., arXiv:2001.08361; Hoffmann et al. (Chinchilla), arXiv:2203.15556; Besiroglu et al., "
+        "arXiv:2404.10102. Kaplan's N leaves the embeddings out."
+    )
+    page.question(
+        "You get four times the compute. How much larger should the model be?",
+        "About twice, on about twice the text: with α ≈ β both grow as the square root of C. Move the slider by 0.60 "
+        "and read N. By Kaplan's exponent it would be 4^0.73 = 2.75 times.",
+    )
+
+
+@st.fragment
+def _ratios(flops: float) -> None:
+    st.subheader("Tokens per parameter, rule by rule", anchor=False)
+    here = budget_splits.splits(np.array([flops]))
+    said = "; ".join(f"{rule.name} {times(rule.ratio[0])}" for rule in here)
+    table = pd.DataFrame(
+        {
+            "rule": [rule.name for rule in here], "parameters": [round_count(rule.n[0]) for rule in here],
+            "tokens": [round_count(rule.d[0]) for rule in here],
+            "tokens per parameter": [times(rule.ratio[0]) for rule in here], "from": [rule.source for rule in here],
+        }
+    )  # fmt: skip
+    figure(
+        figures.ratios_figure(rules(), flops, 440), key="ratios", height=440, min_width=340, table=lambda: table,
+        alt=f"Tokens per parameter against the budget for six rules. At {power(flops)}: {said}.",
+        caption=f"Dotted: 20. At your budget of {power(flops)}: {said}.",
+    )  # fmt: skip
+    st.dataframe(table, hide_index=True)
+
+
+def _derivation() -> None:
+    with st.expander("Where the best split comes from"):
+        st.markdown("The budget ties *D* to *N*, so the loss is a function of *N* alone:")
+        st.latex(
+            r"D = \frac{C}{6N} \quad\Rightarrow\quad L(N) = E + A N^{-\alpha} + B\Big(\frac{C}{6}\Big)^{-\beta} N^\beta"
+        )
+        st.markdown("Falling in the first term, rising in the second. At the bottom the slope is zero:")
+        st.latex(
+            r"-\alpha A N^{-\alpha-1} + \beta B \Big(\frac{C}{6}\Big)^{-\beta} N^{\beta-1} = 0 \quad\Rightarrow\quad "
+            r"N^{\alpha+\beta} = \frac{\alpha A}{\beta B}\Big(\frac{C}{6}\Big)^{\beta}"
+        )
+        st.markdown("The root of both sides, and *D* from the budget (arXiv:2203.15556, equation 4):")
+        st.latex(
+            r"N = G\Big(\frac{C}{6}\Big)^{a},\quad D = \frac1G\Big(\frac{C}{6}\Big)^{b},\quad "
+            r"G = \Big(\frac{\alpha A}{\beta B}\Big)^{\frac{1}{\alpha+\beta}},\quad "
+            r"a = \frac{\beta}{\alpha+\beta},\quad b = \frac{\alpha}{\alpha+\beta}"
+        )
+        rows = [
+            {"constants": LAW_NAMES[name], "E": law.floor, "A": law.a, "α": law.alpha, "B": law.b, "β": law.beta,
+             "a": round(law.beta / (law.alpha + law.beta), 3), "b": round(law.alpha / (law.alpha + law.beta), 3)}
+            for name, law in LAWS.items()
+        ]  # fmt: skip
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+
+
+def _days(days: float) -> str:
+    if days < 1:
+        return f"{24 * days:,.2g} hours"
+    return f"{days:,.0f} days" if days < 1000 else f"{days / 365.25:,.0f} years"

@@ -1,0 +1,116 @@
+"""Panel of the page on scaling: each published law as curves, and what the loss of one model is made of."""
+
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from pages.training._scaling_words import LAW_NAMES, WHENCE, metrics, ten_to
+from pages.ui import cache, controls, page
+from pages.ui.figure import figure
+from tfcore.analysis import law_curves
+from tfcore.analysis.compute_optimal import PER_TOKEN
+from tfcore.analysis.law_curves import Against, LawCurves
+from tfcore.analysis.published_laws import KAPLAN, KAPLAN_COMPUTE, LAWS, KaplanLaw, LawName
+from tfcore.analysis.scaling_law import Law
+from tfcore.figures import scaling as figures
+from tfcore.figures.large_numbers import power, round_count
+
+Any4 = LawName | Literal["kaplan"]
+NAMES: dict[Any4, str] = {**{name: LAW_NAMES[name] for name in LAWS}, "kaplan": "Kaplan 2020"}
+FROM: dict[Any4, str] = {
+    **{name: WHENCE[name] for name in LAWS},
+    "kaplan": "Kaplan et al., arXiv:2001.08361, equation 1.5 with table 2; N without embeddings, D the size of the "
+    "data set.",
+}
+AGAINST: dict[Against, str] = {"size": "size", "data": "data", "compute": "compute"}
+EQUATIONS = {
+    "kaplan": r"L(N, D) = \Big[\Big(\tfrac{6.4\cdot10^{13}}{N}\Big)^{0.076/0.103} + \tfrac{1.8\cdot10^{13}}{D}"
+    r"\Big]^{0.103} \qquad L(C_{min}) = \Big(\tfrac{3.1\cdot10^{8}\ \text{PF-days}}{C_{min}}\Big)^{0.050}",
+}
+
+
+def law_of(name: Any4) -> Law | KaplanLaw:
+    return KAPLAN if name == "kaplan" else LAWS[name]
+
+
+@cache.data(max_entries=12)
+def curves(name: Any4, against: Against) -> LawCurves:
+    return law_curves.law_curves(law_of(name), against)
+
+
+def panel() -> None:
+    """The section."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        name = controls.select("Law", "of", list(NAMES), "refit", NAMES)
+        st.caption(FROM[name])
+        against = controls.segmented("Loss against", "against", list(AGAINST), "size", AGAINST)
+        n = ten_to("Your parameters N", "n", 6.0, 13.0, 10.84)
+        d = ten_to("Your tokens D", "d", 8.0, 14.0, 12.14)
+        above = controls.toggle("Take the floor off", "above", help="A power law is then a straight line.")
+        law, flops = law_of(name), PER_TOKEN * n * d
+        found = law_curves.shares(law, n, d)
+        by_compute = name == "kaplan" and against == "compute"
+        shown = KAPLAN_COMPUTE.loss(flops / 2) if by_compute else found.loss
+    result = curves(name, against)
+    yours = f"{round_count(n)} parameters on {round_count(d)} tokens ({power(flops)} operations)"
+    shares = f"floor {found.floor:.2f}, size {found.size:.3f}, data {found.data:.3f}"
+    with right:
+        if name == "kaplan":
+            st.latex(EQUATIONS["kaplan"])
+        else:
+            law = LAWS[name]
+            st.latex(rf"L(N, D) = {law.floor} + \frac{{{law.a}}}{{N^{{{law.alpha}}}}} + "
+                     rf"\frac{{{law.b}}}{{D^{{{law.beta}}}}}")  # fmt: skip
+        x = {"size": n, "data": d, "compute": flops / 2 if by_compute else flops}[against]
+        figure(
+            figures.law_figure(result, x, shown, 450, above_floor=above), key="law", height=450, min_width=360,
+            alt=f"Loss against {AGAINST[against]}, {NAMES[name]}. {yours}: {shown:.3f} nats a token; {shares}.",
+            caption=f"{NAMES[name]}: {yours} end at {shown:.3f} nats a token. What it is made of: {shares}."
+            + (" Drawn is equation 1.3, for the best size of every budget C_min = C/2." if by_compute else ""),
+            table=lambda: _table(result),
+        )  # fmt: skip
+        metrics(
+            ("Loss, nats a token", f"{shown:.3f}", "at the best size" if by_compute else "of your model"),
+            ("Floor", f"{found.floor:.2f}" if found.floor else "none", "nothing gets below"),
+            ("Size is short by", f"{found.size:.3f}", "endless N takes it off"),
+            ("Data are short by", f"{found.data:.3f}", "endless D takes it off"),
+        )
+    page.try_this(
+        {
+            "Chinchilla": {"n": 10.84, "d": 12.14, "against": "size", "of": "refit"},
+            "GPT-3: short of text": {"n": 11.24, "d": 11.48, "against": "data", "of": "refit"},
+            "a small model, much text": {"n": 8.0, "d": 13.0, "against": "data"},
+            "straight lines": {"above": True, "against": "compute", "of": "refit"},
+            "no floor: Kaplan": {"of": "kaplan", "against": "size", "above": False},
+        }
+    )
+    page.what_to_see(
+        "Each curve bends where its other quantity runs short: against size, a curve of 1 B tokens is flat from a few "
+        "hundred million parameters on. Against compute every size has a stretch where it is the best one, and the "
+        "dashed line touches them all. With the floor taken off, that line is straight over all twelve powers "
+        "of ten: a power law with exponent αβ / (α + β), 0.18 for the refit. Kaplan's law has no floor: it goes to "
+        "zero, which no text allows, and on a line this long that matters."
+    )
+    page.source(Law, KaplanLaw, law_curves.law_curves)
+    st.caption(
+        "arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each law "
+        "speaks of its own text and tokens: compare shapes between papers, not losses. Alone, Kaplan's L(N) is "
+        "(8.8·10¹³ / N)^0.076 and L(D) is (5.4·10¹³ / D)^0.095; together the fit has the constants above."
+    )
+    page.question(
+        "GPT-3's 175 B parameters read 300 B tokens. Was it short of size or of text?",
+        f"Of text: by the refitted law endless size would take off {_gpt3().size:.3f} nats, endless text "
+        f"{_gpt3().data:.3f}. Chinchilla, of about twice its compute, is short of both alike.",
+    )
+
+
+def _gpt3() -> law_curves.Shares:
+    return law_curves.shares(LAWS["refit"], 175e9, 300e9)
+
+
+def _table(result: LawCurves) -> pd.DataFrame:
+    columns = {f"loss, held at {held:.0e}": values for held, values in zip(result.held, result.loss, strict=True)}
+    best = {"best": result.best} if len(result.best) else {}
+    return pd.DataFrame({AGAINST[result.against]: result.x} | columns | best)

@@ -1,0 +1,29 @@
+"""The page on scaling: how a budget is best spent, by which law, where real models stand, and what it costs."""
+
+from collections.abc import Callable
+
+from pages.training import _scaling_beyond as beyond
+from pages.training import _scaling_budget as budget
+from pages.training import _scaling_cost as cost
+from pages.training import _scaling_ladder as ladder
+from pages.training import _scaling_law as law
+from pages.training import _scaling_models as models
+from pages.ui import controls, page
+
+PARTS: dict[str, Callable[[], None]] = {
+    "budget": budget.panel, "law": law.panel, "models": models.panel, "cost": cost.panel, "beyond": beyond.panel,
+}  # fmt: skip
+NAMES = {
+    "budget": "Split a budget", "law": "The laws", "models": "Real models", "cost": "What it costs",
+    "beyond": "Beyond the best", "ours": "Our own ladder",
+}  # fmt: skip
+
+page.begin(
+    "How large, and on how much text?",
+    "The loss of a language model falls along a smooth curve as it grows and reads more. Fitted to small models, the "
+    "curve says **before a large one is trained** how many parameters *N* and how many tokens *D* a budget of *C* "
+    "operations should buy.",
+    r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
+)
+parts = PARTS | {"ours": ladder.panel} if ladder.there() else PARTS  # the one place where the ladder is left out
+parts[controls.segmented("Look at", "part", list(parts), "budget", NAMES)]()

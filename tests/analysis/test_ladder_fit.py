@@ -1,0 +1,48 @@
+"""Rungs beside their law, from files that the recipe itself wrote."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests import small_ladder
+from tfcore.analysis import ladder_fit, scaling_law
+from tfcore.analysis.published_laws import LAWS
+from tfcore.analysis.scaling_law import Law
+from tfcore.training import ladder
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = small_ladder.write(tmp_path_factory.mktemp("ladder"))
+    return ladder.read_table(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text())
+
+
+def test_what_was_written_down_is_what_is_shown(files):
+    rows, content = files
+    found = ladder_fit.as_written(rows, Law(**content["law"]), content["foretold"])
+    assert found.loss.tolist() == [row["loss"] for row in rows]
+    assert found.foretold.tolist() == [False] * 8 + [True] * 2
+    assert found.said[found.foretold].tolist() == list(content["foretold"].values())
+    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
+    assert found.residual == pytest.approx((found.loss - found.said) / found.said)
+    assert len(found.sizes) == 5
+
+
+def test_a_fit_to_fewer_sizes_foretells_the_others(files, monkeypatch):
+    monkeypatch.setattr(scaling_law, "STEPS", 10)  # as many as the recipe took
+    rows, content = files
+    found = ladder_fit.refitted(rows, 3, Law(**content["law"]))
+    assert found.foretold.tolist() == [False] * 6 + [True] * 4
+    again = ladder_fit.refitted(rows, 4)
+    assert again.law.loss(1e4, 1e4) == pytest.approx(Law(**content["law"]).loss(1e4, 1e4)), "the recipe's own fit"
+    with pytest.raises(ValueError, match="sizes=2 are too few"):
+        ladder_fit.refitted(rows, 2)
+
+
+def test_a_known_law_is_foretold_from_its_small_sizes():
+    law = LAWS["refit"]
+    rows = [{"name": f"{n}-{d}", "parameters": n, "tokens": d, "loss": law.loss(float(n), float(d))}
+            for n in (10**4, 10**5, 10**6, 10**7) for d in (10**6, 10**7, 10**8)]  # fmt: skip
+    found = ladder_fit.refitted(rows, 3, LAWS["printed"])
+    assert np.abs(found.residual).max() < 1e-3
