@@ -210,7 +210,7 @@ CLAIMS = (
         key="linear", name="the cache makes it linear", compute=linear_with_cache, chapter="Inference",
         said="With a KV cache, writing is linear in the length", where="said of every inference engine",
         why="One step no longer reads everything again, but it still looks at every token before it.",
-        see="kv-cache?part=with&steps=232",
+        see="kv-cache?part=with",
     ),
     Claim(
         key="same", name="the cache changes nothing", compute=cache_changes_nothing, chapter="Inference",

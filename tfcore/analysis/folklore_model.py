@@ -80,7 +80,7 @@ def sixteen_bytes() -> Finding:
     config = presets.gpt2_small()
     cases = {}
     for dtype in ("bfloat16", "float32"):
-        use = memory(config, batch=1, seq=1, dtype=dtype)  # type: ignore[arg-type]
+        use = memory(config, batch=1, seq=1, dtype=dtype)
         cases[dtype] = (use.weights + use.gradients + use.optimizer) / parameters(config).total
     return compare(16, cases, ", ".join(f"{value:.1f} bytes ({name})" for name, value in cases.items()))
 
@@ -101,7 +101,7 @@ def twenty_tokens() -> Finding:
     cases = {}
     for name, budget in (("10¹⁹ FLOPs", 1e19), ("10²¹", 1e21), ("Chinchilla's 5.76 · 10²³", 5.76e23)):
         sizes = [10 ** (6 + 8 * i / (GRID - 1)) for i in range(GRID)]
-        best = min(sizes, key=lambda n, c=budget: CHINCHILLA.loss(n, c / (6 * n)))
+        _, best = min((CHINCHILLA.loss(n, budget / (6 * n)), n) for n in sizes)
         cases[name] = budget / (6 * best) / best
     return compare(20, cases, ", ".join(f"{value:.0f} ({name})" for name, value in cases.items()))
 
@@ -180,7 +180,8 @@ CLAIMS = (
     ),
     Claim(
         key="active", name="two experts: 14 B", compute=mixtral_active, chapter="Model",
-        said="Two experts of 7 B make 14 B active parameters", where="read out of its name (arXiv:2401.04088)",
+        said="Mixtral uses two experts of 7 B, so 14 B parameters, for a token",
+        where="read out of its name (arXiv:2401.04088)",
         why="12.9 B: the shared parts count once, not twice.",
         see="parameters?model=mixtral_8x7b",
     ),

@@ -186,7 +186,7 @@ def rows_without_overlap(labels: Sequence[tuple[float, float]]) -> list[int]:
     return rows
 
 
-def shown_years(start: Mapping[int, float], apart: float = 0.035) -> dict[int, float]:
+def shown_years(start: Mapping[int, float], apart: float = 0.04) -> dict[int, float]:
     """The years to write on the axis: the first, then each that stands far enough from the one before, tens first."""
     *inside, _ = start
     chosen: list[int] = [inside[0]]

@@ -191,7 +191,7 @@ SEQUENCES: dict[str, Sequence] = {
     "codec": Sequence(
         name="Sound to make", model="EnCodec, 6 kbit/s", count=codec,
         token="one of 1,024 codes; each frame takes one from every codebook, each correcting the one before",
-        equation=r"n = \text{seconds} \times \text{frames a second} \times \text{codebooks}",
+        equation=r"n = \text{seconds} \cdot \text{rate} \cdot \text{codebooks}",
         knobs=(_knob("seconds", "Seconds", 1, 60, 10), _knob("rate", "Frames a second", 25, 150, 75, 25),
                _knob("books", "Codebooks", 1, 32, 8)),
         see="tokens?part=sound",

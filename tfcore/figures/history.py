@@ -44,6 +44,7 @@ def timeline_figure(
     A click on a mark carries customdata, the key.
     """
     data = _edges(entries, layout, shown, related, chosen) if edges else []
+    data += [_legend(family) for family in FAMILIES]
     data += [_marks(family, entries, layout, shown, chosen, related if edges else None) for family in FAMILIES]
     data.append(_faint([key for key in entries if key not in shown], layout))
     if chosen is not None:
@@ -73,15 +74,22 @@ def _marks(
     colour, symbol = LOOKS[family]
     strong = [related is None or key in related or key == chosen for key in keys]
     return {
-        "type": "scatter", "mode": "markers+text", "name": FAMILIES[family], "legendrank": list(FAMILIES).index(family),
+        "type": "scatter", "mode": "markers+text", "name": FAMILIES[family],
         "x": [round(layout.x[key], 4) for key in keys], "y": [layout.row[key] for key in keys],
         "text": [f"<b>{entries[key].name}</b>" if key == chosen else entries[key].name for key in keys],
-        "textposition": "middle right", "cliponaxis": False, "showlegend": True,
+        "textposition": "middle right", "cliponaxis": False, "showlegend": False,
         "textfont": {"size": 11, "color": ["@ink" if on else "@muted" for on in strong]},
         "marker": {"size": 8, "color": colour, "symbol": symbol, "opacity": [1.0 if on else 0.35 for on in strong]},
         "customdata": keys, "hovertext": [_words(entries[key]) for key in keys],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }  # fmt: skip
+
+
+def _legend(family: str) -> dict[str, Any]:
+    """The family in the legend, which would else take the faintness of its first entry."""
+    colour, symbol = LOOKS[family]
+    return {"type": "scatter", "mode": "markers", "name": FAMILIES[family], "x": [None], "y": [None],
+            "marker": {"size": 8, "color": colour, "symbol": symbol}, "showlegend": True}  # fmt: skip
 
 
 def _words(entry: Milestone) -> str:
