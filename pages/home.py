@@ -110,6 +110,16 @@ CHAPTERS = {
             "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
         ),
     },
+    "Reference": {
+        "History": (
+            "reference/history.py",
+            "Where does it come from? From 1943 to today, who built on whom, and what else is a sequence.",
+        ),
+        "Folklore": (
+            "reference/folklore.py",
+            "Is it true what they say? Figures that everybody quotes, each computed again while you look.",
+        ),
+    },
 }
 COLUMNS = 3
 

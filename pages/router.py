@@ -51,6 +51,10 @@ PAGES = {
         ("inside/stream.py", "Residual stream", "water", "stream"),
         ("inside/interventions.py", "Interventions", "healing", "interventions"),
     ],
+    "Reference": [
+        ("reference/history.py", "History", "timeline", "history"),
+        ("reference/folklore.py", "Folklore", "fact_check", "folklore"),
+    ],
 }
 
 

@@ -34,6 +34,8 @@ LAST = {
     "/induction": "A question.",
     "/stream": "A question.",
     "/interventions": "A question.",
+    "/history": "A question.",
+    "/folklore": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

@@ -1,0 +1,51 @@
+"""Pictures of the history: valid for plotly, every entry there once, and clicks that name it."""
+
+import pytest
+
+from tfcore.analysis import history
+from tfcore.analysis.history import FAMILIES, milestones
+from tfcore.figures import history as figures
+from tfcore.figures import theme
+
+
+def marks(figure):
+    return [trace for trace in figure.data if trace.customdata is not None]
+
+
+@pytest.mark.parametrize("by", ["field", "family"])
+@pytest.mark.parametrize("words", ["", "attention", "nothing has this"])
+def test_every_entry_is_drawn_once(by, words):
+    layout, shown = history.timeline(by), history.matching(words=words)
+    chosen = shown[0] if shown else None
+    related = history.descendants(chosen) if chosen else set()
+    figure = figures.timeline_figure(milestones(), layout, shown, chosen, related, edges=by == "family")
+    theme.check(figure)
+    labelled = [key for trace in marks(figure) for key in trace.customdata]
+    assert sorted(labelled) == sorted(shown)
+    assert [trace.name for trace in marks(figure)] == list(FAMILIES.values())
+    faint = next(trace for trace in figure.data if trace.marker.size == 4)
+    assert len(faint.x) == len(milestones()) - len(shown)
+    rings = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.size == 16]
+    assert [(ring.x[0], ring.y[0]) for ring in rings] == (
+        [(round(layout.x[chosen], 4), layout.row[chosen])] if chosen else []
+    )
+
+
+def test_lines_join_the_chosen_entry_with_its_neighbours():
+    layout, entries = history.timeline("family"), milestones()
+    figure = figures.timeline_figure(entries, layout, list(entries), "gpt2", set(), edges=True)
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    own = lines[-1]
+    neighbours = len(entries["gpt2"].after) + sum("gpt2" in entry.after for entry in entries.values())
+    assert own.x.count(None) == neighbours
+    assert sum(line.x.count(None) for line in lines) == sum(len(entry.after) for entry in entries.values())
+    assert (own.x[0], own.y[0]) == (round(layout.x["gpt"], 4), layout.row["gpt"])
+
+
+def test_the_chosen_bar_has_the_present_length():
+    figure = figures.lengths_figure(
+        [("Image", "ViT"), ("Film", "ViViT")], [197, 3_136], ["image", "video"], "image", 785, 300
+    )
+    theme.check(figure)
+    assert list(figure.data[0].x) == [785, 3_136]
+    assert list(figure.data[0].customdata) == ["image", "video"]

@@ -1,0 +1,234 @@
+"""Claims about how large models are, what they cost, and how they learn, recomputed."""
+
+import math
+
+import torch
+
+from tfcore import presets
+from tfcore.analysis.accounting import flops, memory, parameters
+from tfcore.analysis.attention_steps import entropy_bits
+from tfcore.analysis.depth import Deep, probe
+from tfcore.analysis.folklore import Claim, Finding, compare
+from tfcore.analysis.scaling_law import Law
+from tfcore.config import ModelConfig
+
+# The constants as printed in arXiv:2203.15556, equation 10 (approach 3).
+CHINCHILLA = Law(floor=1.69, a=406.4, alpha=0.34, b=410.7, beta=0.28)
+GRID = 4_001  # sizes tried between 10^6 and 10^14 parameters
+
+
+def count(config: ModelConfig, quoted: float, rounding: float) -> Finding:
+    """A model's parameters against a quoted number, true if they round to it, roughly true up to 3 %."""
+    total = parameters(config).total
+    return compare(quoted, {"parameters": total}, f"{total:,}", exact=rounding / quoted, rough=0.03)
+
+
+def gpt2_small() -> Finding:
+    """GPT-2 small, positions and tied table included."""
+    return count(presets.gpt2_small(), 117e6, 0.5e6)
+
+
+def gpt3() -> Finding:
+    """GPT-3: 96 layers of width 12,288."""
+    return count(presets.gpt3_175b(), 175e9, 0.5e9)
+
+
+def llama3() -> Finding:
+    """LLaMA 3 8B."""
+    return count(presets.llama3_8b(), 8e9, 0.5e9)
+
+
+def bert_base() -> Finding:
+    """BERT base with its pooler, without the head that fills blanks."""
+    found = parameters(presets.bert_base())
+    total = found.total - found.by_component["mlm head"]
+    return compare(110e6, {"parameters": total}, f"{total:,} with the pooler", exact=0.5 / 110, rough=0.03)
+
+
+def transformer_big() -> Finding:
+    """The big Transformer of 2017."""
+    return count(presets.transformer_big(), 213e6, 0.5e6)
+
+
+def mixtral_total() -> Finding:
+    """Mixtral: eight experts a layer, one attention, one table."""
+    return count(presets.mixtral_8x7b(), 56e9, 0.5e9)
+
+
+def mixtral_active() -> Finding:
+    """The parameters of Mixtral that one token uses: two experts of eight."""
+    active = parameters(presets.mixtral_8x7b()).active
+    return compare(14e9, {"active": active}, f"{active:,}", exact=0.5 / 14, rough=0.03)
+
+
+def twelve_n_d_squared() -> Finding:
+    """Parameters of all blocks over 12 N d^2."""
+    shapes = {
+        "GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b, "BERT base": presets.bert_base,
+        "LLaMA 2 7B": presets.llama2_7b, "LLaMA 3 8B": presets.llama3_8b, "Gemma 7B": presets.gemma_7b,
+    }  # fmt: skip
+    cases = {}
+    for name, build in shapes.items():
+        config = build()
+        blocks = sum(sum(parts.values()) for parts in parameters(config).by_layer.values())
+        cases[name] = blocks / (12 * config.n_layers * config.d_model**2)
+    return compare(1, cases, ", ".join(f"{value:.2f} ({name})" for name, value in cases.items()))
+
+
+def sixteen_bytes() -> Finding:
+    """Bytes a parameter of weights, gradients and AdamW's state: 2 + 2 + 8 + 4 in 16 bits, 4 + 4 + 8 in 32."""
+    config = presets.gpt2_small()
+    cases = {}
+    for dtype in ("bfloat16", "float32"):
+        use = memory(config, batch=1, seq=1, dtype=dtype)
+        cases[dtype] = (use.weights + use.gradients + use.optimizer) / parameters(config).total
+    return compare(16, cases, ", ".join(f"{value:.1f} bytes ({name})" for name, value in cases.items()))
+
+
+def six_n() -> Finding:
+    """Operations of training, a token, over 6 N: exact matrix products, attention and unembedding included."""
+    shapes = {"GPT-2 small": presets.gpt2_small, "LLaMA 3 8B": presets.llama3_8b, "GPT-3": presets.gpt3_175b}
+    cases = {}
+    for name, build in shapes.items():
+        config = build()
+        found = flops(config, config.max_seq_len)
+        cases[f"{name}, {config.max_seq_len:,} tokens"] = found.training / found.six_n
+    return compare(1, cases, ", ".join(f"{value:.2f} ({name})" for name, value in cases.items()))
+
+
+def twenty_tokens() -> Finding:
+    """D / N at the least loss for a budget C = 6 N D, by the printed law: L = E + A / N^alpha + B / D^beta."""
+    cases = {}
+    for name, budget in (("10¹⁹ FLOPs", 1e19), ("10²¹", 1e21), ("Chinchilla's 5.76 · 10²³", 5.76e23)):
+        sizes = [10 ** (6 + 8 * i / (GRID - 1)) for i in range(GRID)]
+        _, best = min((CHINCHILLA.loss(n, budget / (6 * n)), n) for n in sizes)
+        cases[name] = budget / (6 * best) / best
+    return compare(20, cases, ", ".join(f"{value:.0f} ({name})" for name, value in cases.items()))
+
+
+def fair_coin() -> Finding:
+    """Entropy of a fair coin."""
+    bits = float(entropy_bits(torch.tensor([0.5, 0.5], dtype=torch.float64)))
+    return compare(1, {"entropy": bits}, f"{bits:.3f} bits")
+
+
+def loaded_coin() -> Finding:
+    """Entropy of a coin that falls on one side nine times of ten."""
+    bits = float(entropy_bits(torch.tensor([0.9, 0.1], dtype=torch.float64)))
+    return compare(0.469, {"entropy": bits}, f"{bits:.3f} bits")
+
+
+def loss_in_bits() -> Finding:
+    """Cross-entropy of the right token at p = 0.9 and p = 0.01, in bits: -log2 p."""
+    cases, words = {}, []
+    for p, quoted in ((0.9, 0.152), (0.01, 6.64)):
+        logits = torch.tensor([[p, 1 - p]], dtype=torch.float64).log()
+        bits = float(torch.nn.functional.cross_entropy(logits, torch.tensor([0]))) / math.log(2)
+        cases[f"p = {p:g}"] = bits / quoted
+        words.append(f"{bits:.3f} bits (p = {p:g})")
+    return compare(1, cases, ", ".join(words))
+
+
+def loss_at_first() -> Finding:
+    """Loss of a network before its first step over ln V, for three ways to draw its weights."""
+    cases = {}
+    for name, deep in (
+        ("std 0.02", Deep(n_layers=6, init="gpt2")),
+        ("Xavier", Deep(n_layers=6, init="xavier")),
+        ("std 1", Deep(n_layers=6, init="normal", init_std=1.0)),
+    ):
+        cases[name] = probe(deep).loss / math.log(deep.vocab_size)
+    return compare(1, cases, ", ".join(f"{value:.2f} ln V ({name})" for name, value in cases.items()))
+
+
+CLAIMS = (
+    Claim(
+        key="gpt2", name="GPT-2 small: 117 M", compute=gpt2_small, chapter="Model",
+        said="GPT-2 small has 117 M parameters", where="GPT-2 report (2019), table 2",
+        why="The weights hold 124.4 M; the authors' repository says that the report was wrong.",
+        see="parameters?model=gpt2_small",
+    ),
+    Claim(
+        key="gpt3", name="GPT-3: 175 B", compute=gpt3, chapter="Model",
+        said="GPT-3 has 175 B parameters", where="arXiv:2005.14165, table 2.1",
+        why="174.6 B, rounded: 12 N d² for the blocks, the vocabulary and the positions.",
+        see="parameters?model=gpt3_175b",
+    ),
+    Claim(
+        key="llama3", name="LLaMA 3 8B", compute=llama3, chapter="Model",
+        said="LLaMA 3 8B has 8 B parameters", where="its name; arXiv:2407.21783, table 3",
+        why="8.03 B: more than LLaMA 2 7B through a vocabulary four times as large and wider layers.",
+        see="parameters?model=llama3_8b&versus=llama2_7b",
+    ),
+    Claim(
+        key="bert", name="BERT base: 110 M", compute=bert_base, chapter="Model",
+        said="BERT base has 110 M parameters", where="arXiv:1810.04805, section 3",
+        why="109.5 M with the pooler; the head that fills blanks adds 0.6 M more.",
+        see="parameters?model=bert_base",
+    ),
+    Claim(
+        key="big", name="Transformer big: 213 M", compute=transformer_big, chapter="Model",
+        said="The big Transformer of 2017 has 213 M parameters", where="arXiv:1706.03762, table 3",
+        why="It hangs on the vocabulary: about 37,000 shared tokens, and none of them counted twice.",
+        see="parameters?model=transformer_big",
+    ),
+    Claim(
+        key="mixtral", name="8x7B = 56 B", compute=mixtral_total, chapter="Model",
+        said="Mixtral 8x7B has 8 × 7 = 56 B parameters", where="read out of its name (arXiv:2401.04088)",
+        why="Only the feed-forward layers are there eight times; attention and vocabulary are shared.",
+        see="parameters?model=mixtral_8x7b",
+    ),
+    Claim(
+        key="active", name="two experts: 14 B", compute=mixtral_active, chapter="Model",
+        said="Mixtral uses two experts of 7 B, so 14 B parameters, for a token",
+        where="read out of its name (arXiv:2401.04088)",
+        why="12.9 B: the shared parts count once, not twice.",
+        see="parameters?model=mixtral_8x7b",
+    ),
+    Claim(
+        key="twelve", name="12 N d²", compute=twelve_n_d_squared, chapter="Model",
+        said="A Transformer's blocks have 12 N d² parameters", where="arXiv:2001.08361, table 1",
+        why="4 d² of attention and 8 d² of feed-forward: right for four matrices of d² and d_ff = 4 d, not beyond.",
+        see="parameters?model=gemma_7b",
+    ),
+    Claim(
+        key="adam", name="Adam: 16 bytes", compute=sixteen_bytes, chapter="Training",
+        said="AdamW needs 16 bytes a parameter in mixed precision", where="arXiv:1910.02054, section 3.1",
+        why="2 weight, 2 gradient, 8 moments, 4 copy. As much as in 32 bits: only activations become smaller.",
+        see="parameters?model=gpt2_small&dtype=bfloat16",
+    ),
+    Claim(
+        key="six_nd", name="6 N D", compute=six_n, chapter="Training",
+        said="Training costs 6 N D operations", where="arXiv:2001.08361, section 2.1",
+        why="2 a weight forwards, 4 backwards. It leaves out attention's products and the unembedding: "
+            "little in GPT-3, two thirds more in GPT-2 small.",
+        see="parameters?model=gpt2_small",
+    ),
+    Claim(
+        key="twenty", name="20 tokens a parameter", compute=twenty_tokens, chapter="Training",
+        said="By Chinchilla's law, 20 tokens a parameter are best", where="arXiv:2203.15556, equation 10 and table 3",
+        why="Its other two approaches say 20; the printed constants of the third do not (arXiv:2404.10102 finds why).",
+        see="scaling",
+    ),
+    Claim(
+        key="coin", name="a fair coin: 1 bit", compute=fair_coin, chapter="Training",
+        said="A fair coin has an entropy of 1 bit", where="Shannon 1948, section 6",
+        why="−2 · ½ log₂ ½: one question settles it.", see="information",
+    ),
+    Claim(
+        key="loaded", name="a 9 : 1 coin: 0.469 bits", compute=loaded_coin, chapter="Training",
+        said="A coin that falls 9 : 1 has an entropy of 0.469 bits", where="Shannon 1948, section 6, figure 7",
+        why="Mostly it falls as expected, so there is less to tell.", see="information",
+    ),
+    Claim(
+        key="bits", name="loss in bits", compute=loss_in_bits, chapter="Training",
+        said="The right token at p = 0.9 costs 0.152 bits, at 0.01 6.64 bits", where="cross-entropy, −log₂ p",
+        why="Being sure of the wrong thing is what costs.", see="information",
+    ),
+    Claim(
+        key="first", name="the first loss is ln V", compute=loss_at_first, chapter="Training",
+        said="Before training, the loss is ln V", where="a check before every training",
+        why="Only if the first scores are all near 0, so small weights; large ones are sure of something wrong.",
+        see="normalisation?part=First+steps",
+    ),
+)  # fmt: skip
