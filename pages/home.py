@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import controls, links
+from pages.ui import controls, links, tour
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -91,6 +91,12 @@ CHAPTERS = {
             "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
         ),
     },
+    "Reference": {
+        "Check yourself": (
+            "reference/check.py",
+            "What have you understood? Ten questions, new each time; a wrong answer leads to its experiment.",
+        ),
+    },
 }
 COLUMNS = 3
 
@@ -105,6 +111,7 @@ with st.container(border=True):
     pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=80)
     if st.button("See its attention", type="primary", disabled=not pasted):
         st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
+tour.begin()
 for chapter, pages in CHAPTERS.items():
     st.subheader(chapter, anchor=False)
     entries = list(pages.items())

@@ -30,6 +30,7 @@ LAST = {
     "/induction": "A question.",
     "/stream": "A question.",
     "/interventions": "A question.",
+    "/check": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
