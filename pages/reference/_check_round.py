@@ -16,6 +16,7 @@ from pages.reference import _check_inside as inside
 from pages.reference import _check_model as model
 from pages.reference import _check_training as training
 from pages.reference._check_kinds import Choice, Look, Number, Order, Question, Reading
+from pages.reference._check_typed import LARGEST
 from tfcore.analysis.questions import Problem
 
 CHAPTERS: dict[str, tuple[str, tuple[Question, ...]]] = {
@@ -214,7 +215,7 @@ def _word(answer: Answer) -> str:
         return ""
     if isinstance(answer, tuple):
         return "".join(map(str, answer))
-    return f"{answer:.15g}" if isinstance(answer, float) else "abcdefghi"[answer]
+    return f"{answer:.12g}" if isinstance(answer, float) else "abcdefghi"[answer]
 
 
 def unpacked(slots: Sequence[Slot], code: str) -> tuple[Answer, ...] | None:
@@ -230,7 +231,7 @@ def unpacked(slots: Sequence[Slot], code: str) -> tuple[Answer, ...] | None:
 
 def _answer(question: Question, word: str) -> Answer:
     if isinstance(question, Number):
-        return float(word) if _NUMBER.fullmatch(word) else None
+        return float(word) if _NUMBER.fullmatch(word) and abs(float(word)) <= LARGEST else None
     if isinstance(question, Order):
         places = tuple(int(c) for c in word if c in "0123456789")
         return places if len(word) == len(places) and sorted(places) == list(range(len(question.steps))) else None

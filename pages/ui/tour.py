@@ -9,7 +9,11 @@ from pages.ui import links, places
 
 KEY = "tour"
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
+PARK = "Lily was very happy. She went to the park and saw a big"
 PRONOUN = "The animal didn't cross the street because it was too tired."
+
+
+# Values that several pages know travel along with a visitor (a text, a head): a stop names all that matter to its view.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,17 @@ STOPS = (
     Stop("positions", "Attention alone does not know the order of words, so positions are added as waves, from fast to "
          "slow. Move the length and see which columns still tell far places apart.", {"length": "256"}),
     Stop("masks", "The grey half is the future: a model that writes may not see it. Below, one token is changed, and "
-         "the outputs before it stay equal to the last bit.", {"kind": "causal"}),
+         "the outputs before it stay equal to the last bit.",
+         {"kind": "causal", "text": TEXT, "layer": "3", "head": "0", "position": "20"}),
     Stop("residuals", "64 layers, with residual connections and without. Without them the gradient is gone before it "
          "reaches the first layer, and nothing there can learn.", {"layers": "64"}),
     Stop("stream", "After each layer the model is asked for its next word. Read from one end to the other: guesses "
          "begin vague, and the answer appears on the way.", {"show": "Logit lens", "text": TEXT}),
     Stop("induction", "Random tokens, said twice: nothing to know, only to copy. The stripe is a head that looks at "
          "what followed last time; switch it off and the second copy costs as much as the first.",
-         {"knock": "induction heads"}),
+         {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"}),
     Stop("generation", "The whole distribution of the next word, and what is cut away before the draw. Raise the "
-         "temperature and see the tail come back.", {"temperature": "1.2"}),
+         "temperature and see the tail come back.", {"temperature": "1.2", "text": PARK}),
     Stop("parameters", "GPT-3, counted without building it: two thirds of each block are feed-forward. Choose another "
          "model and see what moves.", {"model": "GPT-3 175B"}),
     Stop("check", "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it."),
