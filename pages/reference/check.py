@@ -40,13 +40,13 @@ def round_number() -> int:
 
 def another() -> None:
     """Callback: a round that nobody has seen."""
-    controls.set_values(round=1 + secrets.randbelow(SEEDS - 1), question=1, show="ask")
+    controls.set_values(round=1 + secrets.randbelow(SEEDS - 1), question=1, sheet=False)
 
 
 def go_to(event: Event) -> None:
     """Callback of a click on the map."""
     if isinstance(event["customdata"], list) and event["customdata"]:
-        controls.set_values(question=event["customdata"][0], show="ask")
+        controls.set_values(question=event["customdata"][0], sheet=False)
 
 
 page.begin(
@@ -54,13 +54,11 @@ page.begin(
     "Ten questions, drawn from more than a hundred and with new numbers each time. Every answer is graded at once, and "
     "a wrong one leads to the experiment that settles it.",
 )
-page.try_this({name: {"question": 1, "show": "ask", **values} for name, values in TRY.items()}, "Rounds to try")
+page.try_this({name: {"question": 1, "sheet": False, **values} for name, values in TRY.items()}, "Rounds to try")
 chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     level = controls.segmented("Level", "level", list(LEVELS), 0, LEVELS)
-    show = controls.segmented(
-        "See", "show", ["ask", "sheet"], "ask", {"ask": "one by one", "sheet": "all on one sheet"}
-    )
+    sheet = controls.toggle("All on one sheet", "sheet")  # links go to pages whose keys must not be among these
     st.button("New round", on_click=another, icon=":material/casino:")
 number = round_number()
 slots = draw(number, chapters, level)
@@ -71,7 +69,7 @@ words: list[State] = ["open" if state is None else "right" if state else "wrong"
 asking, map_place = st.columns([3, 2], gap="large")
 with asking:
     shown = controls.slider("Question", "question", 1, len(slots), 1)
-    if show == "sheet":
+    if sheet:
         cards.sheet(slots)
     else:
         cards.card(slots, given, shown)

@@ -229,10 +229,13 @@ def _bound(
     replaces what it dislikes by the default. So the value wanted is worked out first, and put into the address and
     into the session, before Streamlit looks.
     """
+    first = links.address_decides(key)
     asked, from_link = links.wanted(key, default, links.asked)
     value, exact = clean(asked)
     notices.keep(key, value)
-    if not exact:
+    if not exact and first and not from_link:
+        value = default  # what a control of the same name held on another page: nobody asked for it here
+    elif not exact:
         reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
         notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(name(value))}", value)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):

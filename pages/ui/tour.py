@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui import links, places
 
-KEY = "tour"
+KEY, _PAGE = "tour", "_tour_page"
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
 PARK = "Lily was very happy. She went to the park and saw a big"
 PRONOUN = "The animal didn't cross the street because it was too tired."
@@ -83,9 +83,12 @@ def begin() -> None:
 
 def bar(page: str) -> None:
     """Where the tour is, what to look at, and the ways on; draws nothing on a page that is no stop of it."""
+    came_from, st.session_state[_PAGE] = st.session_state.get(_PAGE, page), page
     number = stop_at(links.asked(KEY), page)
     if number is None:
         return
+    if came_from != page and not links.is_return():
+        _complete(STOPS[number - 1].view)
     with st.container(border=True, key="tour_bar", gap="xsmall"):
         st.markdown(f"**Tour, stop {number} of {len(STOPS)}.** {STOPS[number - 1].words}")
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -94,6 +97,13 @@ def bar(page: str) -> None:
             if number < len(STOPS):
                 _way(number + 1, "Next", "arrow_forward")
             st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
+
+
+def _complete(view: Mapping[str, str]) -> None:
+    """Put back what a link said: Streamlit drops parameters that a control of the page before has as its name."""
+    for key, value in view.items():
+        if links.asked(key) is None:
+            links.rewrite(key, value)
 
 
 def _way(number: int, word: str, icon: str) -> None:

@@ -171,7 +171,7 @@ def test_chapters_from_a_link_are_those_there_are(chapters):
 
 
 def test_the_sheet_has_all_questions_with_answers_folded():
-    test = opened(round=str(ROUND), show="all on one sheet")
+    test = opened(round=str(ROUND), sheet="true")
     words = said(test, "markdown").replace("*", "")
     assert all(re.search(rf"(^|\s){number}\. ", words) for number in range(1, LENGTH + 1))
     assert [e.label for e in test.expander][:LENGTH] == [f"Answer to {number}" for number in range(1, LENGTH + 1)]
