@@ -78,7 +78,7 @@ with map_place:
     rows = len({slot.chapter for slot in slots})
     height = max(120, 40 * rows + 16)
     figure(
-        round_map([NAMES[slot.chapter] for slot in slots], words, shown - 1 if show == "ask" else -1, height),
+        round_map([NAMES[slot.chapter] for slot in slots], words, -1 if sheet else shown - 1, height),
         key="round",
         alt=f"{len(slots)} questions of {rows} chapters; {done} answered, {right} of them right.",
         height=height,
