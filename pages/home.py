@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import controls, links
+from pages.ui import controls, links, tour
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -118,6 +118,9 @@ CHAPTERS = {
         "Folklore": (
             "reference/folklore.py",
             "Is it true what they say? Figures that everybody quotes, each computed again while you look.",
+        "Check yourself": (
+            "reference/check.py",
+            "What have you understood? Ten questions, new each time; a wrong answer leads to its experiment.",
         ),
     },
 }
@@ -134,6 +137,7 @@ with st.container(border=True):
     pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=80)
     if st.button("See its attention", type="primary", disabled=not pasted):
         st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
+tour.begin()
 for chapter, pages in CHAPTERS.items():
     st.subheader(chapter, anchor=False)
     entries = list(pages.items())

@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
     sys.path.insert(0, str(ROOT))
 
+from pages.ui import places, tour  # noqa: E402  (needs the path above)
+
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
 PAGES = {
@@ -54,6 +56,7 @@ PAGES = {
     "Reference": [
         ("reference/history.py", "History", "timeline", "history"),
         ("reference/folklore.py", "Folklore", "fact_check", "folklore"),
+        ("reference/check.py", "Check yourself", "quiz", "check"),
     ],
 }
 
@@ -65,4 +68,7 @@ def page(file: str, title: str, icon: str, url: str) -> st.Page:
 
 st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
 st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
-st.navigation({chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()}).run()
+places.announce(PAGES)
+present = st.navigation({chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()})
+tour.bar(present.url_path)
+present.run()

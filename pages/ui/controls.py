@@ -97,6 +97,33 @@ def segmented(
     return _choice(key, options, default, labels, draw)
 
 
+def several(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    labels: Mapping[Option, str] | None = None,
+    *,
+    help: str | None = None,
+) -> tuple[Option, ...]:
+    """Any of a few choices; none chosen means all of them. The address carries the options, with points between."""
+    names = {option: (labels or {}).get(option, str(option)) for option in options}
+    asked, from_link = links.wanted(key, (), links.asked)
+    parts = [part for part in asked.split(".") if part] if isinstance(asked, str) else list(asked or ())
+    found = [_option(part, names, options[0]) for part in parts]
+    chosen = {option for option, hit in found if hit}
+    value = [option for option in options if option in chosen]
+    notices.keep(key, value)
+    if not all(hit for _, hit in found):
+        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
+        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown('.'.join(map(str, value)))}", value)
+    if links.address_decides(key) or st.session_state.get(key) != value:
+        st.session_state[key] = value
+    st.pills(label, list(options), selection_mode="multi", format_func=partial(_name, names), key=key, help=help)
+    links.write(key, ".".join(map(str, value)) or None)
+    links.mark_seen(key)
+    return tuple(value) or tuple(options)
+
+
 def stops(
     label: str,
     key: str,
@@ -202,10 +229,13 @@ def _bound(
     replaces what it dislikes by the default. So the value wanted is worked out first, and put into the address and
     into the session, before Streamlit looks.
     """
+    first = links.address_decides(key)
     asked, from_link = links.wanted(key, default, links.asked)
     value, exact = clean(asked)
     notices.keep(key, value)
-    if not exact:
+    if not exact and first and not from_link:
+        value = default  # what a control of the same name held on another page: nobody asked for it here
+    elif not exact:
         reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
         notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(name(value))}", value)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):

@@ -143,7 +143,7 @@ def write_text(key: str, text: str, default: str) -> None:
     """Make the address say `text`, and nothing for the default."""
     said = text_parameters(key, text)
     for name in (key, _packed_key(key)):
-        _write(name, said.get(name) if text != default else None)
+        write(name, said.get(name) if text != default else None)
     too_long = f"{key} link"
     if said or text == default:
         notices.drop(too_long)
@@ -155,7 +155,8 @@ def _packed_key(key: str) -> str:
     return "z" if key == "text" else f"{key}_z"
 
 
-def _write(key: str, value: str | None) -> None:
+def write(key: str, value: str | None) -> None:
+    """Make the address say `value` of a key that no widget is bound to (None: nothing)."""
     now = st.query_params.get_all(key)
     if value is None and now:
         del st.query_params[key]

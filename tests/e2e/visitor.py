@@ -36,6 +36,7 @@ LAST = {
     "/interventions": "A question.",
     "/history": "A question.",
     "/folklore": "A question.",
+    "/check": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"

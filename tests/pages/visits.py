@@ -47,3 +47,9 @@ def said(test: AppTest, *kinds: str) -> str:
     """The words of all elements of these kinds ("caption", "markdown", ...), without Markdown's escapes."""
     words = " ".join(element.value for kind in kinds for element in getattr(test, kind))
     return words.replace("\\", "").replace("\u2060", "")
+
+
+def address(test: AppTest, key: str) -> str:
+    """What the address says about a key: AppTest keeps what a test put there, and a list of what the page did."""
+    said_of_it = test.query_params[key]
+    return said_of_it if isinstance(said_of_it, str) else said_of_it[-1]

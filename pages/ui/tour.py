@@ -1,0 +1,117 @@
+"""A guided tour across the pages: a bar on top of each while the address says `tour=N`, and nothing otherwise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from pages.ui import links, places
+
+KEY, _PAGE = "tour", "_tour_page"
+TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
+PARK = "Lily was very happy. She went to the park and saw a big"
+PRONOUN = "The animal didn't cross the street because it was too tired."
+
+
+# Values that several pages know travel along with a visitor (a text, a head): a stop names all that matter to its view.
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A stop of the tour.
+
+    Args:
+        page: its address.
+        words: what to look at there.
+        view: parameters of the address that set the view.
+    """
+
+    page: str
+    words: str
+    view: Mapping[str, str] = field(default_factory=dict)
+
+
+STOPS = (
+    Stop("tokens", "A model reads pieces, not letters: common words stay whole, rare ones fall apart, and an emoji "
+         "becomes bytes. Below each piece stands its id, the only thing the model is given.",
+         {"text": "The grandmother's unhappiness weighed 1234 grams. 😀"}),
+    Stop("attention", "Each token asks with a query and is found by its key; the better they fit, the more of the "
+         "value flows. Drag the arrow of a query and watch the weights follow.",
+         {"look": "Drag four tokens", "token": "cat"}),
+    Stop("heads", "Every tile is one head of a trained model. The one with the frame looks from “it” back at the words "
+         "it may stand for; point at a row to read the weights.",
+         {"text": PRONOUN, "layer": "3", "head": "4", "token": "10"}),
+    Stop("positions", "Attention alone does not know the order of words, so positions are added as waves, from fast to "
+         "slow. Move the length and see which columns still tell far places apart.", {"length": "256"}),
+    Stop("masks", "The grey half is the future: a model that writes may not see it. Below, one token is changed, and "
+         "the outputs before it stay equal to the last bit.",
+         {"kind": "causal", "text": TEXT, "layer": "3", "head": "0", "position": "20"}),
+    Stop("residuals", "64 layers, with residual connections and without. Without them the gradient is gone before it "
+         "reaches the first layer, and nothing there can learn.", {"layers": "64"}),
+    Stop("stream", "After each layer the model is asked for its next word. Read from one end to the other: guesses "
+         "begin vague, and the answer appears on the way.", {"show": "Logit lens", "text": TEXT}),
+    Stop("induction", "Random tokens, said twice: nothing to know, only to copy. The stripe is a head that looks at "
+         "what followed last time; switch it off and the second copy costs as much as the first.",
+         {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"}),
+    Stop("generation", "The whole distribution of the next word, and what is cut away before the draw. Raise the "
+         "temperature and see the tail come back.", {"temperature": "1.2", "text": PARK}),
+    Stop("parameters", "GPT-3, counted without building it: two thirds of each block are feed-forward. Choose another "
+         "model and see what moves.", {"model": "GPT-3 175B"}),
+    Stop("check", "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it."),
+)  # fmt: skip
+
+
+def address(number: int) -> dict[str, str]:
+    """The parameters of a stop's address, counted from 1."""
+    return {**STOPS[number - 1].view, KEY: str(number)}
+
+
+def stop_at(said: str | None, page: str) -> int | None:
+    """The number of the stop that the address says, if there is one and it is on this page."""
+    if said is None or not (said.isascii() and said.isdigit() and len(said) <= 3):
+        return None
+    number = int(said)
+    return number if 1 <= number <= len(STOPS) and places.place(STOPS[number - 1].page).url == page else None
+
+
+def begin() -> None:
+    """The link that starts the tour."""
+    first = places.place(STOPS[0].page)
+    label = f"**Take the tour**: five minutes, {len(STOPS)} stops"
+    st.page_link(first.file, label=label, icon=":material/tour:", query_params=address(1))
+
+
+def bar(page: str) -> None:
+    """Where the tour is, what to look at, and the ways on; draws nothing on a page that is no stop of it."""
+    came_from, st.session_state[_PAGE] = st.session_state.get(_PAGE, page), page
+    number = stop_at(links.asked(KEY), page)
+    if number is None:
+        return
+    if came_from != page and not links.is_return():
+        _complete(STOPS[number - 1].view)
+    with st.container(border=True, key="tour_bar", gap="xsmall"):
+        st.markdown(f"**Tour, stop {number} of {len(STOPS)}.** {STOPS[number - 1].words}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            if number > 1:
+                _way(number - 1, "Back", "arrow_back")
+            if number < len(STOPS):
+                _way(number + 1, "Next", "arrow_forward")
+            st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
+
+
+def _complete(view: Mapping[str, str]) -> None:
+    """Put back what a link said: Streamlit drops parameters that a control of the page before has as its name."""
+    for key, value in view.items():
+        if links.asked(key) is None:
+            links.rewrite(key, value)
+
+
+def _way(number: int, word: str, icon: str) -> None:
+    place = places.place(STOPS[number - 1].page)
+    label = f"{word}: {place.title}"
+    st.page_link(place.file, label=label, icon=f":material/{icon}:", query_params=address(number))
+
+
+def _end() -> None:
+    """The view stays as it is; only the bar goes."""
+    links.write(KEY, None)
