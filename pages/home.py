@@ -70,6 +70,7 @@ CHAPTERS = {
         "Information": (
             "training/information.py",
             "What does a loss count? Entropy, KL and mutual information as bars to drag, and any text in bits.",
+        ),
         "Scaling": (
             "training/scaling.py",
             "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
@@ -118,6 +119,7 @@ CHAPTERS = {
         "Folklore": (
             "reference/folklore.py",
             "Is it true what they say? Figures that everybody quotes, each computed again while you look.",
+        ),
         "Check yourself": (
             "reference/check.py",
             "What have you understood? Ten questions, new each time; a wrong answer leads to its experiment.",
