@@ -1,8 +1,9 @@
-"""The front page: a text box that goes straight to attention, and the way to every page."""
+"""The front page: a text box that goes straight to attention, a model as a map, and the way to every page."""
 
 import streamlit as st
 
-from pages.ui import controls, links, tour
+from pages import _home_map
+from pages.ui import controls, links, recent, tour
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -126,6 +127,18 @@ CHAPTERS = {
         ),
     },
 }
+# chapter -> what it answers
+ANSWERS = {
+    "Start": "What happens between a text and the next word?",
+    "Foundations": "How do words become numbers that look at each other?",
+    "Block": "What else is in a layer, and why does it train at all?",
+    "Model": "How are layers put together, and what do they weigh?",
+    "Training": "What is learned, how fast, and at what cost?",
+    "Inference": "How does it write, and what makes that quick?",
+    "Experts": "How can a model be large and yet cheap?",
+    "Inside": "Which part does what, and how can one know?",
+    "Reference": "Where does it come from, is it true, and have you got it?",
+}
 COLUMNS = 3
 
 TEXT = "The little dog lost the red ball. The little dog"
@@ -135,11 +148,17 @@ st.markdown(
     "Every picture here is computed by a real model at the moment you look at it. Move a slider, paste a text of your "
     "own, and copy the link: whoever opens it sees exactly the same."
 )
-with st.container(border=True):
-    pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=80)
-    if st.button("See its attention", type="primary", disabled=not pasted):
-        st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
-tour.begin()
+left, right = st.columns([4, 5], gap="large")
+with left:
+    with st.container(border=True):
+        pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=100)
+        if st.button("See its attention", type="primary", disabled=not pasted):
+            st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
+    tour.begin()
+    recent.show()
+    st.markdown("\n".join(f"- **{chapter}**: {ANSWERS[chapter]}" for chapter in CHAPTERS))
+with right:
+    _home_map.show()
 for chapter, pages in CHAPTERS.items():
     st.subheader(chapter, anchor=False)
     entries = list(pages.items())
@@ -149,6 +168,6 @@ for chapter, pages in CHAPTERS.items():
                 st.page_link(file, label=f"**{title}**")
                 st.markdown(answer)
 st.caption(
-    "The model behind these pages, stories, is a small decoder trained on children's stories by a recipe in this "
+    "The model behind most pages, stories, is a small decoder trained on children's stories by a recipe in this "
     "repository; its card says what it can do. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
 )

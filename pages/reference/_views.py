@@ -1,14 +1,12 @@
 """Links from an entry or a claim to the views of this app that show it: "tokens?part=image&patch=32"."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 
-from pages.ui import controls
+from pages.ui import controls, places
 
-PAGES = Path(__file__).resolve().parents[1]
 ARROW = ":material/arrow_outward:"
 
 
@@ -16,12 +14,6 @@ def parts(view: str) -> tuple[str, dict[str, str]]:
     """The page and the settings that a view names."""
     address = urlsplit(view)
     return address.path, dict(parse_qsl(address.query))
-
-
-def file_of(page: str) -> str | None:
-    """The file of the page at this address, named after it; None if there is no such page."""
-    found = next(PAGES.glob(f"*/{page.replace('-', '_')}.py"), None)
-    return None if found is None else found.relative_to(PAGES).as_posix()
 
 
 def links(views: Iterable[str], here: str, key: str) -> None:
@@ -32,5 +24,5 @@ def links(views: Iterable[str], here: str, key: str) -> None:
             page, settings = parts(view)
             if page == here:
                 st.button("on this page", key=f"{key} {view}", on_click=controls.set_values, kwargs=settings)
-            elif (file := file_of(page)) is not None:
-                st.page_link(file, icon=ARROW, query_params=settings, width="content")
+            elif (place := places.known(page)) is not None:
+                st.page_link(place.file, icon=ARROW, query_params=settings, width="content")

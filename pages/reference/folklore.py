@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.reference import _views
-from pages.ui import cache, controls, page, progress, text
+from pages.ui import cache, controls, page, places, progress, text
 from pages.ui.figure import figure
 from tfcore.analysis.folklore import EXACT, ROUGH, Claim, Finding, compare
 from tfcore.analysis.folklore_table import CHAPTERS, CLAIMS
@@ -76,7 +76,7 @@ def table(claims: list[Claim], findings: dict[str, Finding]) -> str:
     rows = ["| claim | computed | verdict | why |", "|---|---|---|---|"]
     for claim in claims:
         finding, name = findings[claim.key], _views.parts(claim.see)[0]
-        link = f" [See it.]({claim.see.replace(' ', '+')})" if _views.file_of(name) else ""
+        link = f" [See it.]({claim.see.replace(' ', '+')})" if places.known(name) else ""
         said = f"{text.escape(claim.said)} :small[:gray[{text.escape(claim.where)}]]"
         cells = (said, text.escape(finding.found), badge(finding.verdict), text.escape(claim.why) + link)
         rows.append(f"| {' | '.join(cells)} |")

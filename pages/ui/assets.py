@@ -36,6 +36,8 @@ def contents() -> dict[str, bytes]:
         "planes.css": (HERE / "planes.css").read_bytes(),
         "line_map.js": (HERE / "line_map.js").read_bytes(),
         "line_map.css": (HERE / "line_map.css").read_bytes(),
+        "parts_map.js": (HERE / "parts_map.js").read_bytes(),
+        "parts_map.css": (HERE / "parts_map.css").read_bytes(),
         "theme.js": f"export default {tables}\n".encode(),
     }
 

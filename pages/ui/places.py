@@ -33,6 +33,11 @@ def announce(chapters: Mapping[str, Iterable[tuple[str, str, str, str]]]) -> Non
         _PLACES.update(found)
 
 
+def known(url: str) -> Place | None:
+    """The page at this address, if there is one."""
+    return _PLACES.get(url)
+
+
 def place(url: str) -> Place:
     """The page at this address, or the one that comes nearest; the front page at last."""
     for candidate in (url, *NEAREST.get(url, ())):

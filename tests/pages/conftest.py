@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from pages.inference import _kv_cache_watch
-from pages.ui import jobs
+from pages.ui import jobs, places
+from tests.pages.test_router import listed
 from tfcore.analysis import attention_timing, balance, learned_positions
 
 
@@ -37,3 +38,12 @@ def _own_jobs(monkeypatch) -> Iterator[None]:
     monkeypatch.setattr(jobs, "JOBS", own)
     yield
     own.close()
+
+
+@pytest.fixture(autouse=True)
+def _announced() -> None:
+    """The pages there are, as the router announces them."""
+    chapters: dict[str, list[tuple[str, str, str, str]]] = {}
+    for entry in listed():
+        chapters.setdefault(entry[0].partition("/")[0], []).append(entry)
+    places.announce(chapters)

@@ -7,6 +7,7 @@ import pytest
 from pages.reference import _views
 from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore.analysis.folklore_table import CLAIMS
 
@@ -61,12 +62,13 @@ def test_buttons_filter_and_choose():
     assert "softmax(8" in said(test, "subheader")
 
 
-VIEWS = sorted({claim.see for claim in CLAIMS.values() if _views.file_of(_views.parts(claim.see)[0])})
+FILES = {url: file for file, *_, url in listed()}
+VIEWS = sorted({claim.see for claim in CLAIMS.values() if _views.parts(claim.see)[0] in FILES})
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_view_of_a_claim_opens_as_it_is_asked_for(view):
     page, settings = _views.parts(view)
-    test = visits.opened(_views.file_of(page), **settings)
+    test = visits.opened(FILES[page], **settings)
     assert "Corrected" not in said(test, "caption")
     assert "another meaning" not in said(test, "caption")

@@ -32,7 +32,7 @@ def test_it_opens_with_a_text_and_a_button():
 
 def test_it_leads_to_every_page():
     links_shown = [e.proto.page for e in opened().main if getattr(e, "type", "") == "page_link"]
-    assert sorted(links_shown) == sorted(url for *_, url in listed() if url)
+    assert set(links_shown) == {url for *_, url in listed() if url}
 
 
 def test_the_button_takes_the_text_along():
@@ -66,3 +66,14 @@ def test_damaged_addresses(address):
 def test_a_long_text_travels_compressed():
     assert set(links.text_parameters("text", "a cat " * 300)) == {"text"}
     assert set(links.text_parameters("text", "é" * 2_000)) == {"z"}
+
+
+def test_it_leads_back_to_where_one_was():
+    test = opened(text="One two three")
+    button(test).click()
+    test = test.run()
+    test = test.switch_page("home.py").run()
+    assert not test.exception, test.exception
+    back = [e.proto for e in test.main if getattr(e, "type", "") == "page_link"]
+    assert any(link.page == "heads" and "text=" in link.query_string for link in back)
+    assert any("Where you were" in words.value for words in test.markdown)

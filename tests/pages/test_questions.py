@@ -39,14 +39,6 @@ LOOKS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _announced():
-    chapters: dict[str, list[tuple[str, str, str, str]]] = {}
-    for entry in listed():
-        chapters.setdefault(entry[0].partition("/")[0], []).append(entry)
-    places.announce(chapters)
-
-
 def test_there_are_many_of_all_kinds_in_every_chapter():
     assert len(ALL) >= 100
     assert len(set(NAMES)) == len(NAMES)

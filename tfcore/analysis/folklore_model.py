@@ -208,22 +208,22 @@ CLAIMS = (
         key="twenty", name="20 tokens a parameter", compute=twenty_tokens, chapter="Training",
         said="By Chinchilla's law, 20 tokens a parameter are best", where="arXiv:2203.15556, equation 10 and table 3",
         why="Its other two approaches say 20; the printed constants of the third do not (arXiv:2404.10102 finds why).",
-        see="scaling",
+        see="scaling?law=printed",
     ),
     Claim(
         key="coin", name="a fair coin: 1 bit", compute=fair_coin, chapter="Training",
         said="A fair coin has an entropy of 1 bit", where="Shannon 1948, section 6",
-        why="−2 · ½ log₂ ½: one question settles it.", see="information",
+        why="−2 · ½ log₂ ½: one question settles it.", see="information?n=2&p2=1_1&q2=1_1",
     ),
     Claim(
         key="loaded", name="a 9 : 1 coin: 0.469 bits", compute=loaded_coin, chapter="Training",
         said="A coin that falls 9 : 1 has an entropy of 0.469 bits", where="Shannon 1948, section 6, figure 7",
-        why="Mostly it falls as expected, so there is less to tell.", see="information",
+        why="Mostly it falls as expected, so there is less to tell.", see="information?n=2&p2=9_1&q2=1_1",
     ),
     Claim(
         key="bits", name="loss in bits", compute=loss_in_bits, chapter="Training",
         said="The right token at p = 0.9 costs 0.152 bits, at 0.01 6.64 bits", where="cross-entropy, −log₂ p",
-        why="Being sure of the wrong thing is what costs.", see="information",
+        why="Being sure of the wrong thing is what costs.", see="information?show=token&right=0.01",
     ),
     Claim(
         key="first", name="the first loss is ln V", compute=loss_at_first, chapter="Training",

@@ -1,0 +1,68 @@
+// The browser's half of parts_map.py: boxes that are links, drawn by the browser's own layout.
+import { palette } from "./figure.js"
+
+const sheet = document.createElement("link")
+sheet.rel = "stylesheet"
+sheet.href = new URL("parts_map.css", import.meta.url)
+document.head.append(sheet)
+const views = new WeakMap()
+
+export function render({ data, parentElement, setTriggerValue }) {
+  const view = views.get(parentElement) || create(parentElement)
+  const { roles } = palette(view.root)
+  for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
+  view.send = setTriggerValue
+  const stamp = JSON.stringify(data)
+  if (stamp !== view.stamp) draw(view, data)
+  view.stamp = stamp
+  return () => {
+    views.delete(parentElement)
+    view.root.remove()
+  }
+}
+
+function html(tag, name, parent, words) {
+  const made = document.createElement(tag)
+  made.className = name
+  if (words) made.textContent = words
+  parent.append(made)
+  return made
+}
+
+function create(parent) {
+  const root = html("nav", "tf-parts", parent)
+  const view = { root }
+  views.set(parent, view)
+  return view
+}
+
+function draw(view, { stacks, label }) {
+  view.root.setAttribute("aria-label", label)
+  view.root.replaceChildren()
+  let count = 0
+  for (const { title, groups } of stacks) {
+    const stack = html("section", "tf-stack", view.root)
+    if (title) html("div", "tf-stack-title", stack, title)
+    for (const group of groups) {
+      const frame = html("div", group.title ? "tf-group tf-framed" : "tf-group", stack)
+      if (group.title) html("div", "tf-group-title", frame, group.title)
+      for (const row of group.rows) {
+        const line = html("div", "tf-row", frame)
+        for (const part of row) box(view, line, part, count++)
+      }
+    }
+  }
+}
+
+function box(view, line, { label, note, role, url }, index) {
+  const link = html("a", "tf-part-box", line)
+  link.href = url
+  link.style.setProperty("--own", `var(--role-${role})`)
+  html("span", "tf-part-label", link, label)
+  if (note) html("span", "tf-part-note", link, note)
+  link.onclick = event => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return // a new window is the browser's
+    event.preventDefault()
+    view.send("to", index)
+  }
+}

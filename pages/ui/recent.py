@@ -1,0 +1,39 @@
+"""Where this visitor was: the last view of each page, so that the front page can lead back to it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import places
+
+MOST = 4
+_RECENT = "_ui_recent"
+
+
+def note(url: str, view: Mapping[str, str]) -> None:
+    """Remember a page with its view, the newest last; the front page itself is not remembered.
+
+    Args:
+        url: address of the page.
+        view: what the address says besides.
+    """
+    if not url:
+        return
+    views: dict[str, dict[str, Any]] = st.session_state.setdefault(_RECENT, {})
+    views.pop(url, None)
+    views[url] = dict(view)
+    while len(views) > MOST:
+        del views[next(iter(views))]
+
+
+def show() -> None:
+    """Links to the views, the newest first; nothing where there are none."""
+    views: dict[str, dict[str, str]] = st.session_state.get(_RECENT, {})
+    if not views:
+        return
+    with st.container(border=True, gap="xsmall"):
+        st.markdown("**Where you were**")
+        for url, view in reversed(views.items()):
+            if (place := places.known(url)) is not None:
+                st.page_link(place.file, label=place.title, icon=":material/history:", query_params=view)
