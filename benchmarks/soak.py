@@ -1,4 +1,4 @@
-"""Ten visitors for an hour: they come, drag, leave and are followed by others, and memory must not grow."""
+"""Ten visitors at a time: they come, drag, leave and are followed by others, and memory must not grow."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from benchmarks import results
 from benchmarks.crowd import crowd, percentile
 from benchmarks.servers import APP, Server, serving
 
-VISITORS, STAY, PAUSE = 10, 60, 0.5  # at once; changes of each before another comes; seconds between two
+VISITORS, STAY, PAUSE = 10, 60, 1.0  # at once; changes of each before another comes; seconds between two
 SETTLED = 1 / 6  # of the time, after which everything that is read once has been read
 
 
