@@ -30,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import net_util
 
 ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
@@ -221,10 +222,21 @@ def check_settings() -> None:
     settings.check()
 
 
+def keep_to_itself() -> None:
+    """No note of what visitors ask for, and no question to anybody outside.
+
+    Addresses carry the visitors' texts, and Streamlit switches the log of all addresses on. When a page of another site
+    tries to connect, Streamlit asks a service outside what this server's address is, and everyone waits for that.
+    """
+    logging.getLogger("uvicorn.access").disabled = True
+    net_util._external_ip = "127.0.0.1"
+    # Filling a cache outside a page run is the point of a warm start; Streamlit warns of it.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
-    # Filling a cache outside a page run is the point here; Streamlit warns of it.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    keep_to_itself()
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
