@@ -9,13 +9,13 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import results, soak
-from benchmarks.crowd import Answers, crowd, empty, percentile, place
+from benchmarks.crowd import crowd, empty, milliseconds, place
 from benchmarks.servers import APP, EMPTY, Server, serving
 
 README = Path(__file__).parent.parent / "README.md"
@@ -59,12 +59,18 @@ def step(app: Server, bare: Server, n: int, changes: int, first: int, patience: 
     full = asyncio.run(crowd(app.address, n, each, first=first, meanwhile=lambda: there.append(app.megabytes())))
     after, back = wait_for_memory(app, before, patience)
     return Step(
-        n,
-        *(round(1000 * percentile(who.changes, share), 1) for who in (full, nothing) for share in (0.5, 0.95)),
-        round(1000 * percentile(full.opening, 0.5), 1),
-        len(full.changes),
-        full.errors + nothing.errors,
-        *(round(x, 1) for x in (before, there[-1], after, back)),
+        sessions=n,
+        p50=milliseconds(full.changes, 0.5),
+        p95=milliseconds(full.changes, 0.95),
+        empty_p50=milliseconds(nothing.changes, 0.5),
+        empty_p95=milliseconds(nothing.changes, 0.95),
+        opening=milliseconds(full.opening, 0.5),
+        changes=len(full.changes),
+        errors=full.errors + nothing.errors,
+        before=before,
+        there=there[-1],
+        after=after,
+        back=back,
     )
 
 
@@ -73,7 +79,7 @@ def wait_for_memory(server: Server, before: float, patience: float) -> tuple[flo
     start = time.monotonic()
     while (now := server.megabytes()) > 1.1 * before and time.monotonic() - start < patience:
         time.sleep(1)
-    return now, time.monotonic() - start
+    return now, round(time.monotonic() - start, 1)
 
 
 def warm(app: Server, bare: Server) -> None:
@@ -82,7 +88,7 @@ def warm(app: Server, bare: Server) -> None:
     asyncio.run(crowd(app.address, 3, 8, first=10_000, where=place))
 
 
-def measure(sessions: tuple[int, ...] = SESSIONS, changes: int = CHANGES, patience: float = GONE) -> dict[str, Any]:
+def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES, patience: float = GONE) -> dict[str, Any]:
     """Steps with more and more visitors; each brings texts that no other step has."""
     steps: list[Step] = []
     with serving(APP, "/healthz") as app, serving(EMPTY, "/_stcore/health") as bare:
@@ -127,8 +133,7 @@ def main() -> int:
     if given.soak:
         result, name, words = soak.measure(given.soak), "soak", soak.sentence
     else:
-        sizes = {"sessions": (1, 5), "changes": 40, "patience": 10.0} if given.quick else {}
-        result, name, words = measure(**sizes), "load", table
+        result, name, words = measure((1, 5), 40, 10) if given.quick else measure(), "load", table
     if not given.quick:
         results.save(name, result)
         results.write_into(README, name, words(result))

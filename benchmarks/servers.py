@@ -34,12 +34,7 @@ class Server:
     def megabytes(self) -> float:
         """What it holds in memory now, shared libraries included."""
         lines = Path(f"/proc/{self.process}/status").read_text("utf-8").splitlines()
-        return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS"))
-
-    def seconds(self) -> float:
-        """Processor time it has used until now."""
-        after_name = Path(f"/proc/{self.process}/stat").read_text("utf-8").rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+        return next(round(int(line.split()[1]) / 1e3, 1) for line in lines if line.startswith("VmRSS"))
 
     def troubles(self) -> list[str]:
         """Lines of its log with errors."""

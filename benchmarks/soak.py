@@ -3,12 +3,13 @@
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean
 from typing import Any
 
 from benchmarks import results
-from benchmarks.crowd import crowd, percentile
+from benchmarks.crowd import crowd, milliseconds
 from benchmarks.servers import APP, Server, serving
 
 VISITORS, STAY, PAUSE = 10, 60, 1.0  # at once; changes of each before another comes; seconds between two
@@ -31,14 +32,14 @@ class Log:
 
     def minute(self, minutes: float, server: Server) -> None:
         """Close a minute."""
-        p50, p95 = (round(1000 * percentile(self.seconds, share), 1) for share in (0.5, 0.95))
-        row = {"minutes": round(minutes, 2), "megabytes": round(server.megabytes(), 1), "p50": p50, "p95": p95}
+        p50, p95 = (milliseconds(self.seconds, share) for share in (0.5, 0.95))
+        row = {"minutes": round(minutes, 2), "megabytes": server.megabytes(), "p50": p50, "p95": p95}
         self.rows.append(row | {"changes": len(self.seconds), "errors": self.errors, "visitors": self.visitors})
         self.seconds, self.errors = [], []
 
 
 async def visit(server: Server, log: Log, end: float, seat: int) -> None:
-    """One seat in the room: a visitor after the other sits on it."""
+    """One seat in the room, on which one visitor sits after the other; what they met with is noted when they leave."""
     number = seat
     while time.monotonic() < end:
         answers = await crowd(server.address, 1, STAY, PAUSE, first=number)
@@ -71,12 +72,12 @@ def measure(minutes: float) -> dict[str, Any]:
     return results.stamped(log.rows) | {"troubles": troubles}
 
 
-def growth(rows: list[Mapping[str, Any]]) -> tuple[float, float]:
+def growth(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Mean megabytes of the first and of the last third of the time, once everything had been read."""
     settled = rows[int(SETTLED * len(rows)) :]
     third = max(len(settled) // 3, 1)
-    first, last = settled[:third], settled[-third:]
-    return tuple(sum(row["megabytes"] for row in part) / len(part) for part in (first, last))  # type: ignore[return-value]
+    megabytes = [row["megabytes"] for row in settled]
+    return mean(megabytes[:third]), mean(megabytes[-third:])
 
 
 def sentence(result: Mapping[str, Any]) -> str:
@@ -86,7 +87,7 @@ def sentence(result: Mapping[str, Any]) -> str:
     changes, errors = sum(row["changes"] for row in rows), sum(len(row["errors"]) for row in rows)
     worst = max(row["p95"] for row in rows)
     return (
-        f"{rows[-1]['minutes']:.0f} minutes, {VISITORS} sessions at any time, {rows[-1]['visitors']} visitors one after "
-        f"the other, {changes:,} changes, {errors} errors: {first:.0f} MB in the first third after everything was read "
+        f"{rows[-1]['minutes']:.0f} minutes, {VISITORS} sessions at any time, {rows[-1]['visitors']} visitors in turn, "
+        f"{changes:,} changes, {errors} errors: {first:.0f} MB in the first third after everything was read "
         f"once, {last:.0f} MB in the last; p95 of the slowest minute {worst:.0f} ms ({result['date']})."
     )

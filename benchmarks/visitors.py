@@ -40,13 +40,11 @@ class Visitor:
         address: of the page, with what the link says.
         seconds: how long each change took.
         errors: what went wrong, in words; exceptions that the page showed among them.
-        received: bytes of the answers to changes.
     """
 
     address: str
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    received: list[int] = field(default_factory=list)
     _socket: websockets.ClientConnection | None = None
     _sliders: dict[str, Slider] = field(default_factory=dict)
     _said: dict[str, tuple[Slider, float | str]] = field(default_factory=dict)
@@ -65,7 +63,7 @@ class Visitor:
             max_size=None,
             ping_interval=None,
         )
-        return (await self._ask())[0]
+        return await self._ask()
 
     async def leave(self) -> None:
         if self._socket is not None:
@@ -79,14 +77,12 @@ class Visitor:
         slider = self._sliders[key]
         for place in there_and_back(slider.places, start, changes):
             self._said[key] = (slider, place)
-            seconds, received = await self._ask(slider.fragment)
-            self.seconds.append(seconds)
-            self.received.append(received)
+            self.seconds.append(await self._ask(slider.fragment))
             if pause:
                 await asyncio.sleep(pause)
 
-    async def _ask(self, fragment: str = "") -> tuple[float, int]:
-        """Send all that the browser knows and read the answer to its end: seconds and bytes."""
+    async def _ask(self, fragment: str = "") -> float:
+        """Send all that the browser knows and read the answer to its end: the seconds."""
         if self._socket is None:
             raise RuntimeError("open the page first")
         message = BackMsg()
@@ -96,13 +92,12 @@ class Visitor:
         for slider, place in self._said.values():
             state = run.widget_states.widgets.add(id=slider.widget)
             (state.string_array_value if isinstance(place, str) else state.double_array_value).data.append(place)
-        start, received = time.perf_counter(), 0
+        start = time.perf_counter()
         await self._socket.send(message.SerializeToString())
         while True:
             raw = await asyncio.wait_for(self._socket.recv(decode=False), PATIENCE)
-            received += len(raw)
             if self._note(ForwardMsg.FromString(raw)):
-                return time.perf_counter() - start, received
+                return time.perf_counter() - start
 
     def _note(self, message: ForwardMsg) -> bool:
         """Remember what a browser would; True at the end of a run."""

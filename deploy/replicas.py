@@ -141,9 +141,13 @@ def say(words: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replicas", type=int, default=os.cpu_count() or 2, help="how many; as many as there are cores")
+    parser.add_argument(
+        "--replicas", type=int, default=os.cpu_count() or 2, help="how many; as many as there are cores"
+    )
     parser.add_argument("--listen", default="127.0.0.1:8080", help="address and port, such as 0.0.0.0:80")
-    parser.add_argument("--first-port", type=int, default=8501, help="of the replicas, which take the ones after it too")
+    parser.add_argument(
+        "--first-port", type=int, default=8501, help="of the replicas, which take the ones after it too"
+    )
     parser.add_argument("--tls", nargs=2, default=(), metavar=("CERTIFICATE", "KEY"), help="files in PEM format")
     parser.add_argument("--once", action="store_true", help="do not start a replica again that ended")
     parser.add_argument("--print", action="store_true", help="print nginx's configuration, and start nothing")
@@ -151,7 +155,8 @@ def main() -> None:
     ports = range(given.first_port, given.first_port + given.replicas)
     site = configuration(given.listen, ports, [str(Path(file).resolve()) for file in given.tls])
     if given.print:
-        return say(site)
+        say(site)
+        return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     replicas = Replicas(ports, again=not given.once)
     with tempfile.TemporaryDirectory() as folder:

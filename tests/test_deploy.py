@@ -27,7 +27,7 @@ Loader.add_constructor("!override", lambda loader, node: loader.construct_sequen
 
 
 def compose(name: str) -> dict:
-    return yaml.load((DEPLOY / name).read_text("utf-8"), Loader)  # noqa: S506
+    return yaml.load((DEPLOY / name).read_text("utf-8"), Loader)
 
 
 def instructions(word: str) -> list[str]:
