@@ -1,11 +1,14 @@
 """What deploy/ holds fits the app and itself; the files that need no engine to be tried are tried."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import yaml
@@ -64,12 +67,24 @@ def test_the_builder_gets_what_the_container_copies():
     assert {line.split()[0] for line in instructions("COPY")} == let_through
 
 
-def test_the_health_check_says_what_the_server_says(tmp_path):
-    command = re.search(r'"-c", "(.+)"\]', DOCKERFILE)
-    assert command
-    code = command[1].replace('\\"', '"')
-    environment = os.environ | {"PORT": "1"}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True).returncode != 0
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
+def test_the_health_check_says_what_the_server_says(status, healthy):
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status if self.path == "/healthz" else 404)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    command = json.loads(DOCKERFILE.partition("HEALTHCHECK")[2].partition("CMD ")[2].splitlines()[0])
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        environment = os.environ | {"PORT": str(server.server_port)}
+        result = subprocess.run([sys.executable, *command[1:]], env=environment, capture_output=True, text=True)
+        server.shutdown()
+    assert (result.returncode == 0) == healthy, result.stderr
+    assert healthy or "HTTP Error 503" in result.stderr
 
 
 # ---- compose ----

@@ -16,6 +16,7 @@ import pytest
 import websockets
 
 import app as server
+from benchmarks.crowd import crowd
 from pages.ui import assets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +84,12 @@ def test_a_page_of_another_site_cannot_connect(address, origin, let_in):
 
     with nullcontext() if let_in else pytest.raises(websockets.InvalidStatus, match="403"):
         asyncio.run(connect())
+
+
+def test_visitors_who_drag_at_once_meet_no_error(address):
+    answers = asyncio.run(crowd(f"http://{address}", 3, 4))
+    assert answers.errors == []
+    assert len(answers.changes) == 12
 
 
 def test_nobody_outside_is_asked_for_the_address_of_this_machine(monkeypatch):
