@@ -91,6 +91,7 @@ def warm(app: Server, bare: Server) -> None:
 def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES, patience: float = GONE) -> dict[str, Any]:
     """Steps with more and more visitors; each brings texts that no other step has."""
     steps: list[Step] = []
+    busy = results.busy()
     with serving(APP, "/healthz") as app, serving(EMPTY, "/_stcore/health") as bare:
         warm(app, bare)
         for n in sessions:
@@ -98,7 +99,7 @@ def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES, patience
             print(steps[-1], file=sys.stderr, flush=True)
         troubles = app.troubles() + bare.troubles()
     rows = [asdict(line) for line in steps]
-    return results.stamped(rows) | {"troubles": troubles}
+    return results.stamped(rows) | {"troubles": troubles, "busy": busy}
 
 
 def table(result: Mapping[str, Any]) -> str:
@@ -122,7 +123,7 @@ def table(result: Mapping[str, Any]) -> str:
             ]
         )
     what = "All drag without a pause on heads, positions and parameters, each with a text of their own, one process"
-    return results.table(heads, rows, what, result)
+    return results.table(heads, rows, what, result, f"other processes that wanted a core: {result['busy']:.0f}")
 
 
 def main() -> int:

@@ -55,6 +55,7 @@ def behind_nginx(n: int) -> Iterator[str]:
 def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES) -> dict[str, Any]:
     """Visit one replica and two in turns, with more visitors each time, until both are slower than the limit."""
     lines: list[Line] = []
+    busy = results.busy()
     with behind_nginx(1) as one, behind_nginx(2) as two:
         for address in (one, two):
             asyncio.run(crowd(address, 12, 4, first=10_000))  # every page has been read by every process
@@ -68,7 +69,7 @@ def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES) -> dict[
             print(lines[-1], file=sys.stderr, flush=True)
             if min(p95.values()) > LIMIT:
                 break
-    return results.stamped([asdict(line) for line in lines])
+    return results.stamped([asdict(line) for line in lines]) | {"busy": busy}
 
 
 def carried(rows: Sequence[Mapping[str, Any]], replicas: str, limit: float = LIMIT) -> float:
@@ -89,7 +90,8 @@ def table(result: Mapping[str, Any]) -> str:
     cells = [[str(row["sessions"]), *(f"{row['p95'][name]:.0f}" for name in "12")] for row in rows]
     cells.append(["carried", f"{one:.0f}", f"{two:.0f} ({two / one:.1f} times)"])
     what = f"A change each second from every session; carried: with a p95 of {LIMIT:.0f} ms"
-    return results.table(["sessions", "1 replica, p95 in ms", "2 replicas"], cells, what, result)
+    how = f"other processes that wanted a core: {result['busy']:.0f}"
+    return results.table(["sessions", "1 replica, p95 in ms", "2 replicas"], cells, what, result, how)
 
 
 def main() -> int:
