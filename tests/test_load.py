@@ -83,8 +83,6 @@ def test_what_is_carried_lies_between_the_numbers_tried():
     assert replicas.carried(rows, "2", 400) == 20, "as many as were tried"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("load", load.table), ("soak", soak.sentence), ("replicas", replicas.table)]
-)
+@pytest.mark.parametrize(("name", "words"), [("load", load.table), ("soak", soak.sentence)])
 def test_the_readme_shows_the_results_that_are_kept(name, words):
     assert words(results.load(name)) in (ROOT / "README.md").read_text("utf-8")
