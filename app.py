@@ -4,8 +4,7 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-TFCORE_THREADS (1; how many torch may use for each visitor), and what pages/ui/model_settings.py reads: which models
-visitors may load.
+and what pages/ui/settings.py and pages/ui/model_settings.py read. The README has them in one table.
 """
 
 import base64
@@ -31,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import net_util
 
 ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
@@ -38,7 +38,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, model_settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, settings  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -186,7 +186,7 @@ class Warm:
             from pages.ui import cache as shared  # the very instance that the pages will use
 
             # Small models gain little from a second thread, and lose much when visitors' threads wait for each other.
-            torch.set_num_threads(int(os.environ.get("TFCORE_THREADS", "1")))
+            torch.set_num_threads(settings.threads())
             model, tokenizer = shared.model(DEFAULT_MODEL)
             answer(model, tokenizer)
         except Exception as problem:  # a server without a model still shows what it can, and says what is missing
@@ -216,11 +216,28 @@ async def healthz(_: Request) -> Response:
     return JSONResponse(body, status_code=200 if warm.ready else 503, headers={"Cache-Control": "no-store"})
 
 
+def check_settings() -> None:
+    """Raises ValueError, in a sentence that names the setting and what would work."""
+    frame_ancestors(os.environ.get("TFCORE_EMBED", ""))
+    settings.check()
+
+
+def keep_to_itself() -> None:
+    """No note of what visitors ask for, and no question to anybody outside.
+
+    Addresses carry the visitors' texts, and Streamlit switches the log of all addresses on. When a page of another site
+    tries to connect, Streamlit asks a service outside what this server's address is, and everyone waits for that.
+    """
+    logging.getLogger("uvicorn.access").disabled = True
+    net_util._external_ip = "127.0.0.1"
+    # Filling a cache outside a page run is the point of a warm start; Streamlit warns of it.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
-    # Filling a cache outside a page run is the point here; Streamlit warns of it.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
-    model_settings.read()  # a server with a setting that makes no sense says so, and does not start
+    keep_to_itself()
+    check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
 
@@ -249,9 +266,14 @@ class Server(uvicorn.Server):
 
 def main() -> None:
     os.chdir(ROOT)  # where .streamlit/config.toml is looked for
-    host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "8501"))
-    settings: dict[str, Any] = {"ws": "websockets-sansio", "ws_per_message_deflate": False}
-    Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, **settings)).run()
+    try:
+        check_settings()
+        port = settings.whole("PORT", 8501, 0, 65_535, "port")
+    except ValueError as problem:
+        sys.exit(str(problem))
+    host = os.environ.get("HOST", "127.0.0.1")
+    sockets: dict[str, Any] = {"ws": "websockets-sansio", "ws_per_message_deflate": False}
+    Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, **sockets)).run()
 
 
 if __name__ == "__main__":

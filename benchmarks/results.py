@@ -40,6 +40,11 @@ def stamped(rows: Sequence[Mapping[str, Any]], device: str = "cpu") -> dict[str,
     return {"date": datetime.now(UTC).date().isoformat(), "machine": where, "rows": list(rows)}
 
 
+def busy() -> float:
+    """What else the machine has to do: processes that want a core, over the last minute."""
+    return round(os.getloadavg()[0], 1)
+
+
 def save(name: str, result: Mapping[str, Any], folder: Path = FOLDER) -> None:
     """Write results/NAME.json."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,13 +66,19 @@ def write_into(readme: Path, name: str, table: str) -> None:
     readme.write_text(f"{before}{start}\n{table}\n\n{end}{after}", "utf-8")
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], what: str, result: Mapping[str, Any]) -> str:
-    """A Markdown table, and a line below that says what was measured, where and when."""
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    what: str,
+    result: Mapping[str, Any],
+    how: str = "medians over interleaved rounds",
+) -> str:
+    """A Markdown table, and a line below that says what was measured, how, where and when."""
     where = result["machine"]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, ["--:"] * len(heads), *rows)]
     lines += [
         "",
-        f"{what}; medians over interleaved rounds; {where.get('gpu', where['cpu'])}, {where['cores']} cores, "
+        f"{what}; {how}; {where.get('gpu', where['cpu'])}, {where['cores']} cores, "
         f"torch {where['torch']}, transformers {where['transformers']}, {result['date']}.",
     ]
     return "\n".join(lines)

@@ -11,18 +11,21 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui import own_models
+from pages.ui import own_models, settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
 
 def data(*, max_entries: int) -> Callable[[Function], Function]:
-    """`st.cache_data` with an obligatory limit, for functions of small hashable values only."""
+    """`st.cache_data` with an obligatory limit, for functions of small hashable values only.
+
+    TFCORE_CACHE multiplies the limit.
+    """
 
     def decorate(function: Function) -> Function:
         _refuse_arrays(function)
-        cached: Any = st.cache_data(max_entries=max_entries, show_spinner=False)(function)
+        cached: Any = st.cache_data(max_entries=settings.entries(max_entries), show_spinner=False)(function)
         return cached
 
     return decorate

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import links, notices
+from pages.ui import links, notices, settings
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -197,7 +197,11 @@ def text_line(label: str, key: str, default: str, max_chars: int, *, help: str |
 
 
 def _typed(key: str, default: str, max_chars: int) -> str:
-    """What a box for text should hold: what was typed or what the address says, as far as it counts."""
+    """What a box for text should hold: what was typed or what the address says, as far as it counts.
+
+    TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
+    """
+    max_chars = min(max_chars, max(settings.text_cap(), len(default)))
     asked, from_link = links.wanted(key, default, partial(links.text_from_address, characters=max_chars))
     value = str(asked).encode("utf-8", "replace").decode()  # without lone surrogates, which no address can hold
     notices.keep(key, value)

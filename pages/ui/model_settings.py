@@ -10,12 +10,13 @@ TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped on
 TFCORE_DOWNLOAD_GB     4; the largest download
 """
 
-import math
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
+
+from pages.ui.settings import number
 
 Policy = Literal["off", "public", "any", "list"]
 LONGEST = 200  # characters of a name
@@ -91,14 +92,7 @@ def read() -> Settings:
 
 
 def _bytes(setting: str, default: float) -> int:
-    said = os.environ.get(setting, "") or str(default)
-    try:
-        number = float(said)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 1e6:
-        raise ValueError(f"{setting}={said!r} is no number of gigabytes, such as 4")
-    return int(number * 1e9)
+    return int(number(setting, default, 0, 1_000_000, "number of gigabytes") * 1e9)
 
 
 def named(said: object) -> str | None:

@@ -28,7 +28,7 @@ def test_a_print_is_found_and_a_docstring_is_none():
     assert prints("def f():\n    '''print(x)'''\n    print(1)") == [3]
 
 
-OWN = [*files("tfcore", "pages", "benchmarks", "tests"), ROOT / "app.py"]
+OWN = [*files("tfcore", "pages", "benchmarks", "deploy", "tests"), ROOT / "app.py"]
 
 
 @pytest.mark.parametrize("path", OWN, ids=module_name)

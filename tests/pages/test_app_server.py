@@ -1,31 +1,42 @@
 """The server as a visitor's browser and a supervisor meet it: a real process on a free port."""
 
+import asyncio
 import gzip
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import websockets
 
 import app as server
+from benchmarks.crowd import crowd
 from pages.ui import assets
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def log(tmp_path_factory) -> Path:
+    """What the server writes down."""
+    return tmp_path_factory.mktemp("server") / "log"
+
+
+@pytest.fixture(scope="module")
+def address(log) -> Iterator[str]:
     """A server started from another folder, as a supervisor might; ready when it says its address."""
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / "app.py")],
-        cwd=ROOT.parent, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1"},
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+    with log.open("w") as notes:
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "app.py")],
+            cwd=ROOT.parent, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1"},
+            stdout=subprocess.PIPE, stderr=notes, text=True,
+        )  # fmt: skip
     assert process.stdout is not None
     line = next((text for text in process.stdout if text.startswith("Serving on ")), "")
     assert line, "the server ended without serving"
@@ -60,6 +71,59 @@ def test_every_response_has_the_security_headers(address, path):
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["X-Frame-Options"] == "SAMEORIGIN"
     assert response.headers["Referrer-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(("origin", "let_in"), [("http://{}", True), ("https://elsewhere.example", False)])
+def test_a_page_of_another_site_cannot_connect(address, origin, let_in):
+    """Browsers let any page open a websocket; the server must look where it comes from."""
+
+    async def connect() -> None:
+        socket = f"ws://{address}/_stcore/stream"
+        async with websockets.connect(socket, origin=origin.format(address), subprotocols=["streamlit"]):
+            pass
+
+    with nullcontext() if let_in else pytest.raises(websockets.InvalidStatus, match="403"):
+        asyncio.run(connect())
+
+
+def test_visitors_who_drag_at_once_meet_no_error(address):
+    answers = asyncio.run(crowd(f"http://{address}", 3, 4))
+    assert answers.errors == []
+    assert len(answers.changes) == 12
+
+
+def test_nobody_outside_is_asked_for_the_address_of_this_machine(monkeypatch):
+    monkeypatch.setattr(server.net_util, "_external_ip", None)
+    monkeypatch.setattr(server.net_util, "_make_blocking_http_get", lambda *_, **__: pytest.fail("it was asked"))
+    server.keep_to_itself()
+    assert server.net_util.get_external_ip() == "127.0.0.1"
+
+
+def test_addresses_which_carry_texts_are_not_noted(log, address):
+    get(address, "/heads?text=something+private")
+    get(address, "/heads?text=something+private")  # the first one's line would be there by now
+    assert "private" not in log.read_text("utf-8")
+
+
+def test_an_upload_without_a_session_is_refused(address):
+    connection = HTTPConnection(address, timeout=30)
+    connection.request("PUT", "/_stcore/upload_file/nobody/nothing", b"x" * 1000)
+    assert connection.getresponse().status in (400, 403), "an upload needs a session and its token"
+    connection.close()
+
+
+def test_a_wrong_setting_is_one_sentence_and_no_server():
+    command, environment = [sys.executable, str(ROOT / "app.py")], {**os.environ, "TFCORE_TEXT": "5"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stderr == "TFCORE_TEXT='5' is no number of characters: use a number from 100 to 20,000\n"
+
+
+@pytest.mark.parametrize("setting", ["TFCORE_TEXT=5", "TFCORE_MODELS=all", "TFCORE_EMBED=example.org"])
+def test_every_setting_is_looked_at_before_the_server_starts(monkeypatch, setting):
+    monkeypatch.setenv(*setting.split("="))
+    with pytest.raises(ValueError, match=setting.split("=")[0]):
+        server.check_settings()
 
 
 def test_plotly_is_compressed_and_kept_for_ever(address):

@@ -1,0 +1,72 @@
+"""How much whoever runs the server allows, read from the environment whenever it is asked for.
+
+Which models visitors may load is in model_settings.py.
+
+TFCORE_THREADS    1; threads that torch may use for each visitor
+TFCORE_TEXT       20000; characters of a pasted text that count, where a page does not set less
+TFCORE_CACHE      1; how many results are kept: 0.5 is half of what every cache keeps by default, 2 twice as much
+"""
+
+import math
+import os
+
+MOST_TEXT = 20_000  # no page takes more; most take 2,000
+
+
+def number(name: str, default: float, least: float, most: float, what: str) -> float:
+    """A number from the environment; the default where it is unset or empty.
+
+    Args:
+        what: the setting should be, in the words of the message.
+
+    Raises:
+        ValueError: it is no number, or lies outside least..most.
+    """
+    said = os.environ.get(name, "").strip() or str(default)
+    try:
+        value = float(said)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise ValueError(f"{name}={said!r} is no {what}: use a number from {least:,} to {most:,}")
+    return value
+
+
+def whole(name: str, default: int, least: int, most: int, what: str) -> int:
+    """The same for whole numbers: 2 and 2.0 are, 2.5 is none."""
+    value = number(name, default, least, most, what)
+    if value != int(value):
+        raise ValueError(f"{name}={value} is no {what}: use a whole number from {least:,} to {most:,}")
+    return int(value)
+
+
+def threads() -> int:
+    """Threads that torch may use for one visitor."""
+    return whole("TFCORE_THREADS", 1, 1, 256, "number of threads")
+
+
+def text_cap() -> int:
+    """Characters of a pasted text that count at most, on any page."""
+    return whole("TFCORE_TEXT", MOST_TEXT, 100, MOST_TEXT, "number of characters")
+
+
+def cache_factor() -> float:
+    """What the size of every cache of results is multiplied with."""
+    return number("TFCORE_CACHE", 1, 0.01, 100, "factor for the caches")
+
+
+def entries(default: int) -> int:
+    """How many entries a cache keeps that keeps so many by default; one at least."""
+    return max(1, round(default * cache_factor()))
+
+
+def check() -> None:
+    """Read every setting once, so that a server with one that makes no sense says so and does not start.
+
+    Raises:
+        ValueError: in a sentence that names the setting and what would work.
+    """
+    from pages.ui import model_settings  # here, because it uses this module
+
+    for read in (threads, text_cap, cache_factor, model_settings.read):
+        read()
