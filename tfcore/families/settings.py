@@ -172,10 +172,11 @@ def known_activation(name: str, value: object, gated: bool = False, shown: objec
     Raises:
         ValueError: when we have none like it.
     """
-    if not isinstance(value, str) or value not in PLAIN:
+    known = {n: GATES[kind] for n, kind in PLAIN.items() if kind in GATES} if gated else PLAIN
+    if not isinstance(value, str) or value not in known:
         value = value if shown is None else shown
-        raise ValueError(f"{name}={short(value)} is not supported; supported: {', '.join(sorted(PLAIN))}")
-    return GATES[PLAIN[value]] if gated else PLAIN[value]
+        raise ValueError(f"{name}={short(value)} is not supported; supported: {', '.join(sorted(known))}")
+    return known[value]
 
 
 def short(value: object) -> str:

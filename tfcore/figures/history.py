@@ -56,7 +56,7 @@ def timeline_figure(
     figure_layout = theme.base_layout(
         height_of(layout), shapes=lines, margin={"l": LEFT, "r": 12, "t": TOP, "b": BOTTOM},
         legend={"y": 1.035, "itemclick": False, "itemdoubleclick": False, "traceorder": "normal"},
-        xaxis={"range": [-0.008, 1.12], "tickvals": list(layout.years.values()), "fixedrange": True,
+        xaxis={"range": [-0.008, 1.17], "tickvals": list(layout.years.values()), "fixedrange": True,
                "ticktext": [str(year) for year in layout.years], "automargin": False, "tickangle": 0},
         yaxis={"range": [layout.rows - 0.5, -0.5], "fixedrange": True, "showgrid": False, "automargin": False,
                "tickvals": [first + (count - 1) / 2 for first, count in layout.lanes.values()],
