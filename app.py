@@ -5,7 +5,7 @@ The first is the fastest: a slider change costs about half of what it costs unde
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
 TFCORE_THREADS (1; how many torch may use for each visitor), and what pages/ui/model_settings.py reads: which models
-visitors may load.
+visitors may load; and pages/ui/run_settings.py: how many may train at once, and where.
 """
 
 import base64
@@ -38,7 +38,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, model_settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, model_settings, run_settings  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -220,9 +220,12 @@ async def healthz(_: Request) -> Response:
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     # Filling a cache outside a page run is the point here; Streamlit warns of it.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
-    model_settings.read()  # a server with a setting that makes no sense says so, and does not start
+    for settings in (model_settings, run_settings):
+        settings.read()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
+    if (lab := sys.modules.get("pages.ui.runs")) is not None:  # trainings and the processes that do them
+        await anyio.to_thread.run_sync(lab.RUNS.close)
 
 
 app = st.App(

@@ -62,6 +62,12 @@ CHAPTERS = {
             "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
         ),
     },
+    "Training": {
+        "Lab": (
+            "training/lab.py",
+            "How does it learn? Train a small model here and now, and watch loss, attention and answers as it does.",
+        ),
+    },
     "Inference": {
         "Generation": (
             "inference/generation.py",

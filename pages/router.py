@@ -33,6 +33,9 @@ PAGES = {
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
         ("model/your_model.py", "Your model", "upload_file", "your-model"),
     ],
+    "Training": [
+        ("training/lab.py", "Lab", "model_training", "lab"),
+    ],
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),

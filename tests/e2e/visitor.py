@@ -23,6 +23,7 @@ LAST = {
     "/feedforward": "A question.",
     "/pitfalls": "A question.",
     "/parameters": "A question.",
+    "/lab": "A question.",
     "/generation": "A question.",
     "/long-context": "A question.",
     "/your-model": "A question.",

@@ -1,11 +1,13 @@
 """What all tests of pages share."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from pages.inference import _kv_cache_watch
-from pages.ui import jobs
+from pages.ui import jobs, runs
+from pages.ui.workers import Workers
 from tfcore.analysis import attention_timing, learned_positions
 
 
@@ -34,3 +36,15 @@ def _own_jobs(monkeypatch) -> Iterator[None]:
     monkeypatch.setattr(jobs, "JOBS", own)
     yield
     own.close()
+
+
+@pytest.fixture(autouse=True)
+def _own_runs(monkeypatch) -> Iterator[None]:
+    """Runs of the lab belong to their test, train a few steps beside it, and end with it."""
+    pool = ThreadPoolExecutor(1)
+    workers = Workers(pool, lambda: 1, lambda: None)
+    own = runs.Runs(lambda: workers, runs.Limits(slice=0.0, run=0.0, pulse=0.05))
+    monkeypatch.setattr(runs, "RUNS", own)
+    yield
+    own.close()
+    pool.shutdown(wait=True, cancel_futures=True)
