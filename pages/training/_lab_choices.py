@@ -84,7 +84,7 @@ def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
     figure(
         figures.clipping_figure(curves, clip, HEIGHT), key="clipping", height=HEIGHT, min_width=320,
         alt=f"Gradient norm of every step of the run: {said}.",
-        caption=(f"The run's own gradients, clipped to {clip:g}: " if clip else "This run clips nothing: ") + f"{said}.",
+        caption=f"The run's own gradients, {f'clipped to {clip:g}' if clip else 'not clipped'}: {said}.",
         table=lambda: pd.DataFrame({"step": curves.step, "before": curves.norm,
                                     "after": np.minimum(curves.norm, clip) if clip else curves.norm}),
     )  # fmt: skip

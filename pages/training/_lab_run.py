@@ -1,7 +1,7 @@
 """The lab: which run a visitor looks at, the bar that starts, pauses, steps and stops it, and its way into the link."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -25,13 +25,18 @@ def present(now: LabSpec | str) -> Seen | None:
     if st.session_state.pop(BEGIN, False) and isinstance(now, LabSpec):
         begin(now)
     seen = runs.RUNS.look(st.session_state.get(RUN, ""))
-    if seen is None and isinstance(now, LabSpec) and run_settings.read().runs != 0:
+    if seen is None and isinstance(now, LabSpec) and not is_closed():
         seen = _shown_to_all(now)
     if seen is not None and seen.look is None and seen.active:
         runs.RUNS.wait(seen.name, -1, FIRST)
         seen = runs.RUNS.look(seen.name)
     _write(seen)
     return seen
+
+
+def is_closed() -> bool:
+    """Whether nothing is trained on this server."""
+    return run_settings.read().runs == 0
 
 
 def _open(said: str) -> None:
@@ -89,6 +94,8 @@ def begin(spec: LabSpec, running: bool = True) -> None:
     """A new run with these settings."""
     before = st.session_state.get(RUN, "")
     st.session_state.pop(REFUSED, None)
+    if is_closed():
+        return
     try:
         name = runs.RUNS.start(spec, jobs.visitor(), instead=before, running=running)
     except RefusedError as refused:
@@ -107,7 +114,7 @@ def _press(what: str, spec: LabSpec | None, name: str) -> None:
         begin(spec, running=False)
     elif what == "first step" and spec is not None:
         begin(spec, running=False)
-        runs.RUNS.one_step(st.session_state[RUN])
+        runs.RUNS.one_step(st.session_state.get(RUN, ""))
     else:
         {"pause": runs.RUNS.pause, "go on": runs.RUNS.go_on, "stop": runs.RUNS.stop, "step": runs.RUNS.one_step}[what](
             name
@@ -126,26 +133,20 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
     elif seen is not None and own and same and seen.state == "paused":
         first = "go on"
     words = {"start": "Start", "pause": "Pause", "go on": "Go on"}
-    icons = {"start": "play_arrow", "pause": "pause", "go on": "play_arrow"}
     rests = seen is not None and own and seen.state in (*runs.ACTIVE, "paused")
+    step = "step" if rests and (same or (seen is not None and seen.active)) else "first step"
     with st.container(horizontal=True, key="lab_bar"):
-        _button(words[first], icons[first], "main", first, spec, name, first == "start" and spec is None, primary=True)
-        step = "step" if rests and (same or (seen is not None and seen.active)) else "first step"
-        _button("Step", "skip_next", "step", step, spec, name, spec is None)
-        _button("Stop", "stop", "stop", "stop", spec, name, not rests)
-        _button("Reset", "restart_alt", "reset", "reset", spec, name, spec is None)
+        for label, key, what, off in (
+            (words[first], "main", first, first == "start" and spec is None),
+            ("Step", "step", step, spec is None),
+            ("Stop", "stop", "stop", not rests),
+            ("Reset", "reset", "reset", spec is None),
+        ):
+            kind: Literal["primary", "secondary"] = "primary" if key == "main" else "secondary"
+            st.button(label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind)
     steps = seen.spec.steps if seen is not None else 1
     st.progress(min(1.0, seen.step / steps) if seen is not None else 0.0, progress(seen))
     st.caption(whose(seen, now))
-
-
-def _button(
-    label: str, icon: str, key: str, what: str, spec: LabSpec | None, name: str, off: bool, *, primary: bool = False
-) -> None:
-    st.button(
-        label, key=f"lab {key}", icon=f":material/{icon}:", on_click=_press, args=(what, spec, name), disabled=off,
-        type="primary" if primary else "secondary",
-    )  # fmt: skip
 
 
 def progress(seen: Seen | None) -> str:

@@ -59,7 +59,11 @@ def shared_fields(found: list[Seen]) -> dict[str, object]:
 
 def _curves(found: list[Seen], measure: str) -> None:
     common = shared_fields(found)
-    named = [(text.label(label(run, i + 1, common), 40), run.curves) for i, run in enumerate(found) if run.curves]
+    named = [
+        (text.plotly_escape(text.shorten(label(run, i + 1, common), 40)), run.curves)
+        for i, run in enumerate(found)
+        if run.curves
+    ]
     ends = [float(c.held_accuracy[-1] if measure == "accuracy" else c.held_loss[-1]) for _, c in named]
     said = "; ".join(f"{name} ends at {end:.0%}" if measure == "accuracy" else f"{name} ends at {end:.2f} nats"
                      for (name, _), end in zip(named, ends, strict=True))  # fmt: skip

@@ -9,7 +9,7 @@ from pages.training import _lab_run, _lab_watch
 from pages.training._lab_choices import changes
 from pages.training._lab_runs import compare, keep
 from pages.training._lab_settings import choose, values
-from pages.ui import controls, page, run_settings
+from pages.ui import controls, page
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 
@@ -48,7 +48,7 @@ with left:
     now = choose()
 seen = _lab_run.present(now)
 with right:
-    if run_settings.read().runs == 0:
+    if _lab_run.is_closed():
         st.info("Nothing is trained on this server: whoever runs it has closed the lab (TFCORE_RUNS=0).")
     if section == "changes":
         changes(now, seen, _lab_run.mine())

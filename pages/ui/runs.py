@@ -283,7 +283,8 @@ class Runs:
             self._queue.remove(run)
         run.state, run.turn = state, 0.0
         if state == "waiting":
-            self._queue.append(run)
+            self._queue.append(run)  # what somebody asked for goes before what everybody is shown
+            self._queue = deque(sorted(self._queue, key=lambda waiting: waiting.visitor == NOBODY))
             self._idle_since = time.monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="runs", daemon=True)
@@ -304,16 +305,18 @@ class Runs:
         for run in list(self._runs.values()):
             if now - run.looked > limits.forgotten:
                 self._forget(run)
-            elif run.state in ACTIVE and run.visitor != NOBODY and now - run.looked > limits.unwatched:
-                self._put(run, "paused")
+            elif run.state in ACTIVE and now - run.looked > limits.unwatched:
+                self._put(run, "paused") if run.visitor != NOBODY else self._forget(run)
         resting = sorted((r for r in self._runs.values() if r.state not in ACTIVE), key=lambda r: r.looked)
         while resting and (len(self._runs) > limits.kept or sum(r.nbytes for r in self._runs.values()) > limits.memory):
             self._forget(resting.pop(0))
 
     def _due(self, places: int) -> list[_Run]:
         """The runs whose next slice is to be given out, places taken and given up."""
+        asked_for = any(run.visitor != NOBODY for run in self._queue)
         for run in self._busy():
-            if self._queue and run.turn > self.limits.turn and not run.away:
+            over = run.turn > self.limits.turn or (asked_for and run.visitor == NOBODY)
+            if self._queue and over and not run.away:
                 self._put(run, "waiting")
         taken = {id(run): run for run in self._runs.values() if run.state == "running" or run.away}
         while self._queue and len(taken) < places:

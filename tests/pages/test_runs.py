@@ -129,6 +129,14 @@ def test_the_example_is_everybodys_and_nobody_can_stop_it(runs):
     seen(runs, name, "done")
 
 
+def test_what_somebody_asked_for_goes_before_the_example(runs):
+    shown = runs.example(spec(steps=20_000))
+    until(lambda: runs.look(shown).step > 0)
+    mine = runs.start(spec(steps=20_000, seed=1), "a")
+    until(lambda: runs.look(mine).state == "running")
+    assert runs.look(shown).state == "waiting"
+
+
 def test_what_nobody_looks_at_is_paused_then_forgotten():
     runs = Runs(in_threads, Limits(slice=0.01, pulse=0.02, unwatched=0.2, forgotten=0.6, idle=0.3))
     before = set(threading.enumerate())
@@ -234,7 +242,7 @@ def test_twenty_runs_abandoned_and_a_killed_worker_leave_nothing_behind():
     names = [runs.start(spec(steps=20_000, seed=i), str(i)) for i in range(20)]
     until(lambda: runs.look(names[0]).step > 0)
     (worker,) = children() - others
-    assert os.getpriority(os.PRIO_PROCESS, worker) == 15
+    assert os.getpriority(os.PRIO_PROCESS, worker) == 10
     os.kill(worker, 9)
     until(lambda: all(runs.look(name).step > 0 for name in names))  # another worker went on
     assert not any(runs.look(name).problem for name in names)

@@ -41,7 +41,7 @@ class Curves:
     held_accuracy: Float[ndarray, " check"]
 
     @classmethod
-    def of(cls, steps: Sequence[tuple[float, ...]], checks: Sequence[tuple[float, ...]]) -> "Curves":
+    def of(cls, steps: Sequence[tuple[float | int, ...]], checks: Sequence[tuple[float | int, ...]]) -> "Curves":
         """From rows of (step, loss, norm, lr), and of (step, the four measures of a check)."""
         step, loss, norm, lr = np.array(steps, dtype=np.float32).reshape(-1, 4).T
         at, *measures = np.array(checks, dtype=np.float32).reshape(-1, 5).T

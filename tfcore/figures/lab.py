@@ -28,7 +28,7 @@ def curves_figure(curves: Curves, steps: int, chance: float, height: int) -> go.
         height: in pixels.
     """
     data = [
-        _line(*thinned(curves.step, curves.loss), "each batch", BATCH, width=1),
+        _line(*thinned(curves.step, curves.loss), "each batch", BATCH, width=1.0),
         _line(curves.at, curves.train_loss, "trained on", TRAIN, dash="dash"),
         _line(curves.at, curves.held_loss, "held out", HELD),
         _line(curves.at, curves.train_accuracy, "trained on", TRAIN, dash="dash", axis="2", shown=False),

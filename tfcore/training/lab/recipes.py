@@ -27,7 +27,7 @@ def recipe(name: TaskName) -> LabSpec:
         "sort": {**letters, "steps": 300, "feed_forward": True},
         "addition": {
             "symbols": 53, "share": 50, "n_layers": 1, "d_model": 96, "feed_forward": True, "positions": "learned",
-            "rows": 512, "lr": 2e-3, "schedule": "constant", "weight_decay": 1.0, "steps": 4_000,
+            "rows": 512, "lr": 2e-3, "schedule": "constant", "weight_decay": 1.0, "steps": 1_000,
         },
         "characters": {"text": own_text(), "length": 48, "steps": 240, "feed_forward": True},
     }  # fmt: skip

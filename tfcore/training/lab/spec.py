@@ -10,7 +10,7 @@ from tfcore.training.optim import Optimiser, Schedule
 TaskName = Literal["induction", "copy", "reverse", "sort", "addition", "characters"]
 LabPositions = Literal["rope", "learned", "sinusoidal", "alibi", "none"]
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"  # names of symbols
-CONTEXT = 128  # tokens that a trained model can read, where its positions do not end before
+CONTEXT, LEARNED = 128, 64  # tokens that a trained model can read; learned positions beyond the task stay random
 SHORTEST_TEXT, LONGEST_TEXT = 40, 8_000
 MOST_PARAMETERS, MOST_WORK = 800_000, 2_500_000_000  # of a model; parameters x tokens a step: what a step may cost
 
@@ -84,7 +84,7 @@ class LabSpec:
         return ModelConfig(
             vocab_size=vocab_size, d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
             d_ff=4 * self.d_model if self.feed_forward else 0, activation="relu", positions=self.positions,
-            max_seq_len=self.seq if self.positions == "learned" else CONTEXT, tie_embeddings=False,
+            max_seq_len=max(self.seq, LEARNED) if self.positions == "learned" else CONTEXT, tie_embeddings=False,
             dropout=self.dropout,
         )  # fmt: skip
 

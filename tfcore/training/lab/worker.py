@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import torch
 
-NICE = 15  # a page that is being drawn goes before a training
+NICE = 10  # a page that is being drawn goes before a training
 
 
 def prepare(threads: int) -> None:
