@@ -67,7 +67,7 @@ def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     page.what_to_see(
         "SGD lies on a rising line: a matrix with a small gradient hardly moves. Adam divides each gradient by its own "
         "usual size, so all matrices move by about the learning rate: that is why one rate suits them all, and why a "
-        "rate for SGD must be some hundred times higher. AdamW differs from Adam in what weight decay does "
+        "rate for SGD must be ten to a hundred times higher. AdamW differs from Adam in what weight decay does "
         "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
     )
     page.source(choices.updates, optimiser, adamw)

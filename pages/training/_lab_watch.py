@@ -119,12 +119,13 @@ def maps(now: Look, labels: list[str]) -> None:
     layers, heads = now.patterns.shape[:2]
     n = now.patterns.shape[-1]
     row = " ".join(labels[int(i)] for i in now.ids[: now.start])
-    height = min(760, layers * (190 if heads > 2 else 260))
+    height, every = min(760, layers * (190 if heads > 2 else 260)), figures.tokens_a_cell(now)
+    cells = f"; each cell is the largest weight of {every} x {every} tokens" if every > 1 else ""
     figure(
         figures.maps_figure(now, height), key="maps", height=height, min_width=320,
         alt=f"Attention of {layers * heads} heads at step {now.step:,}, on a held-out row of {n} tokens.",
         caption=f"Where every head looks at step {now.step:,}, shape (layer, head, query, key) = "
-        f"({layers}, {heads}, {n}, {n}), on the held-out row that begins: {row[:120]}",
+        f"({layers}, {heads}, {n}, {n}), on the held-out row that begins: {row[:120]}{cells}",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, n)),
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
 
 ROOT = Path(__file__).parents[2]
-SPEC = LabSpec(task="copy", symbols=4, length=3, d_model=8, n_heads=1, n_layers=1, rows=2, steps=400)
+SPEC = LabSpec(task="copy", symbols=4, length=3, d_model=8, n_heads=1, n_layers=1, rows=2, steps=40)
 SECONDS = 120.0
 
 

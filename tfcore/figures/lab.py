@@ -15,6 +15,7 @@ from tfcore.figures.heads import tiles
 from tfcore.figures.tokens import label_room
 
 MOST = 300  # points of a curve that travel
+SMALL, MANY, FEW = 8, 64, 32  # maps that are few; cells along a side of a map where they are, and where they are not
 TRAIN, HELD, BATCH = "@embedding", "@accent", "@muted/0.55"
 RIGHT, WRONG = "@value/0.22", "@query/0.30"
 
@@ -108,13 +109,32 @@ def maps_figure(look: Look, height: int) -> go.Figure:
     """Every head's map on the example."""
     layers, heads = look.patterns.shape[:2]
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    maps = look.patterns.reshape(layers * heads, *look.patterns.shape[2:])
     return tiles(
-        look.patterns.reshape(layers * heads, *look.patterns.shape[2:]),
+        strongest(maps, tokens_a_cell(look)),
         [f"layer {layer}, head {head}" if heads <= 4 else f"{layer}.{head}" for layer, head in places],
         heads,
         hovers=[f"layer {layer}, head {head}: rows look, columns are looked at" for layer, head in places],
         height=height,
     )
+
+
+def tokens_a_cell(look: Look) -> int:
+    """How many tokens share a cell along each side of a map: many large maps would take long to travel."""
+    layers, heads, n, _ = look.patterns.shape
+    return -(-n // (FEW if layers * heads > SMALL else MANY))
+
+
+def strongest(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
+    """The largest weight of each every x every cells."""
+    if every == 1:
+        return maps
+    tiles_, n = maps.shape[0], maps.shape[1]
+    side = -(-n // every)
+    padded = np.zeros((tiles_, side * every, side * every), maps.dtype)
+    padded[:, :n, :n] = maps
+    cells: ndarray = padded.reshape(tiles_, side, every, side, every).max(axis=(2, 4))
+    return cells
 
 
 def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:

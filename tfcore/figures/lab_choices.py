@@ -11,7 +11,7 @@ from tfcore.analysis.training_run import Curves
 from tfcore.figures import theme
 
 HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2"}
-SIGNS = {"adamw": "circle", "adam": "diamond", "sgd": "square"}
+SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square"}
 
 
 def rates_figure(rates: Rates, names: dict[str, str], chosen: str, height: int) -> go.Figure:
