@@ -10,7 +10,7 @@ from pages.training._lab_settings import OPTIMISERS, SCHEDULES
 from pages.training._lab_watch import curve_table, token_names
 from pages.ui import cache, controls, page, runs
 from pages.ui.figure import figure
-from pages.ui.runs import Seen
+from pages.ui.run_records import Seen
 from tfcore.analysis.training_choices import Rates, Smoothing, Updates, smoothing, smoothing_target
 from tfcore.figures import lab_choices as figures
 from tfcore.training.lab import choices

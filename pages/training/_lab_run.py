@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.training._lab_settings import difference
 from pages.ui import jobs, links, notices, run_settings, runs, text
-from pages.ui.runs import RefusedError, Seen
+from pages.ui.run_records import ACTIVE, RefusedError, Seen
 from tfcore.training.lab.spec import LabSpec
 
 RUN, MINE, WHOLE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "_lab_whole", "begin", "_lab_refused"  # in the session
@@ -27,8 +27,8 @@ def present(now: LabSpec | str) -> Seen | None:
     seen = runs.RUNS.look(st.session_state.get(RUN, ""))
     if seen is None and isinstance(now, LabSpec) and not is_closed():
         seen = _shown_to_all(now)
-    if seen is not None and seen.look is None and seen.active:
-        runs.RUNS.wait(seen.name, -1, FIRST)
+    if seen is not None and seen.look is None and seen.moving:
+        runs.RUNS.wait(seen.name, FIRST)
         seen = runs.RUNS.look(seen.name)
     _write(seen)
     return seen
@@ -133,7 +133,7 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
     elif seen is not None and own and same and seen.state == "paused":
         first = "go on"
     words = {"start": "Start", "pause": "Pause", "go on": "Go on"}
-    rests = seen is not None and own and seen.state in (*runs.ACTIVE, "paused")
+    rests = seen is not None and own and seen.state in (*ACTIVE, "paused")
     step = "step" if rests and (same or (seen is not None and seen.active)) else "first step"
     with st.container(horizontal=True, key="lab_bar"):
         for label, key, what, off in (
@@ -156,7 +156,7 @@ def progress(seen: Seen | None) -> str:
     done = f"step {seen.step:,} of {seen.spec.steps:,}"
     said: dict[str, str] = {
         "waiting": f"Place {seen.ahead + 1} in the queue, at {done}: {seen.others} in training now, "
-        f"{runs.RUNS.limits.turn:.0f} seconds each in turn",
+        f"{runs.RUNS.book.limits.turn:.0f} seconds each in turn",
         "running": f"Training: {done}, {seen.seconds:.0f} s",
         "paused": f"Paused at {done}",
         "done": f"Done: {seen.spec.steps:,} steps in {seen.seconds:.0f} s",
@@ -185,4 +185,4 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
 def whole(seen: Seen | None, was_active: bool) -> bool:
     """Whether the whole page is to run again: a button asked for it, or what was watched is over."""
     asked: Any = st.session_state.pop(WHOLE, False)
-    return bool(asked) or (was_active and (seen is None or not seen.active))
+    return bool(asked) or (was_active and (seen is None or not seen.moving))

@@ -9,7 +9,7 @@ from pages.training._lab_settings import LABELS, NAMES
 from pages.training._lab_watch import curve_table
 from pages.ui import controls, models, page, run_models, runs, text
 from pages.ui.figure import figure
-from pages.ui.runs import Seen
+from pages.ui.run_records import Seen
 from tfcore.figures import lab as figures
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.spec import LabSpec

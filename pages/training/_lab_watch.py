@@ -9,7 +9,7 @@ import streamlit as st
 from pages.training import _lab_run
 from pages.ui import cache, page, runs, text
 from pages.ui.figure import figure
-from pages.ui.runs import Seen
+from pages.ui.run_records import Seen
 from tfcore.analysis.training_run import Curves, Look, free_running, look
 from tfcore.figures import lab as figures
 from tfcore.training.lab.spec import LabSpec
@@ -27,7 +27,7 @@ def token_names(spec: LabSpec) -> tuple[str, ...]:
 
 def watch(seen: Seen | None, now: LabSpec | str) -> None:
     """The bar and the pictures, again and again while the run goes on."""
-    active = seen is not None and seen.active
+    active = seen is not None and seen.moving
     name = seen.name if seen is not None else ""
     st.fragment(_watch, run_every=EVERY if active else None)(name, now, active)
 

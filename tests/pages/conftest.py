@@ -7,6 +7,7 @@ import pytest
 
 from pages.inference import _kv_cache_watch
 from pages.ui import jobs, runs
+from pages.ui.run_records import Limits
 from pages.ui.workers import Workers
 from tfcore.analysis import attention_timing, learned_positions
 
@@ -43,7 +44,7 @@ def _own_runs(monkeypatch) -> Iterator[None]:
     """Runs of the lab belong to their test, train a few steps beside it, and end with it."""
     pool = ThreadPoolExecutor(1)
     workers = Workers(pool, lambda: 1, lambda: None)
-    own = runs.Runs(lambda: workers, runs.Limits(slice=0.0, run=0.0, pulse=0.05))
+    own = runs.Runs(lambda: workers, Limits(slice=0.0, run=0.0, pulse=0.05))
     monkeypatch.setattr(runs, "RUNS", own)
     yield
     own.close()

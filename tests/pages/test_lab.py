@@ -6,6 +6,7 @@ import time
 import pytest
 
 from pages.ui import run_models, runs
+from pages.ui.run_records import Limits
 from tests.pages.visits import opened, press, run, said
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.train import train_slice
@@ -24,7 +25,7 @@ def until(condition, seconds=60):
 @pytest.fixture
 def longer(monkeypatch):
     """Runs that go to their end."""
-    monkeypatch.setattr(runs.RUNS, "limits", runs.Limits(slice=0.05, pulse=0.05))
+    monkeypatch.setattr(runs.RUNS.book, "limits", Limits(slice=0.05, pulse=0.05))
 
 
 def id_of(test):
@@ -54,10 +55,10 @@ def bar_text(test):
 def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_its_own():
     test = opened(PAGE)
     assert "run" not in test.query_params
-    (only,) = runs.RUNS._runs.values()
+    (only,) = runs.RUNS.book.runs.values()
     assert only.spec == recipe("induction")
     other = opened(PAGE)
-    assert len(runs.RUNS._runs) == 1
+    assert len(runs.RUNS.book.runs) == 1
     assert "for everybody" in said(other, "caption")
     assert other.button(key="lab stop").disabled
 
@@ -141,9 +142,9 @@ def test_a_closed_lab_says_so(monkeypatch):
     monkeypatch.setenv("TFCORE_RUNS", "0")
     test = opened(PAGE)
     assert "has closed the lab" in said(test, "info")
-    assert not runs.RUNS._runs
+    assert not runs.RUNS.book.runs
     press(test, "lab main")
-    assert not runs.RUNS._runs
+    assert not runs.RUNS.book.runs
 
 
 def test_runs_are_compared(longer):
@@ -176,6 +177,6 @@ def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
 @pytest.mark.parametrize("choice", ["schedule", "optimiser", "clipping", "label smoothing", "dropout"])
 def test_what_each_choice_changes(longer, choice):
     test = opened(PAGE, **SMALL, show="what each choice changes", choice=choice)
-    until(lambda: all(r.look is not None for r in runs.RUNS._runs.values()))
+    until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
     test = run(test)
     assert test.get("bidi_component")

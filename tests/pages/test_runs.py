@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pages.ui import run_settings, workers
-from pages.ui.runs import Limits, RefusedError, Runs
+from pages.ui.run_records import Limits, RefusedError
+from pages.ui.runs import Runs
 from pages.ui.workers import Workers
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
@@ -53,7 +54,7 @@ def test_a_run_equals_training_at_one_go(runs):
     done = seen(runs, name, "done")
     whole = train_slice(job, 0, None, most=job.steps, seconds=1e9)
     assert done.step == job.steps
-    assert runs.state_of(name) == whole.state
+    assert runs.book.runs[name].kept == whole.state
     for field in ("loss", "norm", "lr", "at", "held_loss", "train_accuracy"):
         np.testing.assert_array_equal(getattr(done.curves, field), getattr(whole.curves, field))
 
@@ -141,9 +142,9 @@ def test_what_nobody_looks_at_is_paused_then_forgotten():
     runs = Runs(in_threads, Limits(slice=0.01, pulse=0.02, unwatched=0.2, forgotten=0.6, idle=0.3))
     before = set(threading.enumerate())
     name = runs.start(spec(steps=20_000), "a")
-    until(lambda: runs._runs[name].state == "paused")
-    until(lambda: not runs._runs)
-    assert runs.nbytes == 0
+    until(lambda: runs.book.runs[name].state == "paused")
+    until(lambda: not runs.book.runs)
+    assert runs.book.nbytes == 0
     until(lambda: not set(threading.enumerate()) - before)  # the thread and the workers went, too
     assert runs.look(name) is None
 
@@ -152,14 +153,14 @@ def test_memory_has_a_limit_and_the_least_looked_at_goes_first(runs):
     names = [runs.start(spec(seed=i, steps=2), "abc"[i]) for i in range(3)]
     for name in names:
         seen(runs, name, "done")
-    runs.limits = Limits(slice=0.02, pulse=0.05, memory=int(runs.nbytes * 0.7))
+    runs.book.limits = Limits(slice=0.02, pulse=0.05, memory=int(runs.book.nbytes * 0.7))
     runs.look(names[0])
-    until(lambda: names[1] not in runs._runs)
+    until(lambda: names[1] not in runs.book.runs)
     assert runs.look(names[0]) is not None
 
 
 def test_only_so_many_of_one_visitor_are_kept(runs):
-    runs.limits = Limits(slice=0.02, pulse=0.05, each=2)
+    runs.book.limits = Limits(slice=0.02, pulse=0.05, each=2)
     names = [runs.start(spec(seed=i, steps=1), "a") for i in range(3)]
     assert [runs.look(name) is None for name in names] == [True, False, False]
 
@@ -246,9 +247,9 @@ def test_twenty_runs_abandoned_and_a_killed_worker_leave_nothing_behind():
     os.kill(worker, 9)
     until(lambda: all(runs.look(name).step > 0 for name in names))  # another worker went on
     assert not any(runs.look(name).problem for name in names)
-    runs.limits = Limits(pulse=0.1, forgotten=0.1, idle=0.2)
+    runs.book.limits = Limits(pulse=0.1, forgotten=0.1, idle=0.2)
     until(lambda: not (set(threading.enumerate()) - threads) and children() <= others)
-    assert runs.nbytes == 0
+    assert runs.book.nbytes == 0
     assert memory() - before < 50
     runs.close()
 

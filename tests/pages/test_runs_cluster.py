@@ -11,7 +11,8 @@ import pytest
 from distributed import Client
 
 from pages.ui import run_settings, workers
-from pages.ui.runs import Limits, Runs
+from pages.ui.run_records import Limits
+from pages.ui.runs import Runs
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
 
@@ -66,7 +67,7 @@ def test_a_run_goes_on_from_its_last_state_when_a_worker_is_killed(monkeypatch):
         pair[0].kill()
         until(lambda: not any(runs.look(name).active for name in names))
         assert [(runs.look(name).state, runs.look(name).problem) for name in names] == [("done", "")] * 2
-        assert runs.state_of(names[0]) == train_slice(SPEC, 0, None, most=SPEC.steps, seconds=1e9).state
+        assert runs.book.runs[names[0]].kept == train_slice(SPEC, 0, None, most=SPEC.steps, seconds=1e9).state
         runs.close()
 
 
