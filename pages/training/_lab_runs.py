@@ -91,7 +91,9 @@ def keep(seen: Seen) -> None:
     """Downloads, and links to pages that show this very model."""
     step = runs.RUNS.freeze(seen.name)
     if step is None or seen.curves is None:
-        st.caption("When it pauses or ends, the model can be downloaded here and opened on the other pages.")
+        gone = "Its numbers left all bounds, so there is no model to keep: take a lower learning rate."
+        later = "When it pauses or ends, the model can be downloaded here and opened on the other pages."
+        st.caption(gone if seen.state == "failed" else later)
         return
     name = run_models.name_of(seen.name, step)
     models.remember(name)

@@ -119,7 +119,7 @@ class Run:
 
     def took(self, got: Slice) -> None:
         """What a slice left."""
-        self.step, self.kept, self.look, self.lost = got.step, got.state, got.look, 0
+        self.step, self.kept, self.look, self.lost = got.step, got.state or None, got.look, 0
         self.curves = got.curves if self.curves is None else self.curves.then(got.curves)
         self.seconds, self.turn = self.seconds + got.seconds, self.turn + got.seconds
 

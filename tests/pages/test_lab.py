@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from pages.training import _lab_settings
 from pages.ui import run_models, runs
 from pages.ui.run_records import Limits
 from tests.pages.visits import opened, press, run, said
@@ -180,3 +181,16 @@ def test_what_each_choice_changes(longer, choice):
     until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
     test = run(test)
     assert test.get("bidi_component")
+
+
+def test_a_run_that_fell_to_pieces_is_shown_and_explained(longer, monkeypatch):
+    wild = {**SMALL, "optimiser": "SGD + momentum", "lr": "1", "momentum": "0.95", "clip": "off", "steps": "4000"}
+    monkeypatch.setattr(_lab_settings, "RATES", (*_lab_settings.RATES, 10.0))
+    test = press(opened(PAGE, **{**wild, "lr": "10"}), "lab main")
+    until(lambda: not runs.RUNS.look(id_of(test)).moving)
+    test = run(test)
+    assert "The loss left all bounds" in bar_text(test)
+    assert "there is no model to keep" in said(test, "caption")
+    for show in ("changes", "compare"):
+        test.segmented_control(key="show").set_value(show)
+        run(test)

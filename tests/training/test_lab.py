@@ -163,6 +163,16 @@ def test_copying_is_learned():
     assert done.look.free.tolist() == done.look.wanted.tolist()
 
 
+def test_what_is_trained_to_pieces_ends_in_a_sentence_and_leaves_no_model():
+    wild = tiny(optimiser="sgd", lr=10.0, momentum=0.99, clip=0.0, schedule="constant", steps=2_000)
+    done = train_slice(wild, 0, None, most=2_000, seconds=1e9)
+    assert "the learning rate 10 is too high" in done.problem
+    assert done.state == b""
+    assert done.step < 2_000
+    assert np.isfinite(done.look.patterns).all()
+    assert np.isfinite(done.look.sure).all()
+
+
 def test_a_download_is_a_model_that_tfcore_loads(tmp_path):
     spec = tiny("addition", symbols=13)
     done = train_slice(spec, 0, None, most=3, seconds=1e9)

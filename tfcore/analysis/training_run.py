@@ -102,6 +102,8 @@ class Look:
 def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int) -> Look:
     """Ask a model for the end of some rows, once with every earlier token right, once with what it said itself.
 
+    Numbers that are none, of a model that was trained to pieces, become 0.
+
     Args:
         ids: whole rows; from each the first `start` tokens are given.
     """
@@ -111,8 +113,8 @@ def look(model: Transformer, step: int, ids: Int[Tensor, "row seq"], start: int)
     probabilities = model(asked).logits[:, start - 1 :].softmax(-1)
     forced, free = probabilities.argmax(-1), free_running(model, ids[:, :start], wanted.shape[1])
     return Look(
-        step, ids[0].numpy(), start, torch.stack(patterns).float().numpy(), forced[0].numpy(),
-        probabilities[0].gather(-1, wanted[0, :, None])[:, 0].numpy(), free[0].numpy(),
+        step, ids[0].numpy(), start, torch.stack(patterns).nan_to_num().numpy(), forced[0].numpy(),
+        probabilities[0].gather(-1, wanted[0, :, None])[:, 0].nan_to_num().numpy(), free[0].numpy(),
         by_place(forced == wanted), by_place(free == wanted),
     )  # fmt: skip
 

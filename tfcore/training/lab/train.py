@@ -29,7 +29,7 @@ class Slice:
 
     Args:
         step: optimiser steps done since the beginning.
-        state: weights and the optimiser's memory, as the bytes of a safetensors file.
+        state: weights and the optimiser's memory, as the bytes of a safetensors file; empty where they are of no use.
         curves: of these steps alone.
         look: the model after them.
         seconds: of computing.
@@ -74,7 +74,7 @@ def train_slice(spec: LabSpec, step: int, state: bytes | None, *, most: int, sec
     probe = material.probed(PROBED_ROWS)
     model.eval()
     seen = look(model, step, probe.ids, probe.start)
-    kept = save(tensors_of(model, optimizer))
+    kept = b"" if problem else save(tensors_of(model, optimizer))
     return Slice(step, kept, Curves.of(steps, checks), seen, time.perf_counter() - began, problem)
 
 
