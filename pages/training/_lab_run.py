@@ -12,6 +12,7 @@ from tfcore.training.lab.spec import LabSpec
 
 RUN, MINE, WHOLE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "_lab_whole", "begin", "_lab_refused"  # in the session
 FIRST, REMEMBERED = 2.5, 6  # seconds until the first look of a run is waited for; runs of a visitor in the comparison
+WIDTH = 76  # of a button, whatever it says: four of them fit a phone
 GONE = "The server no longer has the run of this link; its settings are here, and Start trains it again"
 _ID = re.compile(r"[\w-]{16}", re.ASCII)
 
@@ -143,7 +144,8 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
             ("Reset", "reset", "reset", spec is None),
         ):
             kind: Literal["primary", "secondary"] = "primary" if key == "main" else "secondary"
-            st.button(label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind)
+            st.button(label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind,
+                      width=WIDTH)  # fmt: skip
     steps = seen.spec.steps if seen is not None else 1
     st.progress(min(1.0, seen.step / steps) if seen is not None else 0.0, progress(seen))
     st.caption(whose(seen, now))
@@ -178,7 +180,7 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
     if changed := difference(seen.spec, now):
         return text.escape(f"Shown is another run; here is changed: {changed}. Start trains with the settings beside.")
     if seen.shared:
-        return "A run of exactly these settings, trained on this server for everybody. Start trains one of your own."
+        return "A run of these settings, trained here for everybody; Start trains your own."
     return "Your run; whoever has this link sees it and can pause and stop it."
 
 

@@ -23,13 +23,13 @@ def asked(spec: LabSpec) -> dict[str, Any]:
 
 TRY = {
     "induction": asked(recipe("induction")),
-    "one layer: it cannot": asked(replace(recipe("induction"), n_layers=1)),
+    "one layer: cannot": asked(replace(recipe("induction"), n_layers=1)),
     "copy": asked(recipe("copy")),
     "reverse": asked(recipe("reverse")),
     "sort": asked(recipe("sort")),
-    "a text, by heart": asked(recipe("characters")),
-    "the same with dropout": asked(replace(recipe("characters"), dropout=0.2)),
-    "sums that click late (minutes)": asked(recipe("addition")),
+    "a text": asked(recipe("characters")),
+    "with dropout": asked(replace(recipe("characters"), dropout=0.2)),
+    "sums (a minute)": asked(recipe("addition")),
     "too high a rate": asked(replace(recipe("copy"), lr=0.1)),
 }
 
