@@ -181,7 +181,8 @@ def words() -> None:
         "For a while the loss hardly moves; then one part of the task falls into place and it drops at once, and in "
         "the "
         "same moment stripes appear in the maps. Where train and held-out part, the model learns by heart. Running "
-        "free is never better than teacher forcing: it makes its own mistakes and then has to live with them."
+        "free is as good as teacher forcing up to its first mistake, and mostly worse after it: it has to live with "
+        "what it said."
     )
     page.source(train_slice, one_step, look, free_running)
     st.caption(
