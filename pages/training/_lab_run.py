@@ -1,7 +1,7 @@
 """The lab: which run a visitor looks at, the bar that starts, pauses, steps and stops it, and its way into the link."""
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.ui import jobs, links, notices, run_settings, runs, text
 from pages.ui.run_records import ACTIVE, RefusedError, Seen
 from tfcore.training.lab.spec import LabSpec
 
-RUN, MINE, WHOLE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "_lab_whole", "begin", "_lab_refused"  # in the session
+RUN, MINE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "begin", "_lab_refused"  # in the session
 FIRST, REMEMBERED = 2.5, 6  # seconds until the first look of a run is waited for; runs of a visitor in the comparison
 WIDTH = 76  # of a button, whatever it says: four of them fit a phone
 GONE = "The server no longer has the run of this link; its settings are here, and Start trains it again"
@@ -108,7 +108,6 @@ def begin(spec: LabSpec, running: bool = True) -> None:
 
 
 def _press(what: str, spec: LabSpec | None, name: str) -> None:
-    st.session_state[WHOLE] = True
     if what == "start" and spec is not None:
         begin(spec)
     elif what == "reset" and spec is not None:
@@ -123,7 +122,7 @@ def _press(what: str, spec: LabSpec | None, name: str) -> None:
 
 
 def bar(seen: Seen | None, now: LabSpec | str) -> None:
-    """Start or pause, one step, stop, reset; how far the run is. It never moves."""
+    """Start or pause, one step, stop, reset. It never moves, and stands outside of what is drawn again and again."""
     spec = now if isinstance(now, LabSpec) else None
     name = seen.name if seen is not None else ""
     own = seen is not None and not seen.shared
@@ -146,6 +145,10 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
             kind: Literal["primary", "secondary"] = "primary" if key == "main" else "secondary"
             st.button(label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind,
                       width=WIDTH)  # fmt: skip
+
+
+def state(seen: Seen | None, now: LabSpec | str) -> None:
+    """How far the run is, and whose."""
     steps = seen.spec.steps if seen is not None else 1
     st.progress(min(1.0, seen.step / steps) if seen is not None else 0.0, progress(seen))
     st.caption(whose(seen, now))
@@ -182,9 +185,3 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
     if seen.shared:
         return "A run of these settings, trained here for everybody; Start trains your own."
     return "Your run; whoever has this link sees it and can pause and stop it."
-
-
-def whole(seen: Seen | None, was_active: bool) -> bool:
-    """Whether the whole page is to run again: a button asked for it, or what was watched is over."""
-    asked: Any = st.session_state.pop(WHOLE, False)
-    return bool(asked) or (was_active and (seen is None or not seen.moving))

@@ -68,9 +68,23 @@ def choose() -> LabSpec | str:
     with st.expander("Optimiser", icon=":material/tune:"):
         chosen |= _of_optimiser(start)
     try:
-        return LabSpec(**{KEYS[key]: value for key, value in chosen.items()})
+        spec = LabSpec(**{KEYS[key]: value for key, value in chosen.items()})
     except ValueError as problem:
         return text.escape(str(problem), 300)
+    st.caption(summary(spec))
+    return spec
+
+
+def summary(spec: LabSpec) -> str:
+    """What would be trained, in a line: the groups above may be closed."""
+    ff = "with feed-forward" if spec.feed_forward else "attention alone"
+    layers = "1 layer" if spec.n_layers == 1 else f"{spec.n_layers} layers"
+    heads = "1 head" if spec.n_heads == 1 else f"{spec.n_heads} heads"
+    return (
+        f"{layers} of {heads}, width {spec.d_model}, {ff}, positions: {POSITIONS[spec.positions]}; about "
+        f"{spec.parameters:,} parameters. {OPTIMISERS[spec.optimiser]} at {spec.lr:g}, {SCHEDULES[spec.schedule]}, "
+        f"{spec.steps:,} steps of {spec.rows} rows of {spec.seq} tokens."
+    )
 
 
 def _of_task(task: TaskName, start: LabSpec) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def token_names(spec: LabSpec) -> tuple[str, ...]:
 
 
 def watch(seen: Seen | None, now: LabSpec | str) -> None:
-    """The bar and the pictures, again and again while the run goes on."""
+    """How far it is and the pictures, again and again while the run goes on."""
     active = seen is not None and seen.moving
     name = seen.name if seen is not None else ""
     st.fragment(_watch, run_every=EVERY if active else None)(name, now, active)
@@ -34,9 +34,9 @@ def watch(seen: Seen | None, now: LabSpec | str) -> None:
 
 def _watch(name: str, now: LabSpec | str, was_active: bool) -> None:
     seen = runs.RUNS.look(name)
-    if _lab_run.whole(seen, was_active):
-        st.rerun()
-    _lab_run.bar(seen, now)
+    if was_active and (seen is None or not seen.moving):
+        st.rerun()  # the whole page, which then looks no more, and offers what can be done with a run that rests
+    _lab_run.state(seen, now)
     if seen is None or seen.look is None or seen.curves is None:
         st.info("The first look at the model comes in a few seconds: its workers are starting, or others are training.")
         return
@@ -50,11 +50,8 @@ def show(seen: Seen, curves: Curves, now: Look) -> None:
     st.markdown(f"**Found.** {finding(seen.spec, curves)}")
     maps(now, labels)
     answer(now, labels)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        by_place(now)
-    with right:
-        dials(seen.spec, curves)
+    by_place(now)
+    dials(seen.spec, curves)
 
 
 def course(seen: Seen, curves: Curves) -> None:

@@ -55,6 +55,7 @@ with right:
     elif section == "compare":
         compare(seen, _lab_run.mine())
     else:
+        _lab_run.bar(seen, now)
         _lab_watch.watch(seen, now)
         if seen is not None:
             keep(seen)
