@@ -15,7 +15,12 @@ from tfcore.figures.heads import tiles
 from tfcore.figures.tokens import label_room
 
 MOST = 300  # points of a curve that travel
-SMALL, MANY, FEW = 8, 64, 32  # maps that are few; cells along a side of a map where they are, and where they are not
+SMALL, MANY, FEW, GRAIN = (
+    8,
+    64,
+    32,
+    24,
+)  # maps that are few; cells along a side of a map where they are, and where they are not
 TRAIN, HELD, BATCH = "@embedding", "@accent", "@muted/0.55"
 RIGHT, WRONG = "@value/0.22", "@query/0.30"
 
@@ -109,9 +114,10 @@ def maps_figure(look: Look, height: int) -> go.Figure:
     """Every head's map on the example."""
     layers, heads = look.patterns.shape[:2]
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    maps = look.patterns.reshape(layers * heads, *look.patterns.shape[2:])
+    maps = strongest(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
+    larger = max(1, GRAIN // maps.shape[-1])  # the gaps between maps are parts of a map, in whole cells
     return tiles(
-        strongest(maps, tokens_a_cell(look)),
+        maps.repeat(larger, axis=1).repeat(larger, axis=2),
         [f"layer {layer}, head {head}" if heads <= 4 else f"{layer}.{head}" for layer, head in places],
         heads,
         hovers=[f"layer {layer}, head {head}: rows look, columns are looked at" for layer, head in places],
