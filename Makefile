@@ -14,7 +14,7 @@ $(VENV)/.installed: requirements.txt
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
 	touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
 	touch $@
 

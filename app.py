@@ -4,7 +4,7 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-and what pages/ui/settings.py and pages/ui/model_settings.py read. The README has them in one table.
+and what pages/ui/settings.py, pages/ui/model_settings.py and pages/ui/run_settings.py read. The README has them in one table.
 """
 
 import base64
@@ -240,6 +240,8 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
+    if (lab := sys.modules.get("pages.ui.runs")) is not None:  # trainings and the processes that do them
+        await anyio.to_thread.run_sync(lab.RUNS.close)
 
 
 app = st.App(

@@ -76,6 +76,10 @@ CHAPTERS = {
             "training/scaling.py",
             "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
         ),
+        "Lab": (
+            "training/lab.py",
+            "How does it learn? Train a small model here and now, and watch loss, attention and answers as it does.",
+        ),
     },
     "Inference": {
         "Generation": (

@@ -38,6 +38,7 @@ PAGES = {
     ],
     "Training": [
         ("training/information.py", "Information", "equalizer", "information"),
+        ("training/lab.py", "Lab", "model_training", "lab"),
         ("training/scaling.py", "Scaling", "trending_up", "scaling"),
     ],
     "Inference": [

@@ -1,6 +1,7 @@
 """Text to ids and back: bytes, characters, and byte-level BPE, behind one interface.
 
 All three give any text back exactly, every code point included (lone surrogates too, which Python strings may hold).
+A fourth knows only the names of a small task's tokens.
 """
 
 import json
@@ -128,6 +129,37 @@ class CharacterTokenizer(_Pieces):
         (folder / "tokenizer.json").write_text(json.dumps(content), "utf-8")
 
 
+class NamedTokenizer(_Pieces):
+    """One id per name, such as "a" or "12": of models that were trained on symbols and not on texts.
+
+    In a text the longest name that fits is taken, and what has no name is left out, so texts do not come back exactly.
+
+    Args:
+        names: by id, each once.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        if len(set(names)) != len(names) or "" in names:
+            raise ValueError("every token needs a name of its own")
+        self.names = tuple(names)
+        self._ids = {name: i for i, name in enumerate(names)}
+        self._pattern = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.names)
+
+    def encode(self, text: str) -> list[int]:
+        return [self._ids[name] for name in self._pattern.findall(text)]
+
+    def token_bytes(self, token_id: int) -> bytes:
+        known = 0 <= token_id < len(self.names)
+        return self.names[token_id].encode("utf-8", "surrogatepass") if known else b""
+
+    def save(self, folder: Path) -> None:
+        (folder / "tokenizer.json").write_text(json.dumps({"kind": "names", "names": self.names}), "utf-8")
+
+
 class BPETokenizer(_Pieces):
     """Byte-level byte-pair encoding (arXiv:1508.07909, on bytes as in GPT-2), by the `tokenizers` library.
 
@@ -246,6 +278,8 @@ def load_tokenizer(path: Path) -> Tokenizer:
                 return ByteTokenizer()
             case "characters":
                 return CharacterTokenizer(str(content["alphabet"]))
+            case "names":
+                return NamedTokenizer([str(name) for name in content["names"]])
             case _:
                 return _of_library(text, content)
     except OSError as error:

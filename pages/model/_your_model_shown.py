@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, own_models, text
+from pages.ui import cache, controls, own_models, run_models, text
 from pages.ui.figure import figure
 from tfcore import shipped
 from tfcore.analysis import first_words
@@ -77,10 +77,12 @@ def facts(config: ModelConfig) -> pd.DataFrame:
 def show(name: str) -> None:
     """Everything about a model that is loaded."""
     model, tokenizer = cache.model(name)
-    config, own = model.config, own_models.STORE.get(name)
+    config, own = model.config, own_models.get(name)
     count = parameters(config)
     st.subheader(f"{text.escape(name, 100)} is loaded", anchor=False)
-    if own is not None:
+    if run_models.is_run(name):
+        st.caption("Trained in the lab on this server; it is kept for as long as the run is looked at.")
+    elif own is not None:
         st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
     one, two, three, four = st.columns(4)
     one.metric("Parameters", short(count.total), help=f"{count.total:,}")

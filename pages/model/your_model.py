@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.model._your_model_shown import show
-from pages.ui import cache, controls, jobs, model_settings, models, own_models, page, text
+from pages.ui import cache, controls, jobs, model_settings, models, own_models, page, run_models, text
 from pages.ui.figure import figure
 from pages.ui.model_settings import LONGEST, Settings
 from pages.ui.own_models import Refused
@@ -163,6 +163,8 @@ if name is None:
     problem = f"“{text.escape(said.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
     problem += f"openai-community/gpt2, ./name for a folder, or one that ships: {', '.join(shipped())}."
     left.warning(problem if said.strip() else "There is no name yet: " + problem.partition(": ")[2])
+elif not models.loaded(name) and run_models.is_run(name):
+    found = Refused(run_models.GONE)
 elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:
     found = Refused(refusal)
 elif not models.loaded(name):

@@ -46,7 +46,7 @@ def _refuse_arrays(function: Callable[..., Any]) -> None:
 def model(name: str) -> tuple[Any, Any]:
     """A model and its tokenizer, shared by all visitors and read only: one that ships, or one that `models.choose`
     found loaded."""
-    if (own := own_models.STORE.get(name)) is not None:
+    if (own := own_models.get(name)) is not None:
         return own.model, own.tokenizer
     if own_models.is_own(name):
         st.rerun()  # let go of since the page asked for it: the page says so, and offers to load it again

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from pages.ui import run_models
 from pages.ui.settings import number
 
 Policy = Literal["off", "public", "any", "list"]
@@ -48,6 +49,8 @@ class Settings:
 
     def refusal(self, name: str) -> str | None:
         """Why a model with this name may not be loaded here, in a sentence; None if it may."""
+        if run_models.is_run(name):  # trained here
+            return None
         if self.policy == "off":
             return "This server shows the models that ship with it; whoever runs it has not allowed to load others."
         if self.policy == "list" and name not in self.names:
@@ -99,13 +102,16 @@ def named(said: object) -> str | None:
     """The name of a model that is not shipped, in its one form, of what a person typed or a link says; None if it is
     no such name.
 
-    "org/name" and the address of its page on the hub are a model there; "./folder" is one in the folder for models.
+    "org/name" and the address of its page on the hub are a model there; "./folder" is one in the folder for models;
+    "run:ID@STEP" was trained in the lab.
     """
     from tfcore.hub import is_hub_name  # here, because with it comes torch, which the settings need not wait for
 
     if not isinstance(said, str) or len(said) > LONGEST:
         return None
     said = said.strip()
+    if run_models.is_run(said):
+        return said
     if address := _ADDRESS.fullmatch(said):
         said = address[1]
     if said.startswith("./"):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
-from pages.ui import cache, controls, jobs, links, model_settings, notices, own_models, text
+from pages.ui import cache, controls, jobs, links, model_settings, notices, own_models, run_models, text
 from pages.ui.own_models import Own, Refused
 from tfcore import shipped
 from tfcore.config import Architecture, ModelConfig
@@ -48,7 +48,7 @@ def choose(
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
         return name
-    own = own_models.STORE.get(name)
+    own = own_models.get(name)
     if own is None:
         offer(name)
         st.stop()
@@ -72,7 +72,7 @@ def only(name: str, reason: str) -> None:
 
 def names(*architectures: Architecture) -> list[str]:
     """All that can be shown without waiting: what ships, and what this visitor brought and is loaded."""
-    loaded = [own for own in map(own_models.STORE.get, remember(None)) if own is not None]
+    loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
     return [*shipped(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
 
 
@@ -104,6 +104,10 @@ def _unfit(own: Own, architectures: tuple[Architecture, ...]) -> str | None:
 
 def offer(name: str) -> None:
     """A box about a model that is not loaded: a button that loads it, or how far it is, or why it cannot be had."""
+    if run_models.is_run(name):
+        st.info(run_models.GONE)
+        st.page_link("training/lab.py", label="Train one in the lab")
+        return
     with st.container(border=True):
         st.markdown(f"**{text.escape(name, 100)}** is not loaded on this server now.")
         load(name)
@@ -185,7 +189,7 @@ def again(name: str) -> None:
 
 def loaded(name: str) -> bool:
     """Whether `cache.model` has this model at once."""
-    return name in shipped() or own_models.STORE.get(name) is not None
+    return name in shipped() or own_models.get(name) is not None
 
 
 def config(name: str) -> ModelConfig:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pages.ui import jobs, model_settings, telling
+from pages.ui import jobs, model_settings, run_models, telling
 from pages.ui.model_settings import Settings
 
 MOST = 2  # models kept at a time
@@ -87,6 +87,14 @@ class Store:
 
 
 STORE = Store()
+
+
+def get(name: str) -> Own | None:
+    """The model of this name that is not shipped, if it can be had at once: a loaded one, or one of the lab."""
+    if (trained := run_models.model(name)) is not None:
+        network, tokenizer = trained
+        return Own(name, network, tokenizer, sum(p.nbytes for p in network.parameters()), 0.0, name)
+    return STORE.get(name)
 
 
 def look(name: str, settings: Settings) -> Iterator[Any]:

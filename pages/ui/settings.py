@@ -1,6 +1,6 @@
 """How much whoever runs the server allows, read from the environment whenever it is asked for.
 
-Which models visitors may load is in model_settings.py.
+Which models visitors may load is in model_settings.py, how many may train in run_settings.py.
 
 TFCORE_THREADS    1; threads that torch may use for each visitor
 TFCORE_TEXT       20000; characters of a pasted text that count, where a page does not set less
@@ -66,7 +66,7 @@ def check() -> None:
     Raises:
         ValueError: in a sentence that names the setting and what would work.
     """
-    from pages.ui import model_settings  # here, because it uses this module
+    from pages.ui import model_settings, run_settings  # here, because they use this module
 
-    for read in (threads, text_cap, cache_factor, model_settings.read):
+    for read in (threads, text_cap, cache_factor, model_settings.read, run_settings.read):
         read()

@@ -26,6 +26,7 @@ LAST = {
     "/architectures": "A question.",
     "/information": "A question.",
     "/scaling": "A question.",
+    "/lab": "A question.",
     "/generation": "A question.",
     "/long-context": "A question.",
     "/your-model": "A question.",

@@ -1,11 +1,14 @@
 """What all tests of pages share."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from pages.inference import _kv_cache_watch
-from pages.ui import jobs, places
+from pages.ui import jobs, places, runs
+from pages.ui.run_records import Limits
+from pages.ui.workers import Workers
 from tests.pages.test_router import listed
 from tfcore.analysis import attention_timing, balance, learned_positions
 
@@ -47,3 +50,15 @@ def _announced() -> None:
     for entry in listed():
         chapters.setdefault(entry[0].partition("/")[0], []).append(entry)
     places.announce(chapters)
+
+
+@pytest.fixture(autouse=True)
+def _own_runs(monkeypatch) -> Iterator[None]:
+    """Runs of the lab belong to their test, train a few steps beside it, and end with it."""
+    pool = ThreadPoolExecutor(1)
+    workers = Workers(pool, lambda: 1, lambda: None)
+    own = runs.Runs(lambda: workers, Limits(slice=0.0, run=0.0, pulse=0.05))
+    monkeypatch.setattr(runs, "RUNS", own)
+    yield
+    own.close()
+    pool.shutdown(wait=True, cancel_futures=True)

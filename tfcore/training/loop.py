@@ -22,6 +22,7 @@ from tfcore.device import device as pick_device
 from tfcore.experts import Experts
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
+from tfcore.training.kept import put_back, tensors_of
 from tfcore.training.optim import adamw, warmup_cosine
 
 
@@ -225,19 +226,13 @@ class _State:
     """Everything a run needs to go on: weights, the optimiser's moments, the step. By safetensors, in one file."""
 
     def __init__(self, folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> None:
-        self.path, self.optimizer = folder / "state.safetensors", optimizer
-        self.parameters = dict(model.named_parameters())
-        self.model = model.state_dict()  # with what is no parameter, such as the bias of routers
+        self.path, self.model, self.optimizer = folder / "state.safetensors", model, optimizer
 
     def save(self, step: int) -> None:
         """Write atomically: a kill in the middle leaves the previous state whole."""
-        tensors = {f"model/{name}": tensor for name, tensor in self.model.items()}
-        for name, parameter in self.parameters.items():
-            tensors |= {f"{key}/{name}": value for key, value in self.optimizer.state[parameter].items()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_suffix(".tmp")
-        tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-        save_file(tensors, temporary, metadata={"step": str(step)})
+        save_file(tensors_of(self.model, self.optimizer), temporary, metadata={"step": str(step)})
         temporary.replace(self.path)
 
     def restore(self) -> int:
@@ -246,14 +241,8 @@ class _State:
             return 0
         with safe_open(self.path, framework="pt") as file:
             step = int(file.metadata()["step"])
-            for key in file.keys():  # noqa: SIM118
-                kind, name = key.split("/")
-                value = file.get_tensor(key)
-                if kind == "model":
-                    self.model[name].copy_(value)
-                else:  # Adam's own step count stays on the CPU unless the kernel is fused there
-                    parameter = self.parameters[name]
-                    self.optimizer.state[parameter][kind] = value.to(parameter.device)
+            names = list(file.keys())
+            put_back(self.model, self.optimizer, ((name, file.get_tensor(name)) for name in names))
         return step
 
 

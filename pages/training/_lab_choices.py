@@ -1,0 +1,168 @@
+"""The lab: what each choice in training changes, one small live picture each."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.training._lab_settings import OPTIMISERS, SCHEDULES
+from pages.training._lab_watch import curve_table, token_names
+from pages.ui import cache, controls, page, runs
+from pages.ui.figure import figure
+from pages.ui.run_records import Seen
+from tfcore.analysis.training_choices import Rates, Smoothing, Updates, smoothing, smoothing_target
+from tfcore.figures import lab_choices as figures
+from tfcore.training.lab import choices
+from tfcore.training.lab.spec import LabSpec
+from tfcore.training.lab.train import one_step
+from tfcore.training.optim import adamw, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
+
+HEIGHT = 380
+
+rates: Callable[[int, int, float], Rates] = cache.data(max_entries=64)(choices.rates)
+smoothed: Callable[[float, int], Smoothing] = cache.data(max_entries=64)(smoothing)
+
+
+@cache.data(max_entries=32)
+def updates(spec: LabSpec) -> list[Updates]:
+    return choices.updates(spec)
+
+
+def schedule(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
+    """Three schedules with the same warm-up and peak."""
+    found = rates(spec.steps, spec.warmup, spec.lr)
+    half = {kind: values[len(values) // 2] / spec.lr for kind, values in found.by_schedule.items()}
+    said = ", ".join(f"{SCHEDULES[kind]} {share:.0%}" for kind, share in half.items())
+    figure(
+        figures.rates_figure(found, SCHEDULES, spec.schedule, HEIGHT), key="rates", height=HEIGHT, min_width=320,
+        alt=f"Learning rate over {spec.steps:,} steps with a peak of {spec.lr:g}; half-way: {said}.",
+        caption=f"Warm-up of {spec.warmup} steps to {spec.lr:g}. Left of the peak after half of the "
+        f"{spec.steps:,} steps: {said}. Strong: the one chosen.",
+        table=lambda: pd.DataFrame({"step": found.step, **found.by_schedule}),
+    )  # fmt: skip
+    page.what_to_see(
+        "Warm-up: Adam's first steps divide by an estimate made of one or two gradients, so they are kept small. The "
+        "cosine must know when training ends; the inverse square root need not, and can go on for ever "
+        "(arXiv:1608.03983, eq. 5; arXiv:1706.03762, eq. 3)."
+    )
+    page.source(rate, warmup_cosine, warmup_inverse_sqrt)
+
+
+def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
+    """How far one step moves each matrix."""
+    found = updates(spec)
+    spread = {one.kind: one.spread for one in found}
+    said = ", ".join(f"{OPTIMISERS[kind]} {value:,.0f} times" for kind, value in spread.items())
+    figure(
+        figures.updates_figure(found, OPTIMISERS, HEIGHT), key="updates", height=HEIGHT, min_width=320,
+        alt=f"Size of the step against size of the gradient, tensor by tensor. Largest over smallest step: {said}.",
+        caption=f"Every matrix of this model after {choices.WARM} steps at learning rate {spec.lr:g}: the matrix moved "
+        f"most moves farther than the one moved least: {said}.",
+        table=lambda: pd.DataFrame(
+            [(one.kind, *row) for one in found for row in zip(one.tensors, one.gradient, one.update, strict=True)],
+            columns=["optimiser", "tensor", "gradient", "update"],
+        ),
+    )  # fmt: skip
+    page.what_to_see(
+        "SGD lies on a rising line: a matrix with a small gradient hardly moves. Adam divides each gradient by its own "
+        "usual size, so all matrices move by about the learning rate: that is why one rate suits them all, and why a "
+        "rate for SGD must be ten to a hundred times higher. AdamW differs from Adam in what weight decay does "
+        "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
+    )
+    page.source(choices.updates, optimiser, adamw)
+
+
+def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
+    """The gradients of the run, before and after."""
+    if seen is None or seen.curves is None or not len(seen.curves.step):
+        st.info("There is no step of a run yet: start one, or choose another picture.")
+        return
+    curves, clip = seen.curves, seen.spec.clip
+    over = float((curves.norm > clip).mean()) if clip else 0.0
+    said = f"{over:.0%} of {len(curves.norm):,} steps were cut, the largest norm was {curves.norm.max():.2f}"
+    figure(
+        figures.clipping_figure(curves, clip, HEIGHT), key="clipping", height=HEIGHT, min_width=320,
+        alt=f"Gradient norm of every step of the run: {said}.",
+        caption=f"The run's own gradients, {f'clipped to {clip:g}' if clip else 'not clipped'}: {said}.",
+        table=lambda: pd.DataFrame({"step": curves.step, "before": curves.norm,
+                                    "after": np.minimum(curves.norm, clip) if clip else curves.norm}),
+    )  # fmt: skip
+    page.what_to_see(
+        "Clipping keeps the direction of a gradient and shortens it to the bound: g · min(1, c / |g|) "
+        "(arXiv:1211.5063, section 3.2). It acts where the loss falls steeply, when a single batch could throw the "
+        "weights far away. Under Adam, which divides by the size anyway, it matters less than under SGD."
+    )
+    page.source(one_step)
+
+
+def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
+    """The loss with smoothed targets."""
+    vocab = len(token_names(spec))
+    found = smoothed(spec.smoothing, vocab)
+    said = (
+        f"with smoothing {spec.smoothing:g} over {vocab} tokens the target is {found.target:.3f} for the right one and "
+        f"{found.other:.4f} for each other; the loss cannot fall below {found.floor:.3f} nats"
+    )
+    figure(
+        figures.smoothing_figure(found, HEIGHT), key="smoothing", height=HEIGHT, min_width=320,
+        alt=f"Loss against the probability of the right token: {said}.", caption=f"{said[0].upper()}{said[1:]}.",
+        table=lambda: pd.DataFrame({"probability": found.probability, "plain": found.plain, "smoothed": found.loss}),
+    )  # fmt: skip
+    page.what_to_see(
+        "Without smoothing the loss pulls the right token towards probability 1 for ever. With it, being too sure "
+        "costs: the lowest point lies before 1, and it is not 0. That is why the loss of the batches stays above the "
+        "held-out loss, which is measured plainly (arXiv:1512.00567, section 7; 0.1 in arXiv:1706.03762, section 5.4)."
+    )
+    page.source(smoothing, smoothing_target)
+
+
+def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
+    """Trained on against held out, for the run and for those of the same task beside it."""
+    kept = [run for run in (runs.RUNS.look(name) for name in mine) if run is not None and run.curves is not None]
+    kept = [run for run in kept if seen is None or run.name != seen.name] + ([seen] if seen is not None else [])
+    task = seen.spec.task if seen is not None else spec.task
+    shown = [(f"dropout {run.spec.dropout:g}", run.curves) for run in kept if run.spec.task == task and run.curves][-3:]
+    if not shown:
+        st.info("There is no run of this task yet: start one, or choose another picture.")
+        return
+    gaps = [float(c.held_loss[-1] - c.train_loss[-1]) for _, c in shown]
+    said = "; ".join(f"{name}: gap {gap:+.2f} nats" for (name, _), gap in zip(shown, gaps, strict=True))
+    figure(
+        figures.gap_figure(shown, HEIGHT), key="gap", height=HEIGHT, min_width=320,
+        alt=f"Loss on rows trained on and held out. {said}.",
+        caption=f"Loss held out less loss on what it trains on: {said}. Both measured without dropout.",
+        table=lambda: pd.concat([curve_table(c).assign(run=name) for name, c in shown]),
+    )  # fmt: skip
+    page.what_to_see(
+        "The gap between the dashed and the solid line is what was learned by heart. Dropout leaves out a random "
+        "part of "
+        "every layer's output in each step (arXiv:1207.0580), so that nothing can rely on a single detail: both lines "
+        "fall more slowly, and they part later. On tasks whose rows are always new there is no gap to close, and "
+        "dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
+    )
+    page.source(one_step)
+
+
+PICTURES: dict[str, tuple[str, Callable[[LabSpec, Seen | None, list[str]], None]]] = {
+    "schedule": ("schedule", schedule), "optimiser": ("optimiser", optimisers), "clipping": ("clipping", clipping),
+    "smoothing": ("label smoothing", labels), "dropout": ("dropout", dropout),
+}  # fmt: skip
+
+
+def changes(spec: LabSpec | str, seen: Seen | None, mine: list[str]) -> None:
+    """The section."""
+    names = {key: name for key, (name, _) in PICTURES.items()}
+    chosen = controls.segmented("What changes with the", "choice", list(PICTURES), "schedule", names)
+    if isinstance(spec, str):
+        st.info("These settings cannot be trained, so there is nothing to show: the reason stands beside them.")
+    else:
+        PICTURES[chosen][1](spec, seen, mine)
+    page.question(
+        "Adam with weight decay 0.1 and AdamW with weight decay 0.1: which weights decay differently, and why?",
+        "Under Adam the decay is part of the gradient and is divided by the gradient's usual size like the rest: "
+        "weights "
+        "with large gradients hardly decay, others decay much. AdamW takes it out: all weights shrink by the same "
+        "share, "
+        "lr · 0.1, in every step.",
+    )

@@ -1,0 +1,63 @@
+"""Train a model here and now: a task, a model, an optimiser; its curves, its attention and its answers as it learns."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.training import _lab_run, _lab_watch
+from pages.training._lab_choices import changes
+from pages.training._lab_runs import compare, keep
+from pages.training._lab_settings import choose, values
+from pages.ui import controls, page
+from tfcore.training.lab.recipes import recipe
+from tfcore.training.lab.spec import LabSpec
+
+SECTIONS = {"train": "the training", "changes": "what each choice changes", "compare": "runs compared"}
+
+
+def asked(spec: LabSpec) -> dict[str, Any]:
+    """What a button to try sets: every control, and that the training begins."""
+    return {**values(spec), "show": "train", _lab_run.BEGIN: True}
+
+
+TRY = {
+    "induction": asked(recipe("induction")),
+    "one layer: cannot": asked(replace(recipe("induction"), n_layers=1)),
+    "copy": asked(recipe("copy")),
+    "reverse": asked(recipe("reverse")),
+    "sort": asked(recipe("sort")),
+    "a text": asked(recipe("characters")),
+    "with dropout": asked(replace(recipe("characters"), dropout=0.2)),
+    "sums (a minute)": asked(recipe("addition")),
+    "too high a rate": asked(replace(recipe("copy"), lr=0.1)),
+}
+
+page.begin(
+    "Train a model, here and now",
+    "A small Transformer knows nothing at first and, some ten seconds later, can do what nobody programmed. Choose "
+    "what "
+    "it is to learn, and watch the loss fall, the attention take shape, and the answers come right.",
+    r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
+    r"-\log p_\theta(x_i \mid x_{<i})\right)",
+)
+page.try_this(TRY)
+section = controls.segmented("See", "show", list(SECTIONS), "train", SECTIONS)
+left, right = st.columns([1, 2], gap="large")
+with left:
+    now = choose()
+seen = _lab_run.present(now)
+with right:
+    if _lab_run.is_closed():
+        st.info("Nothing is trained on this server: whoever runs it has closed the lab (TFCORE_RUNS=0).")
+    if section == "changes":
+        changes(now, seen, _lab_run.mine())
+    elif section == "compare":
+        compare(seen, _lab_run.mine())
+    else:
+        _lab_run.bar(seen, now)
+        _lab_watch.watch(seen, now)
+        if seen is not None:
+            keep(seen)
+if section == "train":
+    _lab_watch.words()

@@ -1,0 +1,196 @@
+"""The lab: what is shown is the run, buttons do what they say, links find it again, and its model is on other pages."""
+
+import json
+import time
+
+import pytest
+
+from pages.training import _lab_settings
+from pages.ui import run_models, runs
+from pages.ui.run_records import Limits
+from tests.pages.visits import opened, press, run, said
+from tfcore.training.lab.recipes import recipe
+from tfcore.training.lab.train import train_slice
+
+SMALL = {"task": "copy", "width": "16", "heads": "1", "layers": "1", "rows": "4", "steps": "20", "length": "3"}
+PAGE = "training/lab.py"
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def longer(monkeypatch):
+    """Runs that go to their end."""
+    monkeypatch.setattr(runs.RUNS.book, "limits", Limits(slice=0.05, pulse=0.05))
+
+
+def id_of(test):
+    return said_by(test, "run")
+
+
+def said_by(test, key):
+    """What the address says."""
+    values = test.query_params[key]
+    return values if isinstance(values, str) else values[-1]
+
+
+def done(test):
+    name = id_of(test)
+    until(lambda: not runs.RUNS.look(name).active and runs.RUNS.freeze(name) is not None)
+    return run(test)
+
+
+def label(test, key):
+    return test.button(key=key).label
+
+
+def bar_text(test):
+    return " ".join(element.proto.text for element in test.get("progress")).replace("\\", "").replace("\u2060", "")
+
+
+def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_its_own():
+    test = opened(PAGE)
+    assert "run" not in test.query_params
+    (only,) = runs.RUNS.book.runs.values()
+    assert only.spec == recipe("induction")
+    other = opened(PAGE)
+    assert len(runs.RUNS.book.runs) == 1
+    assert "for everybody" in said(other, "caption")
+    assert other.button(key="lab stop").disabled
+
+
+def test_start_trains_what_the_controls_say_and_the_link_names_it(longer):
+    test = press(opened(PAGE, **SMALL), "lab main")
+    test = done(test)
+    found = runs.RUNS.look(id_of(test))
+    assert found.spec.task == "copy"
+    assert (found.spec.d_model, found.spec.n_layers, found.spec.rows, found.spec.steps) == (16, 1, 4, 20)
+    assert found.state == "done"
+    whole = train_slice(found.spec, 0, None, most=20, seconds=1e9)
+    assert f"held-out loss {whole.curves.held_loss[-1]:.3f}" in caption_of(test, "curves")
+    again = opened(PAGE, **SMALL, run=id_of(test))  # a reload: another session
+    assert id_of(again) == id_of(test)
+    assert "Done: 20 steps" in bar_text(again)
+
+
+def caption_of(test, key):
+    """What stands under a figure."""
+    for element in test.get("bidi_component"):
+        proto = element.proto
+        if f"{key}:figure" in proto.id or f"{key}-figure" in proto.id or key in proto.id:
+            return json.loads(proto.bytes.split(b"\n", 1)[0])["caption"]
+    raise LookupError(key)
+
+
+def test_pause_step_go_on_stop_and_reset(longer):
+    test = press(opened(PAGE, **{**SMALL, "steps": "16000"}), "lab main")
+    assert label(test, "lab main") == "Pause"
+    until(lambda: runs.RUNS.look(id_of(test)).step > 0)
+    test = press(test, "lab main")
+    until(lambda: runs.RUNS.freeze(id_of(test)) is not None)
+    before = runs.RUNS.look(id_of(test)).step
+    test = press(run(test), "lab step")
+    until(lambda: runs.RUNS.look(id_of(test)).step == before + 1)
+    test = run(test)
+    assert label(test, "lab main") == "Go on"
+    assert f"Paused at step {before + 1:,}" in bar_text(test)
+    test = press(press(test, "lab main"), "lab stop")
+    assert runs.RUNS.look(id_of(test)).state == "stopped"
+    first = id_of(test)
+    test = press(test, "lab reset")
+    assert id_of(test) != first
+    until(lambda: runs.RUNS.look(id_of(test)).look is not None)
+    assert runs.RUNS.look(id_of(test)).step == 0
+    assert first in said_by(test, "with")
+
+
+def test_settings_that_differ_from_the_run_are_said(longer):
+    test = done(press(opened(PAGE, **SMALL), "lab main"))
+    test.slider(key="layers").set_value(2)
+    test = run(test)
+    assert "here is changed: layers 1 → 2" in said(test, "caption")
+    assert label(test, "lab main") == "Start"
+
+
+@pytest.mark.parametrize("name", ["A" * 16, "x", "../../etc/passwd", "", "run"])
+def test_an_unknown_run_is_one_sentence(name):
+    test = opened(PAGE, **SMALL, run=name)
+    assert "The server no longer has the run of this link" in said(test, "caption")
+    assert not test.button(key="lab main").disabled
+
+
+def test_settings_that_no_model_can_have_are_explained():
+    test = opened(PAGE, layers="4", width="128", ff="true", rows="512")
+    assert "These settings cannot be trained" in said(test, "caption")
+    assert test.button(key="lab main").disabled
+
+
+def test_another_task_begins_with_settings_of_its_own():
+    test = opened(PAGE, layers="3")
+    test.selectbox(key="task").select("addition")
+    test = run(test)
+    assert test.slider(key="layers").value == 1
+    assert test.select_slider(key="decay").value == 1.0
+    assert "p" in test.slider(key="symbols").label
+
+
+def test_a_closed_lab_says_so(monkeypatch):
+    monkeypatch.setenv("TFCORE_RUNS", "0")
+    test = opened(PAGE)
+    assert "has closed the lab" in said(test, "info")
+    assert not runs.RUNS.book.runs
+    press(test, "lab main")
+    assert not runs.RUNS.book.runs
+
+
+def test_runs_are_compared(longer):
+    test = done(press(opened(PAGE, **SMALL), "lab main"))
+    test.slider(key="seed").set_value(5)
+    test = done(press(run(test), "lab main"))
+    test.segmented_control(key="show").set_value("compare")
+    test = run(test)
+    table = test.dataframe[0].value
+    assert list(table["seed"]) == ["0", "5"]
+    assert "seed 0" in caption_of(test, "compare")
+    shared = opened(PAGE, **{key: said_by(test, key) for key in test.query_params})
+    assert len(shared.dataframe[0].value) == 2
+
+
+def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
+    test = done(press(opened(PAGE, **{**SMALL, "heads": "2", "task": "reverse"}), "lab main"))
+    name = run_models.name_of(id_of(test), 20)
+    for page in ("foundations/heads.py", "inside/induction.py", "inference/generation.py", "foundations/masks.py"):
+        shown = opened(page, model=name, text="abc>cba")
+        assert shown.selectbox(key="model").value == name, page
+        assert "Shown instead" not in said(shown, "info"), page
+    assert name not in opened("foundations/heads.py").selectbox(key="model").options
+    runs.RUNS.close()
+    gone = opened("foundations/heads.py", model=name)
+    assert "no longer has this trained model" in said(gone, "info")
+    assert "no longer has this trained model" in said(opened("model/your_model.py", model=name), "warning")
+
+
+@pytest.mark.parametrize("choice", ["schedule", "optimiser", "clipping", "label smoothing", "dropout"])
+def test_what_each_choice_changes(longer, choice):
+    test = opened(PAGE, **SMALL, show="what each choice changes", choice=choice)
+    until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
+    test = run(test)
+    assert test.get("bidi_component")
+
+
+def test_a_run_that_fell_to_pieces_is_shown_and_explained(longer, monkeypatch):
+    wild = {**SMALL, "optimiser": "SGD + momentum", "lr": "1", "momentum": "0.95", "clip": "off", "steps": "4000"}
+    monkeypatch.setattr(_lab_settings, "RATES", (*_lab_settings.RATES, 10.0))
+    test = press(opened(PAGE, **{**wild, "lr": "10"}), "lab main")
+    until(lambda: not runs.RUNS.look(id_of(test)).moving)
+    test = run(test)
+    assert "The loss left all bounds" in bar_text(test)
+    assert "there is no model to keep" in said(test, "caption")
+    for show in ("changes", "compare"):
+        test.segmented_control(key="show").set_value(show)
+        run(test)

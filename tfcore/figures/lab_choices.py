@@ -1,0 +1,127 @@
+"""Pictures of what a choice in training changes: schedule, optimiser, clipping, label smoothing, dropout."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.training_choices import Rates, Smoothing, Updates
+from tfcore.analysis.training_run import Curves
+from tfcore.figures import theme
+
+HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2"}
+SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square"}
+
+
+def rates_figure(rates: Rates, names: dict[str, str], chosen: str, height: int) -> go.Figure:
+    """The learning rate of every step under each schedule, the chosen one strong.
+
+    Args:
+        names: schedule -> label.
+    """
+    data = [
+        {
+            "type": "scatter", "mode": "lines", "name": names[kind], "x": rates.step, "y": values,
+            "line": {"color": "@position" if kind == chosen else "@muted", "width": 3 if kind == chosen else 1.5,
+                     "dash": ("solid", "dash", "dot")[i]},
+            "hovertemplate": "step %{x}: %{y:.2e}<extra>" + names[kind] + "</extra>",
+        }
+        for i, (kind, values) in enumerate(rates.by_schedule.items())
+    ]  # fmt: skip
+    layout = theme.base_layout(
+        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        yaxis={"title": "learning rate", "rangemode": "tozero", "exponentformat": "e", "fixedrange": True},
+    )  # fmt: skip
+    return theme.build(data, layout)
+
+
+def updates_figure(updates: Sequence[Updates], names: dict[str, str], height: int) -> go.Figure:
+    """For every matrix: how large its gradient is, and how far one step moves it.
+
+    Args:
+        names: optimiser -> label.
+    """
+    data = [
+        {
+            "type": "scatter", "mode": "markers", "name": names[one.kind], "x": one.gradient.astype(np.float32),
+            "y": one.update.astype(np.float32), "text": list(one.tensors),
+            "marker": {"size": 10, "color": HUES[one.kind], "symbol": SIGNS[one.kind], "opacity": 0.85},
+            "hovertemplate": "%{text}: gradient %{x:.1e}, moved by %{y:.1e}<extra>" + names[one.kind] + "</extra>",
+        }
+        for one in updates
+    ]  # fmt: skip
+    axis = {"type": "log", "exponentformat": "power", "fixedrange": True, "dtick": 1}
+    layout = theme.base_layout(
+        height,
+        margin={"t": 34, "b": 44},
+        xaxis={**axis, "title": "size of a tensor's gradient (root mean square)"},
+        yaxis={**axis, "title": "how far one step moves it"},
+    )
+    return theme.build(data, layout)
+
+
+def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
+    """The norm of every step's gradient, before and after clipping."""
+    after = np.minimum(curves.norm, clip) if clip else curves.norm
+    data = [
+        {
+            "type": "scatter", "mode": "lines", "name": name, "x": curves.step, "y": values.astype(np.float32),
+            "line": {"color": colour, "width": width},
+            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + name + "</extra>",
+        }
+        for name, values, colour, width in (
+            ("before clipping", curves.norm, "@muted", 1.4), ("as used", after, "@query", 2.0)
+        )
+    ]  # fmt: skip
+    layout = theme.base_layout(
+        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        yaxis={"title": "norm of the gradient", "rangemode": "tozero", "fixedrange": True},
+    )  # fmt: skip
+    return theme.build(data, layout)
+
+
+def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
+    """The loss against the probability of the right token: with smoothing it is lowest before 1, and never 0."""
+    curves: list[dict[str, Any]] = [
+        {
+            "type": "scatter", "mode": "lines", "name": name, "x": found.probability.astype(np.float32),
+            "y": values.astype(np.float32), "line": {"color": colour, "width": width, "dash": dash},
+            "hovertemplate": "right token %{x:.3f}: %{y:.2f} nats<extra>" + name + "</extra>",
+        }
+        for name, values, colour, width, dash in (
+            ("no smoothing", found.plain, "@muted", 1.8, "dash"),
+            ("with smoothing", found.loss, "@accent", 2.6, "solid")
+        )
+    ]  # fmt: skip
+    curves.append(
+        {
+            "type": "scatter", "mode": "markers+text", "x": [found.best], "y": [found.floor], "showlegend": False,
+            "marker": {"size": 11, "color": "@accent"}, "text": [f"floor {found.floor:.2f}"],
+            "textposition": "top left", "textfont": {"size": 12, "color": "@ink"}, "hoverinfo": "skip",
+        }
+    )  # fmt: skip
+    layout = theme.base_layout(
+        height, margin={"t": 34, "b": 44},
+        xaxis={"title": "probability given to the right token", "range": [0, 1.01], "fixedrange": True},
+        yaxis={"title": "loss, nats", "range": [0, 1.02 * float(found.loss.max())], "fixedrange": True},
+    )  # fmt: skip
+    return theme.build(curves, layout)
+
+
+def gap_figure(runs: Sequence[tuple[str, Curves]], height: int) -> go.Figure:
+    """Loss on rows trained on (dashed) and held out (solid), for runs that differ in dropout."""
+    data = [
+        {
+            "type": "scatter", "mode": "lines", "name": f"{name}, {which}", "x": c.at, "y": values,
+            "line": {"color": f"@cat{i}", "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
+            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + f"{name}, {which}" + "</extra>",
+        }
+        for i, (name, c) in enumerate(runs)
+        for which, values, dash in (("held out", c.held_loss, "solid"), ("trained on", c.train_loss, "dash"))
+    ]  # fmt: skip
+    layout = theme.base_layout(
+        height, margin={"t": 56, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        yaxis={"title": "loss, nats", "rangemode": "tozero", "fixedrange": True},
+    )  # fmt: skip
+    return theme.build(data, layout)

@@ -1,0 +1,137 @@
+"""A training cut into slices: each takes the state that the one before left, so that any machine can do the next."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load, save
+from torch import nn
+
+from tfcore.analysis.training_run import Curves, Look, look
+from tfcore.model import Transformer
+from tfcore.training.data import IGNORE, Batch
+from tfcore.training.kept import put_back, tensors_of
+from tfcore.training.lab.spec import LabSpec
+from tfcore.training.lab.tasks import Task, task
+from tfcore.training.optim import optimiser, rate
+
+BETAS = (0.9, 0.98)
+CHECKED_ROWS, PROBED_ROWS = 64, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a slice leaves.
+
+    Args:
+        step: optimiser steps done since the beginning.
+        state: weights and the optimiser's memory, as the bytes of a safetensors file; empty where they are of no use.
+        curves: of these steps alone.
+        look: the model after them.
+        seconds: of computing.
+        problem: one sentence, where the run cannot go on.
+    """
+
+    step: int
+    state: bytes
+    curves: Curves
+    look: Look
+    seconds: float
+    problem: str = ""
+
+
+def train_slice(spec: LabSpec, step: int, state: bytes | None, *, most: int, seconds: float) -> Slice:
+    """Go on with a training: at most `most` steps, and no new one after so many seconds.
+
+    The same steps give the same weights however they are cut, because batches and dropout depend on seed and step
+    alone, and the state holds all the rest.
+
+    Args:
+        step: optimiser steps done before.
+        state: what the slice before left; None at the beginning.
+        most: 0 only looks at the model.
+    """
+    began = time.perf_counter()
+    material, (model, optimizer) = _task(spec), started(spec, state)
+    steps: list[tuple[int, float, float, float]] = []
+    checks = [] if step else [(0, *check(model, material, spec, 0))]
+    problem, last = "", min(step + most, spec.steps)
+    while step < last:
+        loss, norm, lr = one_step(model, optimizer, material.batch(spec, step), spec, step)
+        step += 1
+        steps.append((step, loss, norm, lr))
+        if not (loss < 1e6 and norm < float("inf")):  # also not-a-number
+            problem = f"The loss left all bounds at step {step}: the learning rate {spec.lr:g} is too high for this"
+            break
+        if step % spec.check_every == 0 or step == spec.steps:
+            checks.append((step, *check(model, material, spec, step)))
+        if time.perf_counter() - began > seconds:
+            break
+    probe = material.probed(PROBED_ROWS)
+    model.eval()
+    seen = look(model, step, probe.ids, probe.start)
+    kept = b"" if problem else save(tensors_of(model, optimizer))
+    return Slice(step, kept, Curves.of(steps, checks), seen, time.perf_counter() - began, problem)
+
+
+@lru_cache(maxsize=8)
+def _task(spec: LabSpec) -> Task:
+    return task(spec)
+
+
+def started(spec: LabSpec, state: bytes | None) -> tuple[Transformer, torch.optim.Optimizer]:
+    """The model and the optimiser of a spec, as the state left them."""
+    model = Transformer(spec.model_config(len(_task(spec).names)), spec.seed)
+    optimizer = optimiser(spec.optimiser, model, spec.lr, BETAS, spec.weight_decay, spec.momentum)
+    if state is not None:
+        put_back(model, optimizer, load(state).items())
+    return model, optimizer
+
+
+def one_step(
+    model: Transformer, optimizer: torch.optim.Optimizer, batch: Batch, spec: LabSpec, step: int
+) -> tuple[float, float, float]:
+    """One optimiser step: (loss, norm of the gradient before clipping, learning rate)."""
+    lr = rate(spec.schedule, step, spec.steps, spec.warmup, spec.lr)
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    with _seeded(spec.seed * 1_000_000 + step):  # dropout goes on as if never stopped
+        logits = model.train()(batch.ids).logits.flatten(0, 1)
+    loss = F.cross_entropy(
+        logits, batch.targets.flatten(), ignore_index=IGNORE, label_smoothing=spec.smoothing
+    )  # the mean over the tokens that count
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), spec.clip or float("inf"))
+    optimizer.step()
+    return float(loss.detach()), float(norm), lr
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+@torch.no_grad()
+def check(model: Transformer, material: Task, spec: LabSpec, step: int) -> tuple[float, float, float, float]:
+    """Loss and accuracy on rows just trained on, and on held-out rows: plain cross-entropy, dropout off."""
+    trained = material.batch(spec, max(0, step - 1)).each(lambda tensor: tensor[:CHECKED_ROWS])
+    model.eval()
+    return (*_measured(model, trained), *_measured(model, material.checked(CHECKED_ROWS)))
+
+
+def _measured(model: Transformer, batch: Batch) -> tuple[float, float]:
+    counts = batch.targets != IGNORE
+    logits, targets = model(batch.ids).logits[counts], batch.targets[counts]
+    return float(F.cross_entropy(logits, targets)), float((logits.argmax(-1) == targets).float().mean())
+
+
+def model_of(spec: LabSpec, state: bytes) -> Transformer:
+    """The trained model alone, ready to answer."""
+    return started(spec, state)[0].eval().requires_grad_(False)
