@@ -4,7 +4,7 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-and what pages/ui/settings.py, pages/ui/model_settings.py and pages/ui/run_settings.py read. The README has them in one table.
+and what settings.py, model_settings.py and run_settings.py in pages/ui read. The README has them in one table.
 """
 
 import base64

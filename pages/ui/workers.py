@@ -52,7 +52,7 @@ def cluster(address: str, runs: int | None) -> Workers:
     """The workers of a Dask cluster, which need the same code and the same requirements."""
     from distributed import Client  # optional: see requirements-dask.txt
 
-    client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
+    client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     executor: Executor = client.get_executor(pure=False)
 
     def places() -> int:
