@@ -62,6 +62,10 @@ CHAPTERS = {
             "model/architectures.py",
             "Encoder, decoder or both? Who sees whom in each, and a translation whose words find each other.",
         ),
+        "Modern blocks": (
+            "model/modern.py",
+            "What has changed since 2017? Eight switches, one at a time: size, cache and speed, measured now.",
+        ),
         "Your model": (
             "model/your_model.py",
             "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",

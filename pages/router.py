@@ -34,6 +34,7 @@ PAGES = {
     "Model": [
         ("model/parameters.py", "Parameters", "donut_large", "parameters"),
         ("model/architectures.py", "Architectures", "account_tree", "architectures"),
+        ("model/modern.py", "Modern blocks", "switch_left", "modern"),
         ("model/your_model.py", "Your model", "upload_file", "your-model"),
     ],
     "Training": [

@@ -54,8 +54,8 @@ function draw(view, { stacks, label }) {
   }
 }
 
-function box(view, line, { label, note, role, url }, index) {
-  const link = html("a", "tf-part-box", line)
+function box(view, line, { label, note, role, url, marked }, index) {
+  const link = html("a", marked ? "tf-part-box tf-marked" : "tf-part-box", line)
   link.href = url
   link.style.setProperty("--own", `var(--role-${role})`)
   html("span", "tf-part-label", link, label)

@@ -22,12 +22,14 @@ class Part:
         note: a few words under it, such as its shape.
         role: its colour role.
         url: address of its page, after the root.
+        marked: stands out.
     """
 
     label: str
     note: str
     role: str
     url: str
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

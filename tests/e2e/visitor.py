@@ -24,6 +24,7 @@ LAST = {
     "/pitfalls": "A question.",
     "/parameters": "A question.",
     "/architectures": "A question.",
+    "/modern": "A question.",
     "/information": "A question.",
     "/scaling": "A question.",
     "/lab": "A question.",

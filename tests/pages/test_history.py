@@ -16,7 +16,7 @@ from tfcore.analysis.token_counts import SEQUENCES
 
 opened = partial(visits.opened, "reference/history.py")
 # Pages that are named already and come later.
-TO_COME = {"routing", "modern"}
+TO_COME = {"routing"}
 SEEN = {view for entry in milestones().values() for view in entry.see}
 SEEN |= {claim.see for claim in CLAIMS.values()}
 

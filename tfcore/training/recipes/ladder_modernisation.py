@@ -3,29 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from tfcore.analysis.modernising import SWITCHES
 from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.presets import transformer_base
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
-
-# What is switched, in this order; each keeps what the ones before it did.
-SWITCHES: dict[str, dict[str, Any]] = {
-    "block of 2017": {},
-    "pre-norm": {"norm_placement": "pre"},
-    "RMSNorm": {"norm": "rmsnorm"},
-    "RoPE": {"positions": "rope", "scale_embeddings": False},
-    "GQA": {"n_kv_heads": 2},
-    "SwiGLU": {"activation": "swiglu"},
-    "no biases": {"bias": False},
-    "tied": {"tie_embeddings": True},
-    "QK-norm": {"qk_norm": True},
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""The map on the front page: the parts a model has, in the order it has them, each with a page that exists."""
+"""The parts a model has, in the order it has them, each with a page that exists."""
 
 from dataclasses import replace
 
 import pytest
 
-from pages import _home_map
+from pages.ui import model_map
 from tests.pages.test_router import listed
 from tfcore.checkpoints import load, shipped
 from tfcore.config import ModelConfig
@@ -18,7 +18,7 @@ def boxes(config):
     """Rows of labels, one list a stack."""
     return [
         [tuple(part.label for part in row) for group in stack.groups for row in group.rows]
-        for stack in _home_map.stacks(config)
+        for stack in model_map.stacks(config)
     ]
 
 
@@ -26,7 +26,7 @@ def boxes(config):
 def test_every_part_of_a_shipped_model_has_its_page(name):
     config = load(name, device="cpu")[0].config
     urls = {
-        part.url for stack in _home_map.stacks(config) for group in stack.groups for row in group.rows for part in row
+        part.url for stack in model_map.stacks(config) for group in stack.groups for row in group.rows for part in row
     }
     assert urls <= {url for *_, url in listed()} | {"routing"}
 
@@ -69,3 +69,17 @@ def test_a_decoder_beside_an_encoder_looks_across():
     assert ("Cross-attention",) in writer
     assert ("Cross-attention",) not in reader
     assert reader[-1] == ("States of what was read",)
+
+
+def test_what_is_new_stands_out():
+    (before,), (after,) = (model_map.stacks(config) for config in (SMALL, replace(SMALL, qk_norm=True, n_kv_heads=1)))
+    parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
+    assert [part.label for part in parts if part.marked] == ["Attention", "2 heads"]
+    assert not any(part.marked for group in after.groups for row in group.rows for part in row)
+
+
+def test_norms_that_move_stand_out():
+    (before,), (after,) = (model_map.stacks(replace(SMALL, norm_placement=placement)) for placement in ("post", "pre"))
+    parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
+    notes = [part.note for part in parts if part.marked]
+    assert notes == ["of what goes in", "of what goes in", "the last one"]

@@ -1,0 +1,166 @@
+"""From the Transformer of 2017 to today's, one switch at a time."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.model._modern_words import ABOUT, FIRST, SIZE_NAMES
+from pages.ui import cache, controls, jobs, live, model_map, page, parts_map, places
+from pages.ui.figure import Event, figure
+from pages.ui.player import player
+from tfcore.analysis import modernising
+from tfcore.analysis.modernising import SWITCHES, Speed, Version
+from tfcore.figures.large_numbers import round_count
+from tfcore.figures.modernising import Panel, effects_figure
+from tfcore.training import ladder
+
+NAMES = list(SWITCHES)
+LAST = len(NAMES) - 1
+HEIGHT = 400
+
+
+@cache.data(max_entries=8)
+def versions(size: str) -> list[Version]:
+    """Every version of a model of this size."""
+    return modernising.versions(FIRST[size])
+
+
+def losses() -> list[list[float]]:
+    """Held-out losses of the ladder that ships, a list for each switch; none where it does not ship."""
+    rows = ladder.read_table(ladder.SHIPPED / "modernisation.csv")
+    found = [[float(row["loss"]) for row in rows if row["switch"] == name] for name in NAMES]
+    return found if all(found) else []
+
+
+def choose(event: Event) -> None:
+    """A click on a bar."""
+    match event["customdata"]:
+        case [int(step)]:
+            controls.set_values(step=step)
+
+
+def panels(found: list[Version], speeds: list[Speed]) -> list[Panel]:
+    """What is drawn: counted at once, timed while one looks, and trained beforehand."""
+    by_step = {speed.step: speed for speed in speeds}
+    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(NAMES))]
+    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(NAMES))]
+    drawn = [
+        Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
+        Panel("cache, bytes a token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
+        Panel("ms to read 128", read, [_ms(value) for value in read]),
+        Panel("ms a token written", written, [_ms(value) for value in written]),
+    ]
+    if trained := losses():
+        means = [sum(seeds) / len(seeds) for seeds in trained]
+        drawn.append(Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], trained, near=True))
+    return drawn
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def beside(found: list[Version], step: int) -> None:
+    """The block before the switch and after it."""
+
+    def go(url: str) -> None:
+        st.switch_page(places.place(url).file)
+
+    for column, at, title in zip(st.columns(2, gap="medium"), (step - 1, step), ("before", "after"), strict=True):
+        with column:
+            if at < 0:
+                st.caption("This is where it begins.")
+                continue
+            st.markdown(f"**{title}:** {NAMES[at]}" if step else f"**{NAMES[at]}**")
+            (whole,) = model_map.stacks(found[at].config)
+            if at == step and step:
+                (last,) = model_map.stacks(found[step - 1].config)
+                whole = model_map.marked(whole, last)
+            parts_map.parts_map(f"block {title}", [whole], label=f"The model {title} this switch", on_open=go)
+
+
+def effect(found: list[Version], step: int) -> str:
+    """What the switch does to what can be counted."""
+    if not step:
+        return f"{found[0].parameters:,} parameters, {2 * found[0].cached:,} bytes of cache a token at 16 bits."
+    before, after = found[step - 1], found[step]
+    more = after.parameters - before.parameters
+    size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "not one parameter more or less"
+    if after.cached == before.cached:
+        return f"{size}; the cache stays as it is."
+    return f"{size}; the cache shrinks from {2 * before.cached:,} to {2 * after.cached:,} bytes a token."
+
+
+page.begin(
+    "What has changed since 2017?",
+    "The block is still attention and a feed-forward layer, each added to what came in. Eight switches lead from the "
+    "first one to that of today's open models; each is small, and all together are most of what is new.",
+)
+left, right = st.columns([1, 3], gap="medium")
+with left:
+    step = controls.slider("Switches made", "step", 0, LAST, 1)
+    player("step", 0, LAST, step, label="one switch after the other", period=1.5, everywhere=True)
+    size = controls.select("Size that is counted", "size", list(FIRST), "small", SIZE_NAMES)
+    seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)
+    place = st.container()
+found = versions(size)
+name, about = NAMES[step], ABOUT[NAMES[step]]
+said = effect(found, step)
+key = ("modern", seed)
+
+
+def draw(job: jobs.Job) -> None:
+    """The effects as far as they are known."""
+    with place:
+        total, again = len(NAMES) * modernising.ROUNDS, {"seed": (seed + 1) % 21}
+        live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
+    speeds = list({speed.step: speed for speed in job.items}.values())
+    with right:
+        figure(
+            effects_figure(NAMES, panels(found, speeds), step, HEIGHT), key="effects", height=HEIGHT, min_width=640,
+            on_click=choose, alt=f"{len(NAMES)} versions from 2017 to today. Switch {step}, {name}: {said}",
+            caption=f"Switch {step} of {LAST}, {name}: {said} Counted for {SIZE_NAMES[size]}; timed here and now on "
+            "models of width 256 with 4 layers, the quickest of up to 7 runs.",
+            table=lambda: _table(found, speeds),
+        )  # fmt: skip
+
+
+def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
+    by_step = {speed.step: speed for speed in speeds}
+    return pd.DataFrame(
+        [
+            {"switch": version.name, "parameters": version.parameters, "cached numbers a token": version.cached,
+             "seconds to read 128": by_step[i].read if i in by_step else None,
+             "seconds a token written": by_step[i].written if i in by_step else None}
+            for i, version in enumerate(found)
+        ]
+    )  # fmt: skip
+
+
+live.watch(key, draw, live.begin(key, lambda: modernising.race(seed)))
+page.try_this(
+    {
+        "where it began": {"step": 0},
+        "a smaller cache": {"step": 4, "size": "large"},
+        "a gate": {"step": 5},
+        "today's": {"step": LAST},
+    }
+)
+st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
+st.markdown(about)
+beside(found, step)
+page.what_to_see(
+    "Most switches change hardly any number that can be counted: they were made because training is steadier or the "
+    "loss lower. Only shared keys and values (GQA) cut the cache, which is what a long text costs; only tying cuts a "
+    "small model's parameters, most of which are its vocabulary. A larger model shifts the balance: choose one."
+    + (
+        ""
+        if losses()
+        else " The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
+    )
+)
+page.source(modernising.versions, modernising.race)
+page.question(
+    "Which of the eight would you undo first if memory for long texts were of no concern?",
+    "GQA. It saves the cache and a few parameters, and gives up heads of keys and values for it. Everything else here "
+    "costs next to nothing, or is there to make training work.",
+)

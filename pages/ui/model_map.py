@@ -1,0 +1,109 @@
+"""The parts of a model as boxes, from its text to its prediction, every one a link to the page about it."""
+
+from dataclasses import replace
+
+from pages.ui.parts_map import Group, Part, Stack
+from tfcore.config import ModelConfig
+
+POSITIONS = {
+    "sinusoidal": "sinusoidal, added", "learned": "learned, added", "rope": "RoPE, inside attention",
+    "alibi": "ALiBi, inside attention", "relative": "relative, inside attention", "none": "none",
+}  # fmt: skip
+NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+ENDS = {"encoder": "What is in each blank?", "decoder": "What comes next?", "encoder-decoder": "What to write next?"}
+
+
+def stacks(config: ModelConfig) -> list[Stack]:
+    """One stack of boxes for a decoder or an encoder; two, the reader first, for both."""
+    if config.architecture != "encoder-decoder":
+        return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
+    read, written = "reads", "writes, looking at what was read"
+    state = Group(
+        rows=((Part("States of what was read", f"{config.d_model} numbers a token", "residual", "architectures"),),)
+    )
+    return [
+        Stack(title=f"The encoder {read}", groups=(start(config), block(config, True, False), state)),
+        Stack(title=f"The decoder {written}", groups=(start(config), block(config, False, True), end(config))),
+    ]
+
+
+def marked(stack: Stack, before: Stack) -> Stack:
+    """The stack with every part that is not in the one before standing out."""
+    known = {part for group in before.groups for row in group.rows for part in row}
+    groups = tuple(
+        replace(group, rows=tuple(tuple(replace(part, marked=part not in known) for part in row) for row in group.rows))
+        for group in stack.groups
+    )
+    return replace(stack, groups=groups)
+
+
+def start(config: ModelConfig) -> Group:
+    """From the text to the first vectors."""
+    return Group(
+        rows=(
+            (Part("Text into tokens", f"{config.vocab_size:,} different ones", "embedding", "tokens"),),
+            (
+                Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "tokens"),
+                Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
+            ),
+        )
+    )
+
+
+def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
+    """One block, in the order its norms have."""
+    both_ways = reads or config.architecture == "encoder"
+    attention = (
+        Part("Attention", _attention_note(config), "query", "attention"),
+        Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
+        Part("Mask", "both ways" if both_ways else "causal", "key", "masks"),
+    )
+    halves: list[tuple[Part, ...]] = [attention]
+    if looks_across:
+        halves.append((Part("Cross-attention", "to what was read", "key", "architectures"),))
+    if config.experts is not None:
+        experts = f"{config.experts.n_experts} experts, {config.experts.top_k} a token"
+        halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))
+    elif config.ff_size:
+        biases = ", biases" if config.bias else ""
+        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.activation}{biases}"
+        halves.append((Part("Feed-forward", note, "feedforward", "feedforward"),))
+    if config.parallel:
+        halves = [tuple(one for half in halves for one in half)]
+    rows = [row for half in halves for row in _sublayer(config, half)]
+    count = config.encoder_layers if both_ways else config.decoder_layers
+    return Group(rows=tuple(rows), title=f"block, {count} times")
+
+
+def _attention_note(config: ModelConfig) -> str:
+    norm = "queries and keys normalised" if config.qk_norm else "queries, keys, values"
+    return norm + (", biases" if config.has_qkv_bias else "")
+
+
+def _heads_note(config: ModelConfig) -> str:
+    shared = f"; {config.kv_heads} of keys and values" if config.kv_heads < config.n_heads else ""
+    return f"of {config.head_size}{shared}"
+
+
+def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+    """Attention or feed-forward with its norms and its addition."""
+
+    def norm(where: str, *placements: str) -> list[tuple[Part, ...]]:
+        there = config.norm_placement in placements
+        return [(Part(NORMS[config.norm], where, "norm", "normalisation"),)] if there else []
+
+    add = (Part("+ what came in", "residual connection", "residual", "residuals"),)
+    first, inside = norm("of what goes in", "pre", "sandwich"), norm("of what comes out", "sandwich")
+    return [*first, parts, *inside, add, *norm("of the sum", "post")]
+
+
+def end(config: ModelConfig) -> Group:
+    """From the last vectors to the prediction."""
+    rows = []
+    if config.norm_placement != "post":
+        rows.append((Part(NORMS[config.norm], "the last one", "norm", "normalisation"),))
+    tied = "the embedding, turned" if config.tie_embeddings else "a matrix of its own"
+    rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "stream"),))
+    url = "architectures" if config.architecture == "encoder" else "generation"
+    rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", url),))
+    return Group(rows=tuple(rows))

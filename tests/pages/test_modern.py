@@ -1,0 +1,63 @@
+"""The page on modern blocks: what it says of each switch is what the models count, and a click chooses."""
+
+from functools import partial
+
+import pytest
+
+from pages.model import _modern_words as words
+from pages.ui import jobs
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run, said
+from tfcore.analysis import modernising
+from tfcore.analysis.modernising import SWITCHES
+from tfcore.training import ladder
+
+opened = partial(visits.opened, "model/modern.py")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    monkeypatch.setattr(modernising, "SPEED", {**modernising.SPEED, "d_model": 16, "vocab_size": 20})
+    monkeypatch.setattr(modernising, "ROUNDS", 1)
+
+
+def test_every_switch_has_its_words():
+    assert list(words.ABOUT) == list(SWITCHES)
+    assert set(words.FIRST) == set(words.SIZE_NAMES)
+
+
+def test_sharing_keys_and_values_cuts_the_cache_by_four():
+    caption = figures(opened(step="4", size="large"))["effects"][0]["caption"]
+    # 2 bytes x 2 x 32 layers x heads x 128
+    assert f"the cache shrinks from {2 * 2 * 32 * 32 * 128:,} to {2 * 2 * 32 * 8 * 128:,} bytes" in caption
+
+
+def test_positions_by_angle_cost_no_parameter():
+    assert "not one parameter more or less" in figures(opened(step="3"))["effects"][0]["caption"]
+
+
+def test_all_versions_are_timed_in_the_end():
+    test = opened()
+    for task in jobs.JOBS._in(*jobs.ACTIVE):
+        jobs.JOBS.wait(task.key, 10**9, 240)
+    _, spec = figures(run(test))["effects"]
+    bars = [trace for trace in spec["data"] if trace["type"] == "bar"]
+    assert len(bars) == 4
+    assert all(value and value > 0 for bar in bars for value in bar["x"])
+
+
+def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
+    assert (
+        "ladder-modernisation" in said(opened(), "markdown") or ladder.SHIPPED.joinpath("modernisation.csv").is_file()
+    )
+    rows = "\n".join(
+        f"{name},{seed},{3 - 0.1 * step + 0.01 * seed}" for step, name in enumerate(SWITCHES) for seed in (0, 1)
+    )
+    (tmp_path / "modernisation.csv").write_text(f"switch,seed,loss\n{rows}\n", "utf-8")
+    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
+    _, spec = figures(opened(seed="1"))["effects"]
+    marks = spec["data"][-1]
+    assert marks["type"] == "scatter"
+    assert marks["x"][0] == pytest.approx(3.005)
+    assert marks["text"][-1] == "2.205"
