@@ -1,4 +1,10 @@
-"""Every page on the list, under one suite: its defaults, every choice, every slider at both ends, damaged addresses."""
+"""Every page on the list, under one suite: its defaults, every choice, every slider at both ends, damaged addresses.
+
+Of a long list, such as that of all published models, some are chosen, the first and the last among them: the tests of
+what is listed go through all of it.
+"""
+
+from collections.abc import Sequence
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +15,14 @@ from tests.pages.visits import opened, run
 FILES = [file for file, *_ in listed()]
 TEACHING = [file for file in FILES if file != "home.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
+FEW = 6
 DAMAGED = ["nan", "-1e99", "<script>alert(1)</script>", "%00😀", "", "9" * 400]
+
+
+def some(options: Sequence[str]) -> list[str]:
+    """All options where they are few; otherwise a few of them, evenly spread."""
+    last = len(options) - 1
+    return list(options) if last < FEW else [options[round(i * last / (FEW - 1))] for i in range(FEW)]
 
 
 def choices(test: AppTest) -> dict[str, list[str]]:
@@ -17,7 +30,7 @@ def choices(test: AppTest) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind in CHOICES:
         for element in getattr(test, kind):
-            found[element.key] = ["true", "false"] if kind == "toggle" else list(element.options)
+            found[element.key] = ["true", "false"] if kind == "toggle" else some(element.options)
     return {key: options for key, options in found.items() if key}
 
 
@@ -80,3 +93,8 @@ def test_every_thing_to_try_works(file):
 def test_a_damaged_address_opens(file, damage):
     known = keys(opened(file))
     opened(file, **dict.fromkeys([*known, "z", "unknown"], damage))
+
+
+def test_of_a_long_list_the_first_the_last_and_some_between_are_chosen():
+    assert some("abcdef") == list("abcdef")
+    assert some("abcdefghijk") == list("acegik")
