@@ -57,6 +57,7 @@ DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
   type: t.type, z: t.z && Array.from(t.z, row => Array.from(row)), x: t.x && Array.from(t.x), y: t.y && Array.from(t.y),
   text: t.text, opacity: t.opacity, width: t.line?.width
 })))"""
+PLOT = ".st-key-{}-figure .tf-figure .js-plotly-plot"
 # Where on the screen the mark with this customdata is.
 MARK = """(plot, wanted) => {
   for (const trace of plot._fullData) {
@@ -176,17 +177,22 @@ class Visitor:
 
     def expect_drawing(self, name: str, same: str | None = None, unlike: str | None = None) -> str:
         """Wait until a figure shows these data, or others than these."""
-        test = (
-            f"([plot, same, unlike]) => {{ const now = ({DRAWN})(plot); return same ? now === same : now !== unlike }}"
-        )
-        self.page.wait_for_function(test, arg=[self.plot(name).element_handle(), same, unlike])
+        test = f"""([place, same, unlike]) => {{
+          const plot = document.querySelector(place)
+          if (!plot?._fullData) return false // it is just being drawn
+          const now = ({DRAWN})(plot)
+          return same ? now === same : now !== unlike
+        }}"""
+        self.page.wait_for_function(test, arg=[PLOT.format(name), same, unlike])
         return self.drawn(name)
 
     def expect_change(self, before: dict[str, str]) -> None:
         """Wait until one of these figures at least shows other data."""
-        test = f"([plots, before]) => plots.some((plot, i) => ({DRAWN})(plot) !== before[i])"
-        plots = [self.plot(name).element_handle() for name in before]
-        self.page.wait_for_function(test, arg=[plots, list(before.values())])
+        test = f"""([places, before]) => places.some((place, i) => {{
+          const plot = document.querySelector(place)
+          return plot?._fullData && ({DRAWN})(plot) !== before[i]
+        }})"""
+        self.page.wait_for_function(test, arg=[[PLOT.format(name) for name in before], list(before.values())])
 
     def names(self) -> list[str]:
         """The figures on this page."""
