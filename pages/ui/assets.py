@@ -18,6 +18,10 @@ from tfcore.figures import theme
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+OURS = (
+    "figure.js", "figure.css", "dragging.js", "bars.js", "bars.css", "planes.js", "planes.css", "line_map.js",
+    "line_map.css", "parts_map.js", "parts_map.css",
+)  # fmt: skip
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 
@@ -27,18 +31,8 @@ def contents() -> dict[str, bytes]:
     tables = json.dumps(theme.browser_tables(), separators=(",", ":"))
     return {
         "plotly.min.js": PLOTLY.read_bytes(),
-        "figure.js": (HERE / "figure.js").read_bytes(),
-        "figure.css": (HERE / "figure.css").read_bytes(),
-        "dragging.js": (HERE / "dragging.js").read_bytes(),
-        "bars.js": (HERE / "bars.js").read_bytes(),
-        "bars.css": (HERE / "bars.css").read_bytes(),
-        "planes.js": (HERE / "planes.js").read_bytes(),
-        "planes.css": (HERE / "planes.css").read_bytes(),
-        "line_map.js": (HERE / "line_map.js").read_bytes(),
-        "line_map.css": (HERE / "line_map.css").read_bytes(),
-        "parts_map.js": (HERE / "parts_map.js").read_bytes(),
-        "parts_map.css": (HERE / "parts_map.css").read_bytes(),
         "theme.js": f"export default {tables}\n".encode(),
+        **{name: (HERE / name).read_bytes() for name in OURS},
     }
 
 
@@ -58,13 +52,29 @@ def compressed(name: str) -> bytes:
 
 
 def component(name: str, script: str) -> Any:
-    """A component whose script is one of the files. Streamlit sends a component's own script along with every change,
-    so that one only loads the file, which the browser keeps."""
-    loader = f"""
+    """A component whose script is one of the files."""
+    return st.components.v2.component(name, js=loader(script), isolate_styles=False)
+
+
+def loader(script: str, before: str = "", arguments: str = "component") -> str:
+    """The script of a component, as short as can be: Streamlit sends it along with every change, so it only loads the
+    file, which the browser keeps.
+
+    Streamlit calls for an end not only when a component leaves the page, but also for a change that the next one
+    overtook. So what the file's `render` gives back to be called at the end is called only when the element is gone.
+
+    Args:
+        before: what need not wait for the file, in JavaScript.
+        arguments: of `render`.
+    """
+    return f"""
 const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
 const code = import(here + "assets/{digest()}/{script}")
 export default function (component) {{
-  return code.then(m => m.render(component))
+  {before}
+  return code.then(m => {{
+    const end = m.render({arguments})
+    return () => component.parentElement.isConnected || end()
+  }})
 }}
 """
-    return st.components.v2.component(name, js=loader, isolate_styles=False)

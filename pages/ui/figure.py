@@ -22,17 +22,10 @@ from pages.ui import assets
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
 Event: TypeAlias = dict[str, Any]
 
-LOADER = """
-const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
-const code = import(here + "assets/DIGEST/figure.js")
-export default function (component) {
-  const bytes = component.data, end = bytes.indexOf(10)
-  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)))
-  component.parentElement.style.minHeight = head.height + "px"
-  return code.then(m => m.render(component, head, end + 1))
-}
-""".replace("DIGEST", assets.digest())
-
+_HEAD = """const bytes = component.data, size = bytes.indexOf(10)
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, size)))
+  component.parentElement.style.minHeight = head.height + "px\""""
+LOADER = assets.loader("figure.js", _HEAD, "component, head, size + 1")
 _component = st.components.v2.component("tf_figure", js=LOADER, isolate_styles=False)
 
 LARGEST_INDEX, LARGEST_NUMBER, LONGEST_TEXT, LONGEST_LIST = 10**7, 1e15, 500, 16

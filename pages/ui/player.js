@@ -45,6 +45,7 @@ export default function (component) {
   if (data.everywhere) document.addEventListener("keydown", group.listening)
   wait()
   return () => {
+    if (parentElement.isConnected) return // Streamlit also calls this for a change that the next one overtook
     clearTimeout(group.timer)
     document.removeEventListener("keydown", group.listening)
   }
