@@ -1,6 +1,5 @@
 """The page on architectures: each kind at its own work, by a model that ships with the app."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.alignment import Writing, writing
+from tfcore.analysis.likeliest import Likeliest, next_tokens, top
 from tfcore.analysis.masked_tokens import fill_masked, guesses, mask_id, with_blanks
-from tfcore.analysis.one_text import one_text
 from tfcore.analysis.translation import source_ids, written
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.heads import tiles
@@ -51,7 +50,7 @@ def filled(pasted: str) -> tuple[list[str], list[int], list[Guesses]]:
     ids = with_blanks(tokenizer, pasted, BLANK)[: model.config.max_seq_len]
     blank = mask_id(tokenizer)
     places = [place for place, token in enumerate(ids) if token == blank]
-    likely = [named(row, tokenizer) for row in guesses(model, tokenizer, ids)] if places else []
+    likely = [named(top(row, TOP), tokenizer) for row in guesses(model, tokenizer, ids)] if places else []
     tokens = [BLANK if token == blank else tokenizer.tokens([token])[0] for token in ids]
     return tokens[1:], [place - 1 for place in places], likely
 
@@ -63,16 +62,14 @@ def continued(pasted: str, new: int) -> tuple[list[str], Guesses]:
     ids = tokenizer.encode(pasted)[-(model.config.max_seq_len - NEW) :]
     if not ids:
         return [], []
-    chances = model(one_text(model, ids)).logits[0, -1].softmax(-1).numpy()
     found = generate(model, ids, max_new_tokens=new, temperature=0) if new else []
-    return tokenizer.tokens(found), named(chances, tokenizer)
+    return tokenizer.tokens(found), named(next_tokens(model, ids, TOP), tokenizer)
 
 
-def named(chances: Sequence[float], tokenizer: Any) -> Guesses:
-    """The first tokens of a distribution."""
-    order = np.argsort(chances)[::-1][:TOP].tolist()
-    ends = tokenizer.separator_id
-    return [("<end>" if i == ends else tokenizer.tokens([i])[0], float(chances[i])) for i in order]
+def named(found: Likeliest, tokenizer: Any) -> Guesses:
+    """Guesses as words."""
+    words = ["<end>" if i == tokenizer.separator_id else tokenizer.tokens([i])[0] for i in found.ids.tolist()]
+    return list(zip(words, found.chance.tolist(), strict=True))
 
 
 def numbered(tokens: list[str]) -> list[str]:
@@ -111,8 +108,9 @@ def translate_job() -> None:
         views = ["mean", *map(str, range(heads))]
         head = controls.select("Head", "head", views, "mean", {"mean": "mean of all heads"})
         step = controls.slider("Token to be written", "step", 0, n - 1, min(6, n - 1))
+        expected = named(top(found.chances[step], TOP), cache.model("translate")[1])
         bars(
-            named(found.chances[step], cache.model("translate")[1]), "next", f"Token {step} of the translation",
+            expected, "next", f"Token {step} of the translation",
             f"Before token {step} is written: the likeliest of {found.chances.shape[1]:,} tokens.",
         )  # fmt: skip
     weights = found.patterns[layer].mean(0) if head == "mean" else found.patterns[layer, int(head)]

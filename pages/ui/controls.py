@@ -114,8 +114,7 @@ def several(
     value = [option for option in options if option in chosen]
     notices.keep(key, value)
     if not all(hit for _, hit in found):
-        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
-        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown('.'.join(map(str, value)))}", value)
+        notices.corrected(key, asked, ".".join(map(str, value)), value, from_link=from_link)
     if links.address_decides(key) or st.session_state.get(key) != value:
         st.session_state[key] = value
     st.pills(label, list(options), selection_mode="multi", format_func=partial(_name, names), key=key, help=help)
@@ -240,8 +239,7 @@ def _bound(
     if not exact and first and not from_link:
         value = default  # what a control of the same name held on another page: nobody asked for it here
     elif not exact:
-        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
-        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(name(value))}", value)
+        notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         links.rewrite(key, None if _same(value, default) else name(value))
     if key in st.session_state and not _same(st.session_state[key], value):

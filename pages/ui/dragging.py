@@ -30,8 +30,7 @@ def read(
     value = written(found)
     notices.keep(key, value)
     if not exact:
-        reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
-        notices.add(key, reason, f"{key} {notices.shown(asked)} → {notices.shown(value)}", value)
+        notices.corrected(key, asked, value, value, from_link=from_link)
     st.session_state[key] = value
     if not st.session_state.get(_held(key)):
         links.write_text(key, value, written(default))

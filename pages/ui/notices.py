@@ -41,6 +41,18 @@ def add(key: str, reason: str, detail: str = "", value: Any = None) -> None:
         _show()
 
 
+def corrected(key: str, asked: Any, said: Any, value: Any, *, from_link: bool) -> None:
+    """Say that control `key` shows something else than what was asked of it, until it has another value.
+
+    Args:
+        asked, said: what was asked, and how the value that is shown reads.
+        value: what is shown.
+        from_link: whether the address asked it.
+    """
+    reason = "Corrected from the link" if from_link else "Adjusted to what is possible"
+    add(key, reason, f"{key} {shown(asked)} → {shown(said)}", value)
+
+
 def keep(key: str, value: Any) -> None:
     """Drop the notice of control `key` if its value is no longer the one the notice speaks of."""
     notice = st.session_state.get(_NOTICES, {}).get(key)

@@ -6,11 +6,7 @@ from typing import NamedTuple
 import streamlit as st
 
 # address of a page -> those that come nearest to it, where it is not there
-NEAREST = {
-    "information": ("generation",), "lab": ("pitfalls",), "scaling": ("parameters",), "routing": ("parameters",),
-    "balance": ("routing", "parameters"), "architectures": ("masks",), "modern": ("parameters",),
-    "history": ("parameters",), "folklore": ("parameters",), "check": ("",),
-}  # fmt: skip
+NEAREST = {"routing": ("parameters",)}
 
 
 class Place(NamedTuple):

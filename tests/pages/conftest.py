@@ -10,6 +10,7 @@ from pages.ui import jobs, places, runs
 from pages.ui.run_records import Limits
 from pages.ui.workers import Workers
 from tests.pages.test_router import listed
+from tests.pages.waiting import SOON
 from tfcore.analysis import attention_timing, balance, learned_positions
 
 
@@ -41,6 +42,13 @@ def _own_jobs(monkeypatch) -> Iterator[None]:
     monkeypatch.setattr(jobs, "JOBS", own)
     yield
     own.close()
+
+
+@pytest.fixture
+def patience(monkeypatch) -> None:
+    """A page waits for the first look at its work however long that takes: on a busy machine that may be long."""
+    wait = jobs.Jobs.wait
+    monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
 
 
 @pytest.fixture(autouse=True)

@@ -9,20 +9,16 @@ from pages.ui import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
+from tests.pages.waiting import SOON
 from tfcore.analysis.balance import REMEDIES, BalanceConfig
 
-SOON = 240.0
 PAIR = (BalanceConfig(steps=40), BalanceConfig(remedy="loss", steps=40))
+
+pytestmark = pytest.mark.usefixtures("patience")
 
 
 def said(test: AppTest) -> str:
     return visits.said(test, "caption", "info", "markdown")
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch):
-    wait = jobs.Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
-    monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
 
 
 def opened(**address: str) -> AppTest:

@@ -7,26 +7,23 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache, jobs
-from pages.ui.jobs import Jobs
+from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
+from tests.pages.waiting import SOON, wait_for_jobs
 from tfcore.analysis import strategies
 from tfcore.analysis.beam_tree import sentence_ends
 from tfcore.beam import beam_search
 from tfcore.generate import generate
 
 opened = partial(visits.opened, "inference/generation.py")
-SOON = 240.0
 TEXT = "Once upon a time there was a little dog"
 ALL = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05, "repetition_penalty": 1.2}
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch):
-    wait = Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
-    monkeypatch.setattr(Jobs, "wait", lambda self, key, items, _: wait(self, key, items, SOON))
+def _one_turn(monkeypatch, patience):
     monkeypatch.setattr("tfcore.analysis.speculation.TURNS", 1)
 
 
@@ -34,14 +31,8 @@ def said(test: AppTest) -> str:
     return visits.said(test, "caption", "markdown", "info")
 
 
-def wait_for(items: int) -> None:
-    """Wait until the work that goes on, if any does, has so many items or has ended."""
-    for task in jobs.JOBS._in(*jobs.ACTIVE):
-        jobs.JOBS.wait(task.key, items, SOON)
-
-
 def ended(test: AppTest) -> AppTest:
-    wait_for(10**9)
+    wait_for_jobs()
     return run(test)
 
 
@@ -91,7 +82,7 @@ def test_writing_can_be_stopped_and_begun_again(monkeypatch):
 
     monkeypatch.setattr(strategies, "continue_beside", slow)
     test = opened(show="Whole texts", text=TEXT, tokens="10", seed="4")
-    wait_for(6)
+    wait_for_jobs(6)
     run(test.button(key="stop").click())
     assert "Stopped at token" in test.get("progress")[0].proto.text
     assert figures(test)["likelihood"][0]["alt"].count(";") >= 1  # what was written stays

@@ -1,26 +1,19 @@
 """The lab: what is shown is the run, buttons do what they say, links find it again, and its model is on other pages."""
 
 import json
-import time
 
 import pytest
 
 from pages.training import _lab_settings
 from pages.ui import run_models, runs
 from pages.ui.run_records import Limits
-from tests.pages.visits import opened, press, run, said
+from tests.pages.visits import address, opened, press, run, said
+from tests.pages.waiting import until
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.train import train_slice
 
 SMALL = {"task": "copy", "width": "16", "heads": "1", "layers": "1", "rows": "4", "steps": "20", "length": "3"}
 PAGE = "training/lab.py"
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -30,13 +23,7 @@ def longer(monkeypatch):
 
 
 def id_of(test):
-    return said_by(test, "run")
-
-
-def said_by(test, key):
-    """What the address says."""
-    values = test.query_params[key]
-    return values if isinstance(values, str) else values[-1]
+    return address(test, "run")
 
 
 def done(test):
@@ -106,7 +93,7 @@ def test_pause_step_go_on_stop_and_reset(longer):
     assert id_of(test) != first
     until(lambda: runs.RUNS.look(id_of(test)).look is not None)
     assert runs.RUNS.look(id_of(test)).step == 0
-    assert first in said_by(test, "with")
+    assert first in address(test, "with")
 
 
 def test_settings_that_differ_from_the_run_are_said(longer):
@@ -157,7 +144,7 @@ def test_runs_are_compared(longer):
     table = test.dataframe[0].value
     assert list(table["seed"]) == ["0", "5"]
     assert "seed 0" in caption_of(test, "compare")
-    shared = opened(PAGE, **{key: said_by(test, key) for key in test.query_params})
+    shared = opened(PAGE, **{key: address(test, key) for key in test.query_params})
     assert len(shared.dataframe[0].value) == 2
 
 

@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 
 from pages.model import _modern_words as words
-from pages.ui import jobs
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run, said
+from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis import modernising
 from tfcore.analysis.modernising import SWITCHES
 from tfcore.training import ladder
@@ -39,8 +39,7 @@ def test_positions_by_angle_cost_no_parameter():
 
 def test_all_versions_are_timed_in_the_end():
     test = opened()
-    for task in jobs.JOBS._in(*jobs.ACTIVE):
-        jobs.JOBS.wait(task.key, 10**9, 240)
+    wait_for_jobs()
     _, spec = figures(run(test))["effects"]
     bars = [trace for trace in spec["data"] if trace["type"] == "bar"]
     assert len(bars) == 4

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,11 +12,11 @@ from pages.ui import run_settings, workers
 from pages.ui.run_records import Limits, RefusedError
 from pages.ui.runs import Runs
 from pages.ui.workers import Workers
+from tests.pages.waiting import until
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
 
 TINY = {"task": "copy", "symbols": 4, "length": 3, "d_model": 8, "n_heads": 1, "n_layers": 1, "rows": 2}
-SECONDS = 60.0
 
 
 def spec(**changes):
@@ -34,13 +33,6 @@ def runs():
     own = Runs(in_threads, Limits(slice=0.02, pulse=0.05))
     yield own
     own.close()
-
-
-def until(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def seen(runs, name, *states):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,12 +12,12 @@ from distributed import Client
 from pages.ui import run_settings, workers
 from pages.ui.run_records import Limits
 from pages.ui.runs import Runs
+from tests.pages.waiting import until
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
 
 ROOT = Path(__file__).parents[2]
 SPEC = LabSpec(task="copy", symbols=4, length=3, d_model=8, n_heads=1, n_layers=1, rows=2, steps=40)
-SECONDS = 120.0
 
 
 @contextmanager
@@ -45,13 +44,6 @@ def cluster():
                 process.kill()
             process.wait()
             process.stderr.close()
-
-
-def until(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 @pytest.mark.filterwarnings("default")  # of the cluster's own

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from tfcore.analysis.entropy import entropy
 from tfcore.analysis.fact_sentences import texts
 from tfcore.analysis.pitfall_tasks import LETTERS, Batch, text_batch
 from tfcore.checks import check_choice, check_number, check_whole
@@ -26,13 +27,8 @@ Remedy = Literal["none", "loss", "capacity", "noise", "experts", "bias"]
 Where = Literal["sinusoidal", "rope"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)[1:]
 USUAL: dict[Remedy, float] = {"none": 0.0, "loss": 0.03, "capacity": 1.25, "noise": 1.0, "experts": 1.0, "bias": 0.01}
-N_EXPERTS, D_EXPERT, SEQ, ROWS, HELD_OUT = (
-    8,
-    16,
-    48,
-    16,
-    8,
-)  # experts, their width, letters in a row, rows of a batch, rows that are measured
+N_EXPERTS, D_EXPERT = 8, 16  # experts, and their width
+SEQ, ROWS, HELD_OUT = 48, 16, 8  # letters in a row, rows of a batch, rows that are measured
 RATE, WARMUP, CLIP, EVERY = 3e-3, 20, 1.0, 5  # steps between two looks
 ROOM = 1.25  # the capacity factor by which overflow is counted where nothing is dropped
 ROUTER = "blocks.0.mlp.router."
@@ -138,9 +134,8 @@ class Look:
 
 
 def load_entropy(load: Float[ndarray, " expert"]) -> float:
-    """-sum_i f_i ln f_i / ln N of shares f that sum to 1."""
-    some = load[load > 0]
-    return abs(float(-(some * np.log(some)).sum())) / math.log(len(load))
+    """H(f) / log2 N of the shares f of N experts, which sum to 1."""
+    return entropy(load) / math.log2(len(load))
 
 
 def over(load: Float[ndarray, " expert"], factor: float = ROOM) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -20,10 +21,15 @@ class Likeliest:
     chance: Float[ndarray, " guess"]
 
 
-def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
+def top(chance: Float[ndarray, " vocab"], count: int) -> Likeliest:
     """The first tokens of a distribution; at most as many as there are."""
-    top = logits.float().softmax(-1).topk(min(count, len(logits)))
-    return Likeliest(top.indices.cpu().numpy(), top.values.cpu().numpy())
+    ids = np.argsort(-chance, kind="stable")[:count]
+    return Likeliest(ids, chance[ids])
+
+
+def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
+    """The same, from its logits."""
+    return top(logits.float().softmax(-1).cpu().numpy(), count)
 
 
 @torch.no_grad()

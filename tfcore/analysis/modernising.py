@@ -12,6 +12,7 @@ from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.generate import generate
 from tfcore.model import Transformer
+from tfcore.presets import transformer_base
 
 # What is switched, in this order; each keeps what the ones before it did.
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -80,10 +81,9 @@ def versions(first: ModelConfig) -> list[Version]:
 
 def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq_len: int) -> ModelConfig:
     """The decoder of 2017 in this size (arXiv:1706.03762), its embeddings not tied yet."""
-    return ModelConfig(
-        vocab_size=vocab_size, d_model=d_model, n_layers=n_layers, n_heads=n_heads, max_seq_len=max_seq_len,
-        positions="sinusoidal", norm="layernorm", norm_placement="post", activation="relu", bias=True,
-        tie_embeddings=False, scale_embeddings=True,
+    return replace(
+        transformer_base(), architecture="decoder", vocab_size=vocab_size, d_model=d_model, n_layers=n_layers,
+        n_heads=n_heads, d_ff=None, max_seq_len=max_seq_len, tie_embeddings=False,
     )  # fmt: skip
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.modernising import SWITCHES
+from tfcore.analysis.modernising import SWITCHES, first_of
 from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
-from tfcore.presets import transformer_base
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of
 from tfcore.training.loop import Processes, Progress, Settings
@@ -33,18 +32,7 @@ class ModernisationRecipe:
 
 
 MODERNISATION = ModernisationRecipe(
-    model=replace(
-        transformer_base(),
-        architecture="decoder",
-        vocab_size=story_texts.VOCAB_SIZE,
-        d_model=96,
-        n_layers=4,
-        n_heads=4,
-        d_ff=None,
-        max_seq_len=128,
-        tie_embeddings=False,
-        init_std=96**-0.5,
-    ),
+    model=replace(first_of(96, 4, 4, story_texts.VOCAB_SIZE, 128), init_std=96**-0.5),
     settings=Settings(steps=600, rows=16, lr=2e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
 )
 
