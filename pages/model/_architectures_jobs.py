@@ -23,7 +23,7 @@ CHARACTERS, BLANK, TOP, MOST, NEW = 400, "___", 8, 48, 24
 JOBS = {"translate": "translate", "fill": "fill the blank", "stories": "continue the text"}
 TEXTS = {
     "translate": "She gave me a red book yesterday.",
-    "fill": "Once upon a time there was a little girl named Lily. She liked to ___ her red bike in the park.",
+    "fill": "The dog was very ___ because he had lost his bone.",
     "stories": "Once upon a time there was a little girl named Lily. She liked to",
 }
 
@@ -188,8 +188,9 @@ def fill_job() -> None:
         else:
             st.info("Nothing comes before this blank: a decoder has nothing to go by.")
     page.what_to_see(
-        "Change a word *after* the blank, *bike* into *ball* say: the encoder's guess follows, the decoder's cannot, "
-        "for it has not read that far. That is what reading both ways buys; the price is that an encoder cannot write."
+        "Change the words *after* the blank, say *because he had lost his bone* into *and ate all the food*: the "
+        "encoder changes its mind, the decoder cannot, for it has not read that far. That is what reading both ways "
+        "buys; the price is that an encoder cannot write."
     )
     page.source(guesses, fill_masked)
 

@@ -95,8 +95,8 @@ RECIPES: dict[str, Entry] = {
         FILL,
         measures.of_fill,
         "an encoder that fills the blanks of stories",
-        "2 hours",
-        "not trained yet; aims at 40 % right at the first guess",
+        "1 hour",
+        "64 % of hidden tokens right at the first guess, 84 % among five",
     ),
     "ladder-scaling": Entry(
         scaling,

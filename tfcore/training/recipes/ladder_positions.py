@@ -37,7 +37,15 @@ class PositionsRecipe:
 
 
 POSITIONS = PositionsRecipe(
-    model=ModelConfig(vocab_size=story_texts.VOCAB_SIZE, d_model=96, n_layers=4, n_heads=4, max_seq_len=FAR * 128),
+    model=ModelConfig(
+        vocab_size=story_texts.VOCAB_SIZE,
+        d_model=96,
+        n_layers=4,
+        n_heads=4,
+        max_seq_len=FAR * 128,
+        scale_embeddings=True,
+        init_std=96**-0.5,  # tokens as large as the sinusoids that are added to them
+    ),
     settings=Settings(steps=700, rows=16, lr=3e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
 )
 

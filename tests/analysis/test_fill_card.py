@@ -1,0 +1,58 @@
+"""The shipped encoder fills blanks as its card says, measured again, and looks both ways."""
+
+import numpy as np
+import pytest
+
+from tests.cards import measured
+from tfcore.analysis.likeliest import next_tokens
+from tfcore.analysis.masked_tokens import filled, guesses, with_blanks
+from tfcore.analysis.one_text import one_text
+from tfcore.checkpoints import load
+
+STORIES = [
+    "Once upon a time there was a boy named Sam. Sam had a small green boat. One day he took his boat to the lake. "
+    "The wind was strong and the boat went far away. Sam was sad. A big duck saw the boat and pushed it back to him. "
+    '"Thank you, duck!" said Sam. He gave the duck some bread and they became good friends.',
+    "Lily and her mom went to the park. Lily wanted to play on the swing, but there was another girl on it. "
+    '"Can we take turns?" asked Lily. The girl smiled and said yes. They played together all day and had a lot of fun.',
+    "There was a little bear who did not like to sleep. Every night he looked at the moon. His mother said, "
+    '"You must go to bed now." The bear closed his eyes and soon he was asleep. In the morning he was very happy.',
+] * 6  # other tokens are hidden each time
+BLANK = "The dog was very ___ because he had lost his bone."
+
+
+@pytest.fixture(scope="module")
+def fill():
+    return load("fill", device="cpu")
+
+
+def test_the_card_meets_its_goals():
+    assert measured("fill")["top1"] >= 0.4
+    assert measured("fill")["top5"] >= 0.6
+
+
+def test_it_fills_blanks_about_as_well_as_the_card_says(fill):
+    found, card = filled(*fill, STORIES), measured("fill")
+    assert found.hidden > 100
+    assert found.top1 == pytest.approx(card["top1"], abs=0.15)
+    assert found.top5 == pytest.approx(card["top5"], abs=0.15)
+
+
+def test_what_comes_after_a_blank_decides_what_fills_it(fill):
+    model, tokenizer = fill
+    first = [guesses(model, tokenizer, with_blanks(tokenizer, BLANK, "___"))[0].argmax()]
+    assert tokenizer.tokens(first) == [" sad"]
+    decoder, words = load("stories", device="cpu")
+    left = next_tokens(decoder, words.encode(BLANK.partition(" ___")[0]), 1)
+    assert words.tokens(left.ids.tolist()) == [" happy"]
+
+
+def test_its_heads_look_both_ways(fill):
+    model, tokenizer = fill
+    ids = with_blanks(tokenizer, "Once upon a time there was a little dog. " + BLANK, "___")
+    names = [f"blocks.{layer}.attn.pattern" for layer in range(model.config.n_layers)]
+    patterns = model(one_text(model, ids), capture=names).activations
+    ahead = np.array([patterns[name][0].detach().diagonal(1, -2, -1).mean(-1).numpy() for name in names])
+    behind = np.array([patterns[name][0].detach().diagonal(-1, -2, -1).mean(-1).numpy() for name in names])
+    assert ahead[1, 1] == pytest.approx(0.69, abs=0.02)
+    assert behind[2, 3] == pytest.approx(0.77, abs=0.02)
