@@ -67,7 +67,7 @@ def mosaic(reading: Reading, names: dict[tuple[int, int], str]) -> tuple[int, in
         alt=f"Attention maps of {len(shown)} of {n_layers * n_heads} heads, each with what it does: "
         + ", ".join(f"{place[0]}.{place[1]} {names[place]}" for place in shown),
         height=620,
-        min_width=460,
+        min_width=400,
         caption=f"Every head as layer.head with what it does on this text; induction is tested on random tokens said "
         f"twice. Rows look, columns are looked at, dark is weight 1; click one to look closer.{pooled}",
         table=lambda: head_table(found),
@@ -156,7 +156,7 @@ class Shown:
             key="closer",
             alt=f"{self.title}; {self.finding}",
             height=580,
-            min_width=400,
+            min_width=360,
             caption=f"{self.finding}. Shape (query, key) = {self.pattern.shape}; {note}.",
             table=lambda: map_table(self.pattern, self.reading.queries, self.reading.keys),
             **options,

@@ -19,6 +19,7 @@ TRY: dict[str, dict[str, Any]] = {
     "animal or street?": {"model": "stories", "text": ANIMAL, "layer": 3, "head": 4, "token": 10},
     "nonsense, twice": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
     "a model that only copies": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
+    "an encoder: both ways": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
 }
 SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
 
