@@ -7,17 +7,19 @@ import streamlit as st
 
 from pages.foundations import _positions_scores as scores
 from pages.foundations import _positions_vectors as vectors
+from pages.foundations._positions_beyond import beyond
 from pages.foundations._positions_effects import effects
 from pages.ui import controls, page
 from tfcore.config import Positions
 
-PANELS: dict[Positions | Literal["together"], Callable[[], None]] = {
+PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
     "sinusoidal": vectors.sinusoidal,
     "learned": vectors.learned,
     "rope": scores.rope,
     "alibi": scores.alibi,
     "none": scores.none,
     "together": effects,
+    "beyond": beyond,
 }
 
 page.begin(
@@ -27,10 +29,14 @@ page.begin(
     "**lowers scores** with distance.",
 )
 scheme = controls.segmented(
-    "Scheme", "scheme", list(PANELS), "sinusoidal", {**scores.NAMES, "together": "All on one head"}
+    "Scheme",
+    "scheme",
+    list(PANELS),
+    "sinusoidal",
+    {**scores.NAMES, "together": "All on one head", "beyond": "Beyond the length"},
 )
 PANELS[scheme]()
-if scheme not in ("none", "together"):
+if scheme not in ("none", "together", "beyond"):
     name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
     largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
     st.markdown(

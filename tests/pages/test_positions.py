@@ -5,7 +5,12 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.foundations import _positions_beyond
 from tests.pages import visits
+from tests.pages.figures import figures
+from tests.training import tiny_run
+from tfcore.training import ladder
+from tfcore.training.recipes import RECIPES
 
 opened = partial(visits.opened, "foundations/positions.py")
 SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None", "All on one head")
@@ -84,3 +89,18 @@ def test_any_text_can_be_shuffled(text):
     test = opened(scheme="None")
     test.text_area(key="text").set_value(text).run()
     assert not test.exception
+
+
+def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tmp_path):
+    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
+    _positions_beyond.measured.clear()
+    assert "ladder-positions" in visits.said(opened(scheme="Beyond the length"), "info")
+    recipe, corpus = tiny_run.in_small("ladder-positions", 0.0), tiny_run.write_corpus(tmp_path / "corpus")
+    RECIPES["ladder-positions"].run(corpus, tmp_path, lambda _: None, recipe)
+    _positions_beyond.measured.clear()
+    found = _positions_beyond.measured()
+    assert found is not None
+    caption = figures(opened(scheme="Beyond the length"))["beyond"][0]["caption"]
+    rises = [f"{found.rise(scheme):+.2f}" for scheme in found.loss]
+    assert sum(rise in caption for rise in rises) >= 2, "the best and the worst"
+    _positions_beyond.measured.clear()

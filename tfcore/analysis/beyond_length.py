@@ -1,0 +1,47 @@
+"""What becomes of a model that reads further than it was trained to: the ladder of position schemes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+COLUMN = "loss_"  # and the last position of a bucket
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Losses by position of models trained alike, each with its own position scheme (the experiment of
+    arXiv:2108.12409, section 3).
+
+    Args:
+        trained: tokens a row in training.
+        ends: the last position of each bucket; its losses are averaged over the bucket.
+        loss: scheme -> nats a token in every bucket, one row a seed.
+    """
+
+    trained: int
+    ends: Int[ndarray, " bucket"]
+    loss: dict[str, Float[ndarray, "seed bucket"]]
+
+    def mean(self, scheme: str) -> Float[ndarray, " bucket"]:
+        """Over the seeds."""
+        return self.loss[scheme].mean(0)
+
+    def rise(self, scheme: str) -> float:
+        """By how much the last bucket costs more than the last one within the trained length, in nats a token."""
+        mean = self.mean(scheme)
+        return float(mean[-1] - mean[self.ends <= self.trained][-1])
+
+
+def beyond(rows: Sequence[Mapping[str, Any]]) -> Beyond | None:
+    """The table of recipe `ladder-positions`; None while it has no row."""
+    if not rows:
+        return None
+    ends = [int(name.removeprefix(COLUMN)) for name in rows[0] if name.startswith(COLUMN)]
+    losses: dict[str, list[list[float]]] = {}
+    for row in rows:
+        losses.setdefault(row["scheme"], []).append([row[f"{COLUMN}{end}"] for end in ends])
+    return Beyond(rows[0]["seq"], np.array(ends), {scheme: np.array(found) for scheme, found in losses.items()})
