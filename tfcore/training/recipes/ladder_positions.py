@@ -30,7 +30,7 @@ class PositionsRecipe:
 
     model: ModelConfig
     settings: Settings
-    seeds: int = 3
+    seeds: int = 2
     seq: int = 128
     windows: int = 100
     bucket: int = 32
