@@ -7,8 +7,8 @@ import streamlit as st
 
 # address of a page -> those that come nearest to it, where it is not there
 NEAREST = {
-    "information": ("generation",), "lab": ("pitfalls",), "scaling": ("parameters",), "routing": ("parameters",),
-    "balance": ("routing", "parameters"), "architectures": ("masks",), "modern": ("parameters",),
+    "information": ("generation",), "lab": ("pitfalls",), "scaling": ("parameters",),
+    "balance": ("parameters",), "architectures": ("masks",), "modern": ("parameters",),
     "history": ("parameters",), "folklore": ("parameters",), "check": ("",),
 }  # fmt: skip
 
