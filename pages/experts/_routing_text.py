@@ -20,7 +20,6 @@ CODE = "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n\n
 SAID = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
 TRY: dict[str, dict[str, Any]] = {
     "first layer": {"show": "text", "layer": 0, "text": reading.TEXT},
-    "last layer": {"show": "text", "layer": 3, "text": reading.TEXT},
     "who speaks": {"show": "text", "layer": 3, "text": SAID},
     "code": {"show": "text", "layer": 1, "text": CODE},
     "an expert's likings": {"show": "experts", "layer": 3, "expert": 3, "by": "share"},

@@ -78,7 +78,7 @@ def show() -> None:
         "Fewer experts than trained cost a little, more hardly help: the router learned to need two. A capacity "
         "drops whoever comes late, so it is the end of a text that suffers. Where experts choose, the load is "
         "perfectly even, but some tokens get none; and each choice looks at tokens that come later, which a model "
-        "that writes does not have. Noise below the lead of the winner changes nothing; beyond it the choice is blind."
+        "that writes does not have. Noise below the lead of the winner changes little; beyond it the choice is blind."
     )
     page.source(routing.over_capacity, routing.choose_tokens, routing.expert_capacity, text_routing.rerouted,
                 text_routing.shaken)  # fmt: skip

@@ -13,8 +13,10 @@ from tfcore.figures.parameters import COLOURS, short
 GAP = 0.12  # of an expert's width
 MOST = 300  # experts that are drawn one by one
 WORDS = {"shared": "shared: every token", "at work": "routed, at work for a token", "idle": "routed, idle for it"}
-SHARED = {"color": "@feedforward/0.6", "pattern": {"shape": "/", "fgcolor": "@paper", "fgopacity": 1, "size": 7,
-                                                   "solidity": 0.25}}  # fmt: skip
+SHARED = {
+    "color": "@feedforward",
+    "pattern": {"shape": "/", "bgcolor": "@feedforward/0.55", "fgcolor": "@paper", "size": 7, "solidity": 0.3},
+}
 LOOKS: dict[str, dict[str, Any]] = {
     "shared": SHARED, "at work": {"color": "@feedforward"}, "idle": {"color": "@feedforward/0.2"},
 }  # fmt: skip

@@ -85,11 +85,7 @@ def probs_figure(
     }  # fmt: skip
     data = [bars]
     if usual is not None:
-        data.append({
-            "type": "scatter", "mode": "markers", "x": _places(n), "y": usual.astype(np.float32), "showlegend": False,
-            "marker": {"symbol": "diamond-open", "size": 9, "color": "@ink", "line": {"width": 1.6}},
-            "hovertemplate": "expert %{x}: takes it %{y:.0%} of the time in the held-out stories<extra></extra>",
-        })  # fmt: skip
+        data.append(_diamonds(usual, "expert %{x}: takes it %{y:.0%} of the time in the held-out stories"))
         most = max(most, float(usual.max()))
     layout = theme.base_layout(
         height, margin={"t": 12}, bargap=0.2, xaxis=_numbers(n),
@@ -117,7 +113,8 @@ def load_figure(
          "marker": {"color": [f"@expert{i % HUES}{faint[i]}" for i in range(n)]}, "text": [str(v) for v in taken],
          "textposition": ["inside" if v > LOW * asked.max() else "outside" for v in taken.tolist()],
          "insidetextanchor": "start", "textangle": 0, "constraintext": "none", "cliponaxis": False,
-         "insidetextfont": {"size": 12, "color": "@paper"}, "outsidetextfont": {"size": 12, "color": "@ink"},
+         "insidetextfont": {"size": 12, "color": ["@ink" if pale else "@paper" for pale in faint]},
+         "outsidetextfont": {"size": 12, "color": "@ink"},
          "hovertemplate": "expert %{x} computes %{y} tokens<extra></extra>"},
     ]  # fmt: skip
     if dropped.any():
@@ -128,11 +125,7 @@ def load_figure(
             "hovertemplate": "expert %{x} has no room for %{y} tokens<extra></extra>",
         })  # fmt: skip
     if usual is not None:
-        data.append({
-            "type": "scatter", "mode": "markers", "x": _places(n), "y": usual.astype(np.float32), "showlegend": False,
-            "marker": {"symbol": "diamond-open", "size": 9, "color": "@ink", "line": {"width": 1.6}},
-            "hovertemplate": "expert %{x}: %{y:.1f} tokens by its share of the held-out stories<extra></extra>",
-        })  # fmt: skip
+        data.append(_diamonds(usual, "expert %{x}: %{y:.1f} tokens by its share of the held-out stories"))
     lines = [_line(even, "dot", "@muted", "even")]
     if room is not None:
         lines = [_line(float(room), "solid", "@ink", f"room: {room}")]
@@ -143,6 +136,15 @@ def load_figure(
         shapes=[line for line, _ in lines], annotations=[words for _, words in lines],
     )  # fmt: skip
     return theme.build(data, layout)
+
+
+def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
+    """What is usual for each expert, over its bar."""
+    return {
+        "type": "scatter", "mode": "markers", "x": _places(len(usual)), "y": usual.astype(np.float32),
+        "showlegend": False, "hovertemplate": f"{hover}<extra></extra>",
+        "marker": {"symbol": "diamond-open", "size": 9, "color": "@ink", "line": {"width": 1.6}},
+    }  # fmt: skip
 
 
 def _places(n: int) -> list[int]:
