@@ -13,6 +13,7 @@ from tfcore.analysis.expert_scan import load_scan, of_text, preferred, save_scan
 from tfcore.analysis.text_routing import route
 from tfcore.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.part_configs import ExpertsConfig
+from tfcore.training import measures
 from tfcore.training.recipes import RECIPES, experts
 from tfcore.training.recipes.neurons import LICENCE
 
@@ -119,6 +120,10 @@ def test_the_recipe_reads_the_held_out_stories_with_any_mixture(tmp_path, monkey
     made = load_scan("made")
     assert made.tokens == told_of_it["tokens read"]
     assert "CDLA" in LICENCE
+    monkeypatch.setattr(measures, "_shipped", lambda _: (model, Letters()))
+    monkeypatch.setattr(measures, "load_expert_scan", lambda _: made)
+    again = measures.of_expert_scan("made", tmp_path / "corpus")
+    assert (again["tokens"], again["largest_difference"]) == (made.tokens, 0)
     assert RECIPES["experts"].recipe.model == "stories-moe"
 
 
