@@ -101,6 +101,10 @@ CHAPTERS = {
         ),
     },
     "Experts": {
+        "Routing": (
+            "experts/routing.py",
+            "Which expert takes which token? A text coloured by its experts, their likings, and other rules for them.",
+        ),
         "Balance": (
             "experts/balance.py",
             "Why does one expert get everything? A router trained live until it collapses, and five remedies.",

@@ -48,6 +48,7 @@ PAGES = {
         ("inference/long_context.py", "Long texts", "width_full", "long-context"),
     ],
     "Experts": [
+        ("experts/routing.py", "Routing", "fork_right", "routing"),
         ("experts/balance.py", "Balance", "balance", "balance"),
     ],
     "Inside": [

@@ -3,6 +3,30 @@ const STEPS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }
 
 const mark = (chip, name, value) => value == null ? delete chip.dataset[name] : (chip.dataset[name] = value)
 
+const own = colours => (colours ? `light-dark(${colours.join(",")})` : "transparent")
+
+// A bar under the token, cut into parts: [what is written in it, its share, index of its colour, whether it is hatched].
+function divide(chip, parts, colours) {
+  const stamp = parts && JSON.stringify(parts)
+  if (stamp === chip.dataset.parts) return
+  mark(chip, "parts", stamp)
+  chip.querySelector(".parts")?.remove()
+  chip.style.removeProperty("--own")
+  if (!parts) return
+  const bar = document.createElement("span")
+  bar.className = "parts"
+  bar.setAttribute("aria-hidden", "true")
+  for (const [words, share, colour, hatched] of parts) {
+    const part = document.createElement("i")
+    part.textContent = words
+    part.style.flexGrow = share
+    for (const one of bar.children.length ? [part] : [part, chip]) one.style.setProperty("--own", own(colours[colour]))
+    if (hatched) part.className = "hatched"
+    bar.append(part)
+  }
+  chip.append(bar)
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const row = parentElement.querySelector(".chips")
@@ -20,7 +44,9 @@ export default function (component) {
       chip = fresh
       chip.className = "chip"
     }
-    if (chip.textContent !== token) chip.textContent = token
+    if (chip.firstChild?.nodeValue !== token) chip.replaceChildren(token)
+    divide(chip, data.parts?.[index], data.colours)
+    chip.classList.toggle("faint", Boolean(data.faint?.[index]))
     chip.title = data.titles?.[index] ?? ""
     chip.style.setProperty("--shade", data.shade?.[index] ?? 0)
     mark(chip, "hue", data.hues?.[index])

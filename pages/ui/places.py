@@ -1,12 +1,9 @@
-"""The pages there are, for links that are data: the router announces them, and what leads nowhere finds its nearest."""
+"""The pages there are, for links that are data: the router announces them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import streamlit as st
-
-# address of a page -> those that come nearest to it, where it is not there
-NEAREST = {"routing": ("parameters",)}
 
 
 class Place(NamedTuple):
@@ -35,11 +32,8 @@ def known(url: str) -> Place | None:
 
 
 def place(url: str) -> Place:
-    """The page at this address, or the one that comes nearest; the front page at last."""
-    for candidate in (url, *NEAREST.get(url, ())):
-        if candidate in _PLACES:
-            return _PLACES[candidate]
-    return _PLACES[""]
+    """The page at this address; the front page where there is none."""
+    return _PLACES.get(url, _PLACES[""])
 
 
 def chapter(name: str) -> list[Place]:
@@ -48,10 +42,7 @@ def chapter(name: str) -> list[Place]:
 
 
 def link(url: str, view: Mapping[str, str], words: str) -> None:
-    """A link to a page in this view, with words (Markdown) under it; without them to the nearest page, if not there."""
+    """A link to a page in this view, with words (Markdown) under it."""
     found = place(url)
-    there = found.url == url
-    label = f"**{found.title}**" if there else f"**{found.title}** (the nearest page there is)"
-    st.page_link(found.file, label=label, icon=":material/science:", query_params=dict(view) if there else {})
-    if there:
-        st.caption(words)
+    st.page_link(found.file, label=f"**{found.title}**", icon=":material/science:", query_params=dict(view))
+    st.caption(words)

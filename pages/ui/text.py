@@ -9,9 +9,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
+
+from tfcore.figures.theme import CATEGORIES
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
 NO_BREAK_SPACE = "\u00a0"
@@ -95,6 +97,30 @@ _CHIPS = st.components.v2.component(
 )
 
 
+class Part(NamedTuple):
+    """A part of the bar under a chip.
+
+    Args:
+        words: written in it, where it is wide enough.
+        share: how wide it is, beside the others of its bar.
+        category: one of the theme's categories, from 0 on; beyond the last they begin again. None has no colour.
+        hatched: it is there, but does not count.
+    """
+
+    words: str
+    share: float
+    category: int | None
+    hatched: bool = False
+
+
+NARROW = 0.22  # share of a bar below which no words fit
+
+
+def _shown_part(part: Part) -> list[Any]:
+    colour = None if part.category is None else part.category % len(CATEGORIES)
+    return [part.words if part.share >= NARROW else "", round(part.share, 3), colour, part.hatched]
+
+
 def chips(
     tokens: Sequence[str | bytes],
     *,
@@ -104,6 +130,8 @@ def chips(
     titles: Sequence[str] | None = None,
     hues: Sequence[int] | None = None,
     notes: Sequence[str] | None = None,
+    parts: Sequence[Sequence[Part]] | None = None,
+    faint: Sequence[bool] | None = None,
     on_select: Callable[[int], None] | None = None,
     label: str,
 ) -> None:
@@ -116,6 +144,8 @@ def chips(
         titles: one tooltip per token (plain text).
         hues: one of the colours 0 to 4 per token, where neighbours or kinds are to be told apart; 4 is the loud one.
         notes: one short line per token, written small under it.
+        parts: per token a bar under it, cut into parts.
+        faint: per token whether it steps back.
         on_select: a callback; it may call `controls.set_values`. Without it the chips are plain text.
         label: the accessible name of the row.
     """
@@ -127,6 +157,9 @@ def chips(
         "titles": None if titles is None else [str(title) for title in titles],
         "hues": None if hues is None else [min(max(int(hue), 0), HUES - 1) for hue in hues],
         "notes": None if notes is None else [str(note) for note in notes],
+        "parts": None if parts is None else [[_shown_part(part) for part in bar] for bar in parts],
+        "colours": None if parts is None else CATEGORIES,
+        "faint": None if faint is None else [bool(one) for one in faint],
         "clickable": on_select is not None,
         "label": label,
     }

@@ -32,6 +32,7 @@ LAST = {
     "/long-context": "A question.",
     "/your-model": "A question.",
     "/kv-cache": "A question.",
+    "/routing": "A question.",
     "/balance": "A question.",
     "/induction": "A question.",
     "/stream": "A question.",

@@ -15,8 +15,6 @@ from tfcore.analysis.history import milestones
 from tfcore.analysis.token_counts import SEQUENCES
 
 opened = partial(visits.opened, "reference/history.py")
-# Pages that are named already and come later.
-TO_COME = {"routing"}
 SEEN = {view for entry in milestones().values() for view in entry.see}
 SEEN |= {claim.see for claim in CLAIMS.values()}
 
@@ -86,8 +84,7 @@ def test_an_entry_about_sequences_leads_to_them_on_this_page():
 @pytest.mark.parametrize("view", sorted(SEEN | {one.see for one in SEQUENCES.values()} - {""}))
 def test_every_view_that_is_named_is_a_page(view):
     page, settings = _views.parts(view)
-    if page not in TO_COME:
-        assert page in {url for *_, url in listed()}
+    assert page in {url for *_, url in listed()}
     assert "=" not in page
     assert all(settings.values())
 

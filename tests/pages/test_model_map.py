@@ -28,7 +28,7 @@ def test_every_part_of_a_shipped_model_has_its_page(name):
     urls = {
         part.url for stack in model_map.stacks(config) for group in stack.groups for row in group.rows for part in row
     }
-    assert urls <= {url for *_, url in listed()} | {"routing"}
+    assert urls <= {url for *_, url in listed()}
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from tfcore.analysis.alignment import read_links, right
 from tfcore.analysis.attention_maps import attention_maps
 from tfcore.analysis.expert_load import expert_load
+from tfcore.analysis.expert_scan import load_scan as load_expert_scan
+from tfcore.analysis.expert_scan import told
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.information import bits_per_byte
 from tfcore.analysis.masked_tokens import filled
@@ -162,4 +164,21 @@ def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     return {
         "neurons": layers * per_layer, "windows": len(found.windows), "strongest": float(np.abs(found.value).max()),
         "largest_difference": round(difference, 4),
+    }  # fmt: skip
+
+
+def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
+    """How much the scan of a model's experts knows, and how far its loads are from those counted again now.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = _shipped(name)
+    found = load_expert_scan(name)
+    context = model.config.max_seq_len
+    again = expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
+    right = {f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(told(found).token)}
+    return {
+        "tokens": found.tokens, "tokens_kept": len(found.ids), **right,
+        "largest_difference": round(float(np.abs(again.choices - found.choices).max()), 6),
     }  # fmt: skip

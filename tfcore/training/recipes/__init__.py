@@ -8,6 +8,7 @@ from typing import Any
 from tfcore.training import measures
 from tfcore.training.ladder import SHIPPED
 from tfcore.training.loop import Progress
+from tfcore.training.recipes.experts import EXPERTS, experts
 from tfcore.training.recipes.fill import FILL, fill
 from tfcore.training.recipes.induction import INDUCTION, induction
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION, modernisation
@@ -133,5 +134,13 @@ RECIPES: dict[str, Entry] = {
         "2 minutes",
         "2,048 neurons over 421 held-out stories",
         measured_on_corpus=False,
+    ),
+    "experts": Entry(
+        experts,
+        EXPERTS,
+        lambda corpus: measures.of_expert_scan("stories-moe", corpus),
+        "for each expert of stories-moe the tokens it prefers, without any training",
+        "1 minute",
+        "32 experts over 842 held-out stories",
     ),
 }

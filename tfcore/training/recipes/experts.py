@@ -1,0 +1,55 @@
+"""The scan of `stories-moe`: which tokens each expert prefers. Trains nothing, reads the held-out stories."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfcore.analysis.expert_scan import save_scan, scan, told
+from tfcore.checkpoints import load
+from tfcore.training import data
+from tfcore.training.loop import Processes, Progress
+from tfcore.training.recipes.neurons import LICENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertsRecipe:
+    """How to scan.
+
+    Args:
+        model: the shipped model.
+        kept: excerpts of each expert.
+        least: occurrences below which a token is left out.
+    """
+
+    model: str = "stories-moe"
+    kept: int = 6
+    least: int = 25
+
+
+EXPERTS = ExpertsRecipe()
+
+
+def experts(
+    corpus: Path,
+    out: Path,
+    report: Callable[[Progress], None],  # noqa: ARG001 - there are no steps to report
+    recipe: ExpertsRecipe = EXPERTS,
+) -> dict[str, float]:
+    """Scan the held-out stories and write the result to `out`; returns how much there was.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+        CheckpointError: when the model is not there.
+    """
+    if Processes.join().rank > 0:  # one process does it
+        return {}
+    model, tokenizer = load(recipe.model, device="cpu")
+    if tokenizer is None:
+        raise ValueError(f"{recipe.model} has no tokenizer, so no text can be read")
+    found = scan(model, [tokenizer.encode(story) for story in data.held_out(corpus)], recipe.kept, recipe.least)
+    save_scan(out, found, LICENCE)
+    known = told(found)
+    return {
+        "tokens read": found.tokens, "tokens kept": len(found.ids),
+        **{f"experts named right by the token, layer {i}": float(right) for i, right in enumerate(known.token)},
+    }  # fmt: skip
