@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from pages.ui import links
+
 # address of a page -> those that come nearest to it, where it is not there
 NEAREST = {
     "information": ("generation",), "lab": ("pitfalls",), "scaling": ("parameters",), "routing": ("parameters",),
@@ -56,6 +58,6 @@ def link(url: str, view: Mapping[str, str], words: str) -> None:
     found = place(url)
     there = found.url == url
     label = f"**{found.title}**" if there else f"**{found.title}** (the nearest page there is)"
-    st.page_link(found.file, label=label, icon=":material/science:", query_params=dict(view) if there else {})
+    links.to(found.file, view if there else {}, label, ":material/science:")
     if there:
         st.caption(words)
