@@ -29,7 +29,8 @@ COMPOSE = """([title, site]) => {
   head.textContent = title
   head.style = "font-size:56px;line-height:1.1;margin:0 0 20px;padding:0"
   figure.querySelector(".tf-foot").remove()
-  box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight))
+  const least = parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
+  box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
   over.append(small, head, box)
   document.querySelector('[data-testid="stApp"]').append(over)
 }"""

@@ -68,7 +68,9 @@ def set_at_random(visitor, random: Random) -> None:
         visitor.settle()
     for box in main.get_by_test_id("stSelectbox").all():
         box.get_by_role("combobox").click()
-        random.choice(visitor.page.get_by_role("option").all()).click()
+        for _ in range(random.randint(1, 3)):
+            visitor.page.keyboard.press("ArrowDown")
+        visitor.page.keyboard.press("Enter")
         visitor.settle()
     for slider in main.get_by_role("slider").all():
         slider.press(random.choice(["Home", "End"]))
@@ -76,7 +78,7 @@ def set_at_random(visitor, random: Random) -> None:
         visitor.settle()
 
 
-@pytest.mark.parametrize("path", ["/masks", "/parameters", "/stream"])
+@pytest.mark.parametrize("path", ["/masks", "/parameters"])
 def test_whatever_is_set_travels(visitor, visit, server, path):
     visitor.open(path)
     set_at_random(visitor, Random(path))
