@@ -4,7 +4,7 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-dev run test check e2e bench load train clean
+.PHONY: setup setup-dev run test check e2e bench load pictures train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -44,6 +44,10 @@ bench: setup-dev
 # 1 to 50 visitors at once, and what they leave in memory; an hour of ten: make load SOAK=60
 load: setup-dev
 	$(BIN)/python -m benchmarks.load $(if $(SOAK),--soak $(SOAK))
+
+# The pictures that link previews show, taken of every page
+pictures: setup-dev
+	$(BIN)/python -m tools.pictures
 
 # make train RECIPE=stories CORPUS=path/to/corpora OUT=runs/stories
 RECIPE ?= stories

@@ -4,7 +4,8 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-and what settings.py, model_settings.py and run_settings.py in pages/ui read. The README has them in one table.
+and what settings.py, model_settings.py, run_settings.py and previews.py in pages/ui read. The README has them all in
+one table.
 """
 
 import base64
@@ -27,7 +28,7 @@ import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import net_util
@@ -38,7 +39,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, previews, settings  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -144,6 +145,21 @@ def asset(request: Request) -> Response:
     return static_response(request, assets.contents()[name], assets.compressed(name), name.rsplit(".", 1)[-1])
 
 
+def page(request: Request) -> Response:
+    """Streamlit's page, with what others show of a link to this one."""
+    scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
+    base = previews.base(request.headers.get("host", ""), scheme)
+    return HTMLResponse(previews.html(request.url.path.rsplit("/", 1)[-1], base), headers={"Cache-Control": "no-cache"})
+
+
+def picture(request: Request) -> Response:
+    """The picture of a page."""
+    found = previews.pictures().get(request.path_params["name"])
+    if found is None:
+        return Response("not found", status_code=404)
+    return Response(found, media_type="image/png", headers={"Cache-Control": "public, max-age=86400"})
+
+
 @cache
 def packed_streamlit_file(name: str) -> bytes:
     return gzip.compress((STREAMLIT_FILES / name).read_bytes(), compresslevel=6, mtime=0)
@@ -219,6 +235,7 @@ async def healthz(_: Request) -> Response:
 def check_settings() -> None:
     """Raises ValueError, in a sentence that names the setting and what would work."""
     frame_ancestors(os.environ.get("TFCORE_EMBED", ""))
+    previews.check()
     settings.check()
 
 
@@ -247,7 +264,12 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
 app = st.App(
     ROOT / "pages" / "router.py",
     lifespan=lifespan,
-    routes=[Route("/healthz", healthz), Route("/assets/{digest}/{name}", asset)],
+    routes=[
+        Route("/healthz", healthz),
+        Route("/assets/{digest}/{name}", asset),
+        Route("/previews/{name}.png", picture),
+        *[Route(f"/{url}", page) for url in previews.pages()],
+    ],
     middleware=[
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
         Middleware(CompressedBundles),

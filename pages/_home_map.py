@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, model_map, models, parts_map, places
+from pages.ui import cache, links, model_map, models, parts_map, places
 from tfcore.analysis.parameter_count import parameters
 
 
@@ -12,7 +12,7 @@ def show() -> None:
     config = cache.model(name)[0].config
 
     def go(url: str) -> None:
-        st.switch_page(places.place(url).file, query_params={"model": name} if url == "heads" else None)
+        links.go(places.place(url).file, {"model": name} if url == "heads" else {})
 
     count = parameters(config)
     label = f"{name}, part by part; every part leads to its page"

@@ -153,19 +153,20 @@ ANSWERS = {
 }
 COLUMNS = 3
 
-TEXT = "The little dog lost the red ball. The little dog"
-
-st.title("See a Transformer work", anchor=False)
-st.markdown(
+CLAIM = (
     "Every picture here is computed by a real model at the moment you look at it. Move a slider, paste a text of your "
     "own, and copy the link: whoever opens it sees exactly the same."
 )
+TEXT = "The little dog lost the red ball. The little dog"
+
+st.title("See a Transformer work", anchor=False)
+st.markdown(CLAIM)
 left, right = st.columns([4, 5], gap="large")
 with left:
     with st.container(border=True):
         pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=100)
         if st.button("See its attention", type="primary", disabled=not pasted):
-            st.switch_page("foundations/heads.py", query_params=links.text_parameters("text", pasted))
+            links.go("foundations/heads.py", links.text_parameters("text", pasted))
     tour.begin()
     recent.show()
     st.markdown("\n".join(f"- **{chapter}**: {ANSWERS[chapter]}" for chapter in CHAPTERS))

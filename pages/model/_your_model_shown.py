@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, own_models, run_models, text
+from pages.ui import cache, controls, links, own_models, run_models, text
 from pages.ui.figure import figure
 from tfcore import shipped
 from tfcore.analysis import first_words
@@ -146,7 +146,7 @@ def where_to(name: str, config: ModelConfig) -> None:
     with st.container(horizontal=True):
         for file, (label, kinds, more) in PAGES.items():
             if not kinds or config.architecture in kinds:
-                st.page_link(file, label=label, icon=":material/arrow_outward:", query_params={**more, "model": name})
+                links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(
         "There, and wherever a page has a choice named Model, it is on the list beside "
         f"{', '.join(shipped())}. Copy the link of any such view: who opens it is offered to load the same model."

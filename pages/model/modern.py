@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.model._modern_words import ABOUT, FIRST, SIZE_NAMES
-from pages.ui import cache, controls, jobs, live, model_map, page, parts_map, places
+from pages.ui import cache, controls, jobs, links, live, model_map, page, parts_map, places
 from pages.ui.figure import Event, figure
 from pages.ui.player import player
 from tfcore.analysis import modernising
@@ -63,7 +63,7 @@ def beside(found: list[Version], step: int) -> None:
     """The block before the switch and after it."""
 
     def go(url: str) -> None:
-        st.switch_page(places.place(url).file)
+        links.go(places.place(url).file, {})
 
     for column, at, title in zip(st.columns(2, gap="medium"), (step - 1, step), ("before", "after"), strict=True):
         with column:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 
 from pages.ui import controls, places
+from pages.ui.links import to as link_to
 
 ARROW = ":material/arrow_outward:"
 
@@ -25,4 +26,4 @@ def links(views: Iterable[str], here: str, key: str) -> None:
             if page == here:
                 st.button("on this page", key=f"{key} {view}", on_click=controls.set_values, kwargs=settings)
             elif (place := places.known(page)) is not None:
-                st.page_link(place.file, icon=ARROW, query_params=settings, width="content")
+                link_to(place.file, settings, icon=ARROW)

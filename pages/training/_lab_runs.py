@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.training._lab_settings import LABELS, NAMES
 from pages.training._lab_watch import curve_table
-from pages.ui import controls, models, page, run_models, runs, text
+from pages.ui import controls, links, models, page, run_models, runs, text
 from pages.ui.figure import figure
 from pages.ui.run_records import Seen
 from tfcore.figures import lab as figures
@@ -107,9 +107,9 @@ def keep(seen: Seen) -> None:
             icon=":material/download:", help="model.safetensors, config.json, tokenizer.json, settings.json, "
             "curves.csv: a folder that tfcore.load reads",
         )  # fmt: skip
-        st.page_link("foundations/heads.py", label="its heads", query_params={"model": name, "text": whole})
-        st.page_link("inside/induction.py", label="does it induct?", query_params={"model": name})
-        st.page_link("inference/generation.py", label="let it write", query_params={"model": name, "text": example})
+        links.to("foundations/heads.py", {"model": name, "text": whole}, "its heads")
+        links.to("inside/induction.py", {"model": name}, "does it induct?")
+        links.to("inference/generation.py", {"model": name, "text": example}, "let it write")
     st.caption("It is on the list of models of every page that suits it, for you and for whoever has such a link.")
 
 

@@ -1,14 +1,23 @@
 // Copies the address the browser shows: the bound controls keep it up to date without asking the server.
+
 // Streamlit adds one history entry for each parameter that Python changes: a button that sets five controls would take
-// five presses of Back. Entries for the same page within a second become one.
+// five presses of Back. Entries for the same page within a second become one. Between the click on a link and the page
+// it leads to, entries for the page that is left are none at all: its own, with its view, is there already.
 const oneEntryEach = history => {
   if (history.oneEntryEach) return
   history.oneEntryEach = true
   const push = history.pushState.bind(history)
-  let last = -Infinity
+  let last = -Infinity, leaving = -Infinity
+  addEventListener("click", event => {
+    const link = event.composedPath().find(node => node.matches?.("a[href]"))
+    const elsewhere = link && !link.target && new URL(link.href).pathname !== location.pathname
+    if (elsewhere && event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey) leaving = event.timeStamp
+  }, true)
   history.pushState = (state, title, address) => {
     const samePage = new URL(address ?? "", location.href).pathname === location.pathname
     const now = performance.now()
+    if (samePage && now - leaving < 5000) return
+    leaving = -Infinity
     if (samePage && now - last < 1000) history.replaceState(state, title, address)
     else push(state, title, address)
     last = now
@@ -27,8 +36,7 @@ export default function (component) {
   const address = () => {
     const url = new URL(window.location.href)
     url.hash = ""
-    url.searchParams.delete("embed")
-    url.searchParams.delete("embed_options")
+    for (const name of ["embed", "embed_options", "figure"]) url.searchParams.delete(name)
     url.searchParams.set("v", data.version)
     return url.toString()
   }

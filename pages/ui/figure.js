@@ -30,6 +30,8 @@ export function render({ parentElement, data, setTriggerValue }, head, start) {
   view.picture.style.minWidth = head.minWidth ? head.minWidth + "px" : ""
   view.caption.textContent = head.caption
   view.buttons.CSV.hidden = !head.csv
+  view.buttons.Embed.hidden = head.alone
+  view.buttons["Whole page"].hidden = !head.alone
   if (head.file) save(new Blob([data.subarray(start + head.size)], { type: "text/csv" }), head.name + ".csv")
   draw(view)
   return () => destroy(parentElement)
@@ -202,13 +204,18 @@ function place(box, left, top, width, height) {
   Object.assign(box.style, { left: left + "px", top: top + "px", width: width + "px", height: height + "px" })
 }
 
-// ---- saving ----
+// ---- saving and embedding ----
 
 function menu(view, foot) {
   const details = element("details", "tf-save", foot)
   element("summary", "", details).textContent = "Save"
   const list = element("div", "", details)
-  const kinds = { PNG: picture, SVG: picture, HTML: page, CSV: () => view.send("download", "csv") }
+  const kinds = {
+    PNG: picture, SVG: picture, HTML: page, CSV: () => view.send("download", "csv"),
+    Embed: embed, "Whole page": () => window.open(address(view, false), "_blank", "noopener"),
+  }
+  view.note = element("div", "tf-note", foot)
+  view.note.setAttribute("role", "status")
   for (const [kind, action] of Object.entries(kinds)) {
     const button = (view.buttons[kind] = element("button", "", list))
     button.type = "button"
@@ -221,6 +228,42 @@ function menu(view, foot) {
     details.open = false
     details.firstChild.focus()
   })
+}
+
+// The address of this figure alone in a frame, or of the view it is from.
+function address(view, framed) {
+  const url = new URL(location.href)
+  url.hash = ""
+  for (const name of ["embed", "embed_options", "figure", "tour"]) url.searchParams.delete(name)
+  url.searchParams.set("v", view.head.v)
+  if (framed) url.searchParams.set("embed", "true")
+  if (framed) url.searchParams.set("figure", view.head.key)
+  return url.toString()
+}
+
+const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
+
+// Copies a frame that shows this figure, live, in another page; where the browser refuses, shows it ready for Ctrl+C.
+async function embed(view) {
+  const high = Math.ceil(view.frame.getBoundingClientRect().height) + 24
+  const code = `<iframe src="${safe(address(view, true))}" title="${safe(view.head.alt)}" width="100%" height="${high}" style="border:0" loading="lazy"></iframe>`
+  const where = view.head.open ? "" : " For now only pages of this server may show it; its setting TFCORE_EMBED lets others in."
+  let said = "Copied: paste it into the HTML of your page." + where
+  view.note.replaceChildren()
+  try {
+    await navigator.clipboard.writeText(code)
+  } catch {
+    const field = element("textarea", "", view.note)
+    Object.assign(field, { readOnly: true, value: code, rows: 3 })
+    field.setAttribute("aria-label", "The frame, as HTML")
+    field.onblur = () => view.note.replaceChildren()
+    field.select()
+    said = "Press Ctrl+C, then paste it into the HTML of your page." + where
+    if (document.execCommand("copy")) said = "Copied: paste it into the HTML of your page." + where
+  }
+  element("span", "", view.note).textContent = said
+  clearTimeout(view.noted)
+  if (!view.note.querySelector("textarea")) view.noted = setTimeout(() => view.note.replaceChildren(), 8000)
 }
 
 async function picture(view, format) {
@@ -243,7 +286,6 @@ async function page(view) {
   const spec = coloured(JSON.parse(view.spec), palette(view.frame))
   const { paper, ink } = palette(view.frame).roles
   const json = JSON.stringify(spec).replaceAll("<", "\\u003c")
-  const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
   save(new Blob([`<!doctype html><meta charset="utf-8"><title>${safe(view.head.alt)}</title>
 <body style="margin:2em;background:${paper};color:${ink};font-family:system-ui,sans-serif">
 <figure style="margin:0"><div id="figure" role="img" aria-label="${safe(view.head.alt)}"></div><figcaption>${safe(view.head.caption)}</figcaption></figure>

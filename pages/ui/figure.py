@@ -17,7 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import assets
+from pages.ui import assets, embedding, links
 
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
 Event: TypeAlias = dict[str, Any]
@@ -66,14 +66,16 @@ def figure(
         "height": height, "size": len(body), "hash": zlib.crc32(body), "name": re.sub(r"\W+", "-", key).strip("-"),
         "alt": alt, "caption": caption, "minWidth": min_width, "cursor": cursor, "csv": table is not None,
         "file": bool(csv), "click": on_click is not None, "hover": on_hover is not None,
+        "key": key, "v": links.VERSION, "alone": embedding.is_alone(key), "open": embedding.is_allowed(),
     }  # fmt: skip
-    _component(
-        key=state,
-        data=json.dumps(head).encode() + b"\n" + body + csv,
-        on_click_change=lambda: _deliver(state, "click", on_click),
-        on_hover_change=lambda: _deliver(state, "hover", on_hover),
-        on_download_change=lambda: _ask_for_csv(state),
-    )
+    with embedding.box(key):
+        _component(
+            key=state,
+            data=json.dumps(head).encode() + b"\n" + body + csv,
+            on_click_change=lambda: _deliver(state, "click", on_click),
+            on_hover_change=lambda: _deliver(state, "hover", on_hover),
+            on_download_change=lambda: _ask_for_csv(state),
+        )
 
 
 def _json(fig: go.Figure, height: int, key: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The address of a view: when it decides, how text travels in it, and the button that copies it.
+"""The address of a view: when it decides, how text travels in it, links to views, and the button that copies it.
 
 Sliders, choices and switches are bound by Streamlit itself (`bind="query-params"`): it writes their values to the
 address in the browser, without adding to the history. Text is not bound, because a bound text area would put any
@@ -8,11 +8,11 @@ above that, and left out (with a sentence) when even that is too long for a link
 
 import base64
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import parse_qsl, quote_plus
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -22,7 +22,8 @@ from pages.ui import notices
 VERSION = "1"
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
-_VISIT = "_ui_visit"
+_VISIT, _PAGE = "_ui_visit", "_ui_page"
+_MARK = "v"  # the version of a link; no control has that name
 
 
 # --- who decides: the address or the session -------------------------------------------------------------------------
@@ -164,12 +165,64 @@ def write(key: str, value: str | None) -> None:
         st.query_params[key] = value
 
 
+# --- links from page to page -----------------------------------------------------------------------------------------
+
+# When a page is left, Streamlit's browser half sends what the link says after what the old page's controls say, and its
+# server half drops every name that a control of the old page has, the link's too. So a link begins with its version,
+# which is no control's name: what comes after it is what the link says, and is put back on arrival.
+
+
+def to(file: str, view: Mapping[str, str], label: str | None = None, icon: str | None = None) -> None:
+    """A link to a page of the app in this view.
+
+    Args:
+        file: of the page, beside the router.
+        view: parameters of the address, as a copied link has them.
+        label: words (Markdown); the page's title without.
+        icon: of the Material set, such as ":material/science:".
+    """
+    st.page_link(file, label=label, icon=icon, query_params=_marked(view))
+
+
+def go(file: str, view: Mapping[str, str]) -> None:
+    """Go to a page in this view at once, from a click that Python hears of."""
+    context = get_script_run_ctx()
+    if context is not None:  # this page's controls let go of their names, which Streamlit would refuse to touch
+        with context.session_state.query_params() as address:
+            for key in {*address, *view}:
+                if (bound := address.get_binding_for_param(key)) is not None:
+                    address.unbind_widget(bound.widget_id)
+    st.switch_page(file, query_params=_marked(view))
+
+
+def _marked(view: Mapping[str, str]) -> dict[str, str]:
+    return {_MARK: VERSION, **{key: value for key, value in view.items() if key != _MARK}}
+
+
+def arrive() -> None:
+    """Make the address say all that led to this page: the link that was clicked, or the entry of the history."""
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    page = context.page_script_hash
+    came_from, st.session_state[_PAGE] = st.session_state.get(_PAGE, page), page
+    if came_from == page:
+        return
+    said = parse_qsl(context.query_string, keep_blank_values=True)
+    if not is_return():
+        marks = [place for place, (key, _) in enumerate(said) if key == _MARK]
+        said = said[marks[-1] :] if marks else []
+    for key, value in dict(said).items():
+        if key not in ("embed", "embed_options") and asked(key) != value:
+            rewrite(key, value)
+
+
 # --- the link --------------------------------------------------------------------------------------------------------
 
 
 def check_version() -> None:
     """Say so when the address was made by a version of the app that this one does not know; it still works."""
-    version = asked("v")
+    version = asked(_MARK)
     if version not in (None, VERSION):
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
 

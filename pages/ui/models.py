@@ -111,7 +111,7 @@ def offer(name: str) -> None:
     with st.container(border=True):
         st.markdown(f"**{text.escape(name, 100)}** is not loaded on this server now.")
         load(name)
-        st.page_link("model/your_model.py", label="What it would take", query_params={"model": name})
+        links.to("model/your_model.py", {"model": name}, "What it would take")
 
 
 def load(name: str) -> None:

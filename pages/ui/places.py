@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from pages.ui import links
+
 
 class Place(NamedTuple):
     """A page: its file, title, address and chapter."""
@@ -44,5 +46,5 @@ def chapter(name: str) -> list[Place]:
 def link(url: str, view: Mapping[str, str], words: str) -> None:
     """A link to a page in this view, with words (Markdown) under it."""
     found = place(url)
-    st.page_link(found.file, label=f"**{found.title}**", icon=":material/science:", query_params=dict(view))
+    links.to(found.file, view, f"**{found.title}**", ":material/science:")
     st.caption(words)

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import places
+from pages.ui import links, places
 
 MOST = 4
 _RECENT = "_ui_recent"
@@ -36,4 +36,4 @@ def show() -> None:
         st.markdown("**Where you were**")
         for url, view in reversed(views.items()):
             if (place := places.known(url)) is not None:
-                st.page_link(place.file, label=place.title, icon=":material/history:", query_params=view)
+                links.to(place.file, view, place.title, ":material/history:")

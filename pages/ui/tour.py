@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui import links, places
 
-KEY, _PAGE = "tour", "_tour_page"
+KEY = "tour"
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
 PARK = "Lily was very happy. She went to the park and saw a big"
 PRONOUN = "The animal didn't cross the street because it was too tired."
@@ -78,17 +78,14 @@ def begin() -> None:
     """The link that starts the tour."""
     first = places.place(STOPS[0].page)
     label = f"**Take the tour**: five minutes, {len(STOPS)} stops"
-    st.page_link(first.file, label=label, icon=":material/tour:", query_params=address(1))
+    links.to(first.file, address(1), label, ":material/tour:")
 
 
 def bar(page: str) -> None:
     """Where the tour is, what to look at, and the ways on; draws nothing on a page that is no stop of it."""
-    came_from, st.session_state[_PAGE] = st.session_state.get(_PAGE, page), page
     number = stop_at(links.asked(KEY), page)
     if number is None:
         return
-    if came_from != page and not links.is_return():
-        _complete(STOPS[number - 1].view)
     with st.container(border=True, key="tour_bar", gap="xsmall"):
         st.markdown(f"**Tour, stop {number} of {len(STOPS)}.** {STOPS[number - 1].words}")
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -99,17 +96,10 @@ def bar(page: str) -> None:
             st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
 
 
-def _complete(view: Mapping[str, str]) -> None:
-    """Put back what a link said: Streamlit drops parameters that a control of the page before has as its name."""
-    for key, value in view.items():
-        if links.asked(key) is None:
-            links.rewrite(key, value)
-
-
 def _way(number: int, word: str, icon: str) -> None:
     place = places.place(STOPS[number - 1].page)
     label = f"{word}: {place.title}"
-    st.page_link(place.file, label=label, icon=f":material/{icon}:", query_params=address(number))
+    links.to(place.file, address(number), label, f":material/{icon}:")
 
 
 def _end() -> None:

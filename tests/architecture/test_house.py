@@ -28,12 +28,31 @@ def test_a_print_is_found_and_a_docstring_is_none():
     assert prints("def f():\n    '''print(x)'''\n    print(1)") == [3]
 
 
-OWN = [*files("tfcore", "pages", "benchmarks", "deploy", "tests"), ROOT / "app.py"]
+OWN = [*files("tfcore", "pages", "benchmarks", "tools", "deploy", "tests"), ROOT / "app.py"]
 
 
 @pytest.mark.parametrize("path", OWN, ids=module_name)
 def test_files_are_short(path):
     assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+
+
+def leads_elsewhere(source: str) -> list[int]:
+    """Lines that link to a view, or go to one, past pages/ui/links.py: Streamlit would drop part of what they say."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    named = [(call, call.func.attr) for call in calls if isinstance(call.func, ast.Attribute)]
+    views = [
+        call.lineno for call, name in named if name == "page_link" and "query_params" in {k.arg for k in call.keywords}
+    ]
+    return views + [call.lineno for call, name in named if name == "switch_page"]
+
+
+@pytest.mark.parametrize("path", [p for p in files("pages") if p.name != "links.py"], ids=module_name)
+def test_links_to_views_go_through_one_door(path):
+    assert leads_elsewhere(path.read_text("utf-8")) == []
+
+
+def test_a_link_past_the_door_is_found():
+    assert leads_elsewhere("st.page_link('a')\nst.page_link('a', query_params={})\nst.switch_page('a')") == [2, 3]
 
 
 IMPORT_ALL = """

@@ -1,11 +1,19 @@
 """A copied link shows somebody else the same picture."""
 
+from random import Random
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.visitor import LAST
 
 TEXT = "Ben has a kite. Ben has a boat: a + b & c? $x$ 100% ünï"
+
+
+# What every control on the page holds, in the order of the page.
+HELD = """() => [...document.querySelectorAll('[data-testid="stMain"] [class*="st-key-"] :is(input, textarea, button)')]
+  .filter(e => e.checkVisibility() && !e.closest("figure, .tf-figure, details")).map(
+    e => [e.type, e.value, e.checked, e.getAttribute("kind"), e.getAttribute("aria-checked"), e.innerText].join("|"))"""
 
 
 def copied(visitor) -> str:
@@ -50,6 +58,56 @@ def test_the_whole_view_of_a_head_travels(visitor, visit, server):
         expect(other.control(key)).to_have_value(visitor.control(key).input_value())
     expect(other.chips().nth(3)).to_have_attribute("aria-pressed", "true")
     same_picture(visitor, other)
+
+
+def set_at_random(visitor, random: Random) -> None:
+    """Every choice, switch and slider that is there, by the mouse and the keyboard."""
+    main = visitor.page.get_by_test_id("stMain")
+    for group in main.get_by_test_id("stButtonGroup").all():
+        random.choice(group.get_by_role("radio").all()).click()
+        visitor.settle()
+    for box in main.get_by_test_id("stSelectbox").all():
+        box.get_by_role("combobox").click()
+        for _ in range(random.randint(1, 3)):
+            visitor.page.keyboard.press("ArrowDown")
+        visitor.page.keyboard.press("Enter")
+        visitor.settle()
+    for slider in main.get_by_role("slider").all():
+        slider.press(random.choice(["Home", "End"]))
+        slider.press(random.choice(["ArrowLeft", "ArrowRight"]))
+        visitor.settle()
+
+
+@pytest.mark.parametrize("path", ["/masks", "/parameters"])
+def test_whatever_is_set_travels(visitor, visit, server, path):
+    visitor.open(path)
+    set_at_random(visitor, Random(path))
+    visitor.settle(LAST[path])
+    other = visit(server).open(copied(visitor))
+    assert other.page.evaluate(HELD) == visitor.page.evaluate(HELD)
+    same_picture(visitor, other)
+
+
+def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visitor):
+    """Both pages have a control named model, and the way back lies over an entry that Streamlit would have damaged."""
+    visitor.open("/heads?model=induction&layer=0&head=3")
+    visitor.page.get_by_test_id("stSidebarNav").get_by_role("link", name="Home").click()
+    visitor.page.wait_for_function("location.pathname === '/'")
+    visitor.settle(LAST["/"])
+    front = visitor.page.url
+    entries = visitor.page.evaluate("history.length")
+    visitor.page.get_by_test_id("stMain").get_by_role("link", name="Attention heads").first.click()
+    visitor.wait_for_address(model="induction", layer="0", head="3")
+    visitor.expect_title("Layer 0, head 3")
+    visitor.settle(LAST["/heads"])
+    assert visitor.page.evaluate("history.length") == entries + 1
+    visitor.page.go_back()
+    visitor.page.wait_for_function("location.pathname === '/'")
+    visitor.settle(LAST["/"])
+    assert visitor.page.url == front
+    visitor.page.go_forward()
+    visitor.expect_title("Layer 0, head 3")
+    visitor.wait_for_address(model="induction", layer="0", head="3")
 
 
 @pytest.mark.parametrize("path", ["/positions", "/masks"])

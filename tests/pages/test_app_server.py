@@ -57,7 +57,22 @@ def get(address: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
 def test_a_deep_link_can_be_the_first_request(address):
     response, body = get(address, "/heads?head=3")
     assert response.status == 200
-    assert b"<title>Streamlit</title>" in body
+    assert b"<title>Attention heads - Inside the Transformer</title>" in body
+
+
+def test_a_link_preview_shows_the_page_and_its_picture(address):
+    _, body = get(address, "/masks?kind=causal")
+    host = f'content="http://{address}/previews/'
+    assert b'<meta property="og:title" content="Masks" />' in body
+    assert host in body.decode()
+    picture, data = get(address, "/previews/" + body.decode().split(host)[1].split('"')[0])
+    assert picture.headers["Content-Type"] == "image/png"
+    assert data.startswith(b"\x89PNG")
+    _, body = get(address, "/masks", **{"X-Forwarded-Proto": "https"})
+    assert host.replace("http:", "https:") in body.decode()
+    for nothing in ("/previews/none.png", "/previews/..%2Ficon.png"):
+        assert get(address, nothing)[0].headers["Content-Type"] != "image/png"
+    assert get(address, "/masks/")[0].headers["Location"] == "/masks"
 
 
 @pytest.mark.parametrize("path", ["/", "/heads", "/healthz", "/_stcore/health", "/assets/none/plotly.min.js"])

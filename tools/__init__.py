@@ -1,0 +1,1 @@
+"""What is made once and kept in the repository."""

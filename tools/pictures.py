@@ -1,0 +1,82 @@
+"""The pictures of link previews, taken of the running app: `make pictures`, or `python -m tools.pictures heads masks`.
+
+Each is the first figure of a page in its default view under the page's title, 1200 by 630 as link previews want it; the
+front page is taken as it is.
+"""
+
+import io
+import os
+import sys
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from pages.ui import previews
+from tests.e2e.serving import PYTHON_APP, serve
+from tests.e2e.visitor import Visitor
+from tests.e2e.windows import FLAGS, find_chromium
+
+COLOURS = 32
+PATIENCE = 25_000  # milliseconds for pages that train before one looks
+# The component of the first figure, under a title, over everything else; it is made larger or smaller, or cut off.
+COMPOSE = """([title, site]) => {
+  const figure = document.querySelector(".tf-figure"), box = figure.closest('[class*="-figure"][class*="st-key-"]')
+  const over = document.createElement("div"), head = document.createElement("h1"), small = document.createElement("div")
+  over.style = "position:fixed;inset:0;z-index:9999999;overflow:hidden;padding:36px 48px;box-sizing:border-box;" +
+    "background:" + getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor
+  small.textContent = site
+  small.style = "font-size:26px;opacity:.7"
+  head.textContent = title
+  head.style = "font-size:56px;line-height:1.1;margin:0 0 20px;padding:0"
+  figure.querySelector(".tf-foot").remove()
+  const least = parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
+  box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
+  over.append(small, head, box)
+  document.querySelector('[data-testid="stApp"]').append(over)
+}"""
+
+
+def small(shot: bytes) -> bytes:
+    """The picture with few colours: words, lines and areas need no more."""
+    packed = io.BytesIO()
+    image = Image.open(io.BytesIO(shot)).convert("RGB")
+    few = image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+    few.save(packed, "PNG", optimize=True)
+    return packed.getvalue()
+
+
+def shoot(page: Page, server: str, url: str) -> bytes:
+    """One page's picture as the browser sees it."""
+    visitor = Visitor(page, server)
+    page.goto(f"{server}/{url}?embed=true")
+    visitor.settle()
+    if url:
+        page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
+        if page.get_by_test_id("stProgress").count():
+            page.wait_for_timeout(PATIENCE)
+        visitor.settle()
+        page.evaluate(COMPOSE, [previews.pages()[url].title, previews.site()])
+    page.wait_for_timeout(2000)  # the figure finds its new width, and the fonts are there
+    return page.screenshot()
+
+
+def main(names: list[str]) -> None:
+    """Take the pictures of these pages, or of all."""
+    urls = [url for url in previews.pages() if not names or (url or previews.HOME) in names]
+    previews.PICTURES.mkdir(exist_ok=True)
+    with serve(*PYTHON_APP) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=FLAGS)
+        for url in urls:
+            window = browser.new_context(
+                viewport={"width": previews.WIDTH, "height": previews.HEIGHT}, color_scheme="light"
+            )
+            window.set_default_timeout(120_000)
+            kept = small(shoot(window.new_page(), server, url))
+            (previews.PICTURES / f"{url or previews.HOME}.png").write_bytes(kept)
+            sys.stdout.write(f"{url or previews.HOME}: {len(kept):,} bytes\n")
+            window.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
