@@ -1,0 +1,103 @@
+"""Every page gives its experiment away as a program that comes to the numbers of its figure."""
+
+import ast
+import inspect
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.ui import figure as drawing
+from pages.ui import page
+from pages.ui.program import Program, notebook, program, script
+from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.figures import array, figures
+from tests.pages.test_router import listed
+from tests.pages.visits import opened
+
+
+@pytest.fixture
+def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
+    """The experiments offered on the pages that the test visits, with their arguments."""
+    found: list[tuple[Any, dict[str, Any]]] = []
+    original = page.experiment
+
+    def noted(function, *args, **values):
+        found.append((function, dict(inspect.signature(function).bind(*args, **values).arguments)))
+        original(function, *args, **values)
+
+    monkeypatch.setattr(page, "experiment", noted)
+    return found
+
+
+def numbers(node: Any) -> list[np.ndarray]:
+    """All numbers of a figure's traces, in their order, whichever way they are packed."""
+    if isinstance(node, dict) and "bdata" in node:
+        return [array(node).ravel().astype(float)]
+    if isinstance(node, dict):
+        return [found for key in sorted(node) if key != "marker" for found in numbers(node[key])]
+    if isinstance(node, list):
+        if node and all(part is None or isinstance(part, int | float) for part in node):
+            return [np.array([np.nan if part is None else part for part in node], dtype=float)]
+        return [found for part in node for found in numbers(part)]
+    return []
+
+
+def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    return (
+        bool(one)
+        and [part.shape for part in one] == [part.shape for part in other]
+        and all(np.allclose(a, b, rtol=1e-5, atol=1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
+    )
+
+
+def spec(fig: Any) -> list[np.ndarray]:
+    """The numbers of a figure as they would travel."""
+    return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
+
+
+def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
+    """Run the script where it may write its picture."""
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(script(parts), parts.name, "exec"), names)
+    assert (folder / f"{parts.name}.html").stat().st_size > 1_000
+    return names
+
+
+@pytest.mark.parametrize("name", VISITS)
+def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, monkeypatch, capsys):
+    file, address = VISITS[name]
+    test = opened(file, **address)
+    shown = [numbers(found["data"]) for _, found in figures(test).values()]
+    assert offered, "this page offers no program of its experiment"
+    for function, values in offered:
+        parts = program(function, values)
+        found = execute(parts, tmp_path, monkeypatch)
+        assert capsys.readouterr().out, "it prints its numbers"
+        if parts.name not in NOT_REPEATABLE:
+            assert any(same(spec(found["figure"]), one) for one in shown), parts.name
+        check_notebook(parts)
+
+
+def check_notebook(parts: Program) -> None:
+    """A notebook of format 4.5, of the same code."""
+    book = json.loads(notebook(parts))
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    assert book["metadata"]["kernelspec"]["name"] == "python3"
+    words, *cells = book["cells"]
+    assert words["cell_type"] == "markdown"
+    assert all(set(cell) == {"cell_type", "id", "metadata", "execution_count", "outputs", "source"} for cell in cells)
+    code = "\n\n".join("".join(cell["source"]) for cell in cells)
+    script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
+    assert ast.unparse(ast.parse(code).body[:-1]) == script_code
+    assert code.endswith("\npainted(figure)")
+
+
+def test_every_page_has_its_experiments():
+    """Each page is visited or has a reason; each experiment belongs to a page, and nothing is listed that is gone."""
+    pages = {file for file, *_ in listed()}
+    visited = {file for file, _ in VISITS.values()}
+    assert visited | WITHOUT.keys() == pages
+    assert not visited & WITHOUT.keys()
