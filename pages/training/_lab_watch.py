@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import lab as experiments
 from pages.training import _lab_run
 from pages.ui import cache, page, runs, text
 from pages.ui.figure import figure
@@ -52,6 +53,7 @@ def show(seen: Seen, curves: Curves, now: Look) -> None:
     answer(now, labels)
     by_place(now)
     dials(seen.spec, curves)
+    page.experiment(experiments.training, seen.spec)
 
 
 def course(seen: Seen, curves: Curves) -> None:

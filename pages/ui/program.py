@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 WIDTH = 100  # of a line of text
 PAINTED = ("tfcore.figures.theme", "painted")
-OWN = "  # a model of your own: put the path of its folder here"
+OWN = {
+    "model_name": "  # a model of your own: put the path of its folder here",
+    "path": "  # a file of your own: put its path here",
+}
 HOW = """\
 An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs what
 requirements.txt lists: put it into the root of the repository, beside the folder tfcore, and run it there."""
@@ -156,7 +159,7 @@ def _records(value: Any) -> list[Any]:
 
 
 def _note(name: str, value: object) -> str:
-    return OWN if name == "model_name" and str(value).startswith(("./", "run:")) else ""
+    return OWN[name] if name == "path" or (name == "model_name" and str(value).startswith(("./", "run:"))) else ""
 
 
 def _body(source: str) -> str:
@@ -176,9 +179,14 @@ def _names(source: str) -> set[str]:
 
 
 def _imported(source: str) -> dict[str, tuple[str, str]]:
-    """Name -> (module, name there) of all that a module imports by `from ... import ...`."""
-    lines = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
-    return {one.asname or one.name: (line.module or "", one.name) for line in lines for one in line.names}
+    """Name -> (module, name there) of all that a module imports; for `import numpy as np` the second is "as np"."""
+    found: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {one.name: (node.module or "", one.name) for one in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {one.asname or one.name: (one.name, f"as {one.asname or one.name}") for one in node.names}
+    return found
 
 
 def _import_lines(needed: set[tuple[str, str]]) -> str:
@@ -188,7 +196,8 @@ def _import_lines(needed: set[tuple[str, str]]) -> str:
         if i and module.startswith("tfcore") and not modules[i - 1].startswith("tfcore"):
             lines.append("")
         names = sorted((name for of, name in needed if of == module), key=_order)
-        lines.append(f"from {module} import {', '.join(names)}")
+        whole = names[0].startswith("as ")
+        lines.append(f"import {module} {names[0]}" if whole else f"from {module} import {', '.join(names)}")
     return "\n".join(lines)
 
 

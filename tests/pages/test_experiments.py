@@ -3,15 +3,19 @@
 import ast
 import inspect
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pages.ui import figure as drawing
-from pages.ui import page
+from pages.ui import jobs, live, page
 from pages.ui.program import Program, notebook, program, script
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.architecture.sources import ROOT
+from tests.pages.experiments_to_visit import NOT_REPEATABLE, SHORT, VISITS, WITHOUT
 from tests.pages.figures import array, figures
 from tests.pages.test_router import listed
 from tests.pages.visits import opened
@@ -28,6 +32,23 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
         original(function, *args, **values)
 
     monkeypatch.setattr(page, "experiment", noted)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    """Trainings and texts that the pages' parts choose are as short as can be."""
+    for place, value in SHORT.items():
+        monkeypatch.setattr(place, value)
+    monkeypatch.setattr(live, "begin", _ended)
+
+
+def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
+    """A training is over when its page first looks at it."""
+    jobs.JOBS.start(key, work, jobs.visitor(), patience)
+    jobs.JOBS.wait(key, 10**9, 120.0)
+    found = jobs.JOBS.look(key, jobs.visitor())
+    assert found is not None
     return found
 
 
@@ -60,7 +81,7 @@ def spec(fig: Any) -> list[np.ndarray]:
 def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
     """Run the script where it may write its picture."""
     monkeypatch.chdir(folder)
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
     exec(compile(script(parts), parts.name, "exec"), names)
     assert (folder / f"{parts.name}.html").stat().st_size > 1_000
     return names
@@ -79,6 +100,28 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
         if parts.name not in NOT_REPEATABLE:
             assert any(same(spec(found["figure"]), one) for one in shown), parts.name
         check_notebook(parts)
+    assert_tidy(tmp_path, offered)
+
+
+def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:
+    """What is downloaded is formatted like the house, and imports what it uses and nothing else."""
+    for function, values in offered:
+        parts = program(function, values)
+        (folder / f"{parts.name}.py").write_text(script(parts), "utf-8")
+        (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
+    for work in (["check", "--ignore", "T20,RUF"], ["format", "--diff"]):
+        ruff = [
+            sys.executable,
+            "-m",
+            "ruff",
+            *work,
+            "--no-cache",
+            "--config",
+            str(ROOT / "pyproject.toml"),
+            str(folder),
+        ]
+        done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def check_notebook(parts: Program) -> None:
