@@ -101,6 +101,8 @@ def literal(value: object) -> str:
     Raises:
         TypeError: anything else.
     """
+    if hasattr(value, "item"):  # a NumPy scalar
+        value = value.item()
     if value is None or isinstance(value, bool | int):
         return repr(value)
     if isinstance(value, float):

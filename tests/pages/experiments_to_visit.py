@@ -93,6 +93,7 @@ VISITS = {
     "skip a layer": ("inside/stream.py", {"show": "Skip a layer"}),
     "interventions": ("inside/interventions.py", {}),
     "patching": ("inside/interventions.py", {"show": "Patch from another text"}),
+    "sequences": ("reference/history.py", {"show": "cut", "kind": "image"}),
     "folklore": ("reference/folklore.py", {}),
     "parameters": ("model/parameters.py", {}),
     "own parameters": ("model/parameters.py", {"model": "own"}),
@@ -101,13 +102,13 @@ VISITS = {
 # Pages without an experiment, and why.
 WITHOUT: dict[str, str] = {
     "home.py": "links to the others",
-    "reference/history.py": "a table of what was published",
     "reference/check.py": "asks; what it asks about is computed on the other pages",
 }
 
-# Programs whose numbers are never the same twice.
+# Programs that time something: these numbers are never the same twice.
 NOT_REPEATABLE: dict[str, str] = {
     "modern-switches": "the page draws times as well",
+    "generation-speculative": "the page draws times as well",
     "long-context-timed": "times",
     "kv-cache-with-and-without": "times",
 }

@@ -5,12 +5,16 @@ import inspect
 import json
 import subprocess
 import sys
+import wave
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from pages.experiments import lab, tokens
 from pages.ui import figure as drawing
 from pages.ui import jobs, live, page
 from pages.ui.program import Program, notebook, program, script
@@ -19,6 +23,7 @@ from tests.pages.experiments_to_visit import NOT_REPEATABLE, SHORT, VISITS, WITH
 from tests.pages.figures import array, figures
 from tests.pages.test_router import listed
 from tests.pages.visits import opened
+from tfcore.training.lab.train import train_slice
 
 
 @pytest.fixture
@@ -73,6 +78,11 @@ def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     )
 
 
+def shared(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    """A row of numbers that is in both: all that can be asked where the others are times."""
+    return any(same([a], [b]) for a in one for b in other if len(a) > 2)
+
+
 def spec(fig: Any) -> list[np.ndarray]:
     """The numbers of a figure as they would travel."""
     return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
@@ -97,8 +107,8 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
         parts = program(function, values)
         found = execute(parts, tmp_path, monkeypatch)
         assert capsys.readouterr().out, "it prints its numbers"
-        if parts.name not in NOT_REPEATABLE:
-            assert any(same(spec(found["figure"]), one) for one in shown), parts.name
+        alike = shared if parts.name in NOT_REPEATABLE else same
+        assert any(alike(spec(found["figure"]), one) for one in shown), parts.name
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
 
@@ -109,17 +119,9 @@ def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None
         parts = program(function, values)
         (folder / f"{parts.name}.py").write_text(script(parts), "utf-8")
         (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
+    house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
     for work in (["check", "--ignore", "T20,RUF"], ["format", "--diff"]):
-        ruff = [
-            sys.executable,
-            "-m",
-            "ruff",
-            *work,
-            "--no-cache",
-            "--config",
-            str(ROOT / "pyproject.toml"),
-            str(folder),
-        ]
+        ruff = [sys.executable, "-m", "ruff", *work, *house]
         done = subprocess.run(ruff, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -144,3 +146,27 @@ def test_every_page_has_its_experiments():
     visited = {file for file, _ in VISITS.values()}
     assert visited | WITHOUT.keys() == pages
     assert not visited & WITHOUT.keys()
+
+
+def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
+    """The same settings, so the same steps; here a few of them."""
+    opened("training/lab.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
+    offers = {function: values["spec"] for function, values in offered if "spec" in values}
+    spec = replace(offers[lab.training], steps=3)
+    known = train_slice(spec, 0, None, most=3, seconds=60).curves
+    for function in (lab.training, lab.clipping):
+        found = execute(program(function, {"spec": spec}), tmp_path, monkeypatch)
+        assert found["curves"].loss.tolist() == known.loss.tolist()
+
+
+def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
+    Image.new("RGB", (70, 50), (9, 90, 200)).save(tmp_path / "picture.png")
+    values = {"path": "picture.png", "side": 64, "patch": 16, "sides": [8, 16], "largest": 448}
+    parts = program(tokens.own_image, values)
+    assert "put its path here" in parts.values
+    assert execute(parts, tmp_path, monkeypatch)["vectors"].shape == (16, 768)
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", "not compressed"))
+        file.writeframes(bytes(2 * 16_000))
+    values = {"path": "sound.wav", "window_ms": 25.0, "hop_ms": 10.0, "frame": 3}
+    assert execute(program(tokens.own_frames, values), tmp_path, monkeypatch)["result"].frames == 100

@@ -5,6 +5,7 @@ import io
 import json
 from contextlib import redirect_stdout
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -43,6 +44,10 @@ def config_parts() -> dict[str, type]:
     from tfcore import part_configs
 
     return {name: kind for name, kind in vars(part_configs).items() if isinstance(kind, type)}
+
+
+def test_a_numpy_scalar_is_a_plain_number():
+    assert [literal(np.float64(0.5)), literal(np.int64(3)), literal((np.float32(2),))] == ["0.5", "3", "(2.0,)"]
 
 
 def test_infinity_has_no_literal_but_a_call():
