@@ -1,5 +1,7 @@
 """The experiments of the page on the residual stream."""
 
+import numpy as np
+
 from tfcore import load
 from tfcore.analysis.contributions import Against, contributions, promoted_by, stream_parts
 from tfcore.analysis.edit_effects import effect
@@ -22,11 +24,11 @@ def parts(model_name: str, text: str, tokens: int, position: int, token: int, ag
     print(f"logit of {tokenizer.tokens([token])[0]!r}: {found.logit:.4f}; sum of all parts: {found.total:.4f}")
     for layer, (heads, forward) in enumerate(zip(found.heads, found.feedforward, strict=True)):
         print(f"layer {layer}: heads {heads.round(2)}, feed-forward {forward:+.2f}")
-    best = int(found.heads.argmax())
-    names = [str(head) for head in range(found.heads.shape[1])]
-    print(f"most from head {best // len(names)}.{best % len(names)}")
+    values, names = found.heads, [str(head) for head in range(found.heads.shape[1])]
+    if found.feedforward.any():  # not every model has such layers
+        values, names = np.column_stack([values, found.feedforward]), [*names, "FF"]
 
-    return board(found.heads, names, "%{z:.3f} logits", limit=float(abs(found.heads).max()), height=240)
+    return board(values, names, "%{z:.3f} logits", limit=float(abs(values).max()), height=240)
 
 
 def promoted(

@@ -177,7 +177,10 @@ def _body(source: str) -> str:
 
 
 def _names(source: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    """The names that a piece of code uses and does not make itself."""
+    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names} - made
 
 
 def _imported(source: str) -> dict[str, tuple[str, str]]:

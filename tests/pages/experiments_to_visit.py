@@ -93,7 +93,7 @@ VISITS = {
     "skip a layer": ("inside/stream.py", {"show": "Skip a layer"}),
     "interventions": ("inside/interventions.py", {}),
     "patching": ("inside/interventions.py", {"show": "Patch from another text"}),
-    "sequences": ("reference/history.py", {"show": "cut", "kind": "image"}),
+    "sequences": ("reference/history.py", {"show": "What else is a sequence"}),
     "folklore": ("reference/folklore.py", {}),
     "parameters": ("model/parameters.py", {}),
     "own parameters": ("model/parameters.py", {"model": "own"}),

@@ -120,7 +120,8 @@ def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None
         (folder / f"{parts.name}.py").write_text(script(parts), "utf-8")
         (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
     house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
-    for work in (["check", "--ignore", "T20,RUF"], ["format", "--diff"]):
+    own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
+    for work in (["check", "--ignore", "T20,RUF", "--config", own], ["format", "--diff"]):
         ruff = [sys.executable, "-m", "ruff", *work, *house]
         done = subprocess.run(ruff, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
