@@ -14,10 +14,8 @@ def remedies(configs: tuple[BalanceConfig, ...]) -> Figure:
     runs = list(zip(*looks, strict=True))
     for config, run in zip(configs, runs, strict=True):
         end = ending(run)
-        print(
-            f"{config.remedy}: the busiest of 8 experts takes {end.largest:.0%}, {end.idle} get less than 1 %", end=""
-        )
-        print(f", held-out loss {end.held_out:.3f} nats, as it writes {end.written:.3f}")
+        print(f"{config.remedy}: the busiest of 8 experts takes {end.largest:.0%}, {end.idle} get less than 1 %")
+        print(f"    held-out loss {end.held_out:.3f} nats, as it writes {end.written:.3f}")
     curves = [Curve(config.remedy, run, f"@cat{i}") for i, (config, run) in enumerate(zip(configs, runs, strict=True))]
 
     return curves_figure(curves, configs[0].steps, fact_floor(), height=720)

@@ -20,11 +20,8 @@ def stage(model_name: str, text: str, tokens: int, hidden: int | None, layer: in
     made = step(way, stage, head)
     for when, pieces in (("before", made.before), ("after", made.after)):
         for piece in pieces:
-            axes = ", ".join(piece.axes)
-            print(
-                f"{when} {stage}: {piece.title}, shape ({axes}) = {piece.shape}, from {piece.values.min():.3f}", end=""
-            )
-            print(f" to {piece.values.max():.3f}")
+            shape = f"({', '.join(piece.axes)}) = {piece.shape}"
+            print(f"{when} {stage}: {piece.title}, {shape}, {piece.values.min():.3f} to {piece.values.max():.3f}")
 
     guesses = tokenizer.tokens(way.candidates.tolist())
     return pieces_figure(made.after, names, limit=limit_of(made.after), height=400, sign=made.sign, candidates=guesses)

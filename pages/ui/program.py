@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple
 
-WIDTH = 100  # of a line of text
+LINE, WIDTH = 120, 100  # columns of a line, and of a literal in it
 PAINTED = ("tfcore.figures.theme", "painted")
 OWN = {
     "model_name": "  # a model of your own: put the path of its folder here",
@@ -56,7 +56,7 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
         names |= _names(helpers[-1])
     needed = {imported[name] for name in names if name in imported} | {PAINTED}
     needed |= {(type(part).__module__, type(part).__name__) for value in values.values() for part in _records(value)}
-    given = "\n".join(f"{name} = {literal(value)}{_note(name, value)}" for name, value in values.items())
+    given = "\n".join(f"{name} = {_given(name, value)}{_note(name, value)}" for name, value in values.items())
     return Program(
         f"{module.__name__.rpartition('.')[2]}-{experiment.__name__}".replace("_", "-"),
         inspect.cleandoc(experiment.__doc__ or ""),
@@ -106,7 +106,7 @@ def literal(value: object) -> str:
     if value is None or isinstance(value, bool | int):
         return repr(value)
     if isinstance(value, float):
-        return repr(value) if abs(value) < float("inf") else f'float("{value}")'
+        return repr(value).replace("e+", "e") if abs(value) < float("inf") else f'float("{value}")'
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, tuple):
@@ -120,9 +120,20 @@ def literal(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be written as a literal; give the experiment what it is made from")
 
 
+def _given(name: str, value: object) -> str:
+    """A literal after `name = `; a text between brackets where it has a line of its own."""
+    if not isinstance(value, str) or len(quoted := _quoted(value)) + 4 > LINE:
+        return literal(value)
+    return quoted if len(f"{name} = {quoted}") <= LINE else f"(\n    {quoted}\n)"
+
+
 def _quoted(text: str) -> str:
-    """A text in double quotes where that needs no escapes."""
-    return repr(text) if '"' in text else '"' + repr("'" + text)[2:]
+    """A text in double quotes, unless single ones need fewer escapes."""
+    if '"' not in text:
+        return '"' + repr("'" + text)[2:]
+    if text.count('"') > text.count("'"):
+        return repr(text)
+    return '"' + repr(text)[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
 
 def _text(text: str) -> str:
