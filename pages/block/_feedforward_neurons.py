@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import feedforward as experiments
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
@@ -160,11 +161,11 @@ def own_text(layer: int, neuron: int, side: int) -> None:
         return
     values, tokens, total = read(pasted)
     notices.tokens(total, len(tokens))
-    on_text(values, tokens, layer, neuron, side)
+    on_text(values, tokens, layer, neuron, side, pasted)
 
 
 @st.fragment
-def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side: int) -> None:
+def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side: int, pasted: str) -> None:
     """Coloured tokens, bars, and for one token the neurons it excites most."""
     mine, n = values[layer, :, neuron], len(tokens)
     records = kept().value[..., 0]
@@ -195,3 +196,4 @@ def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side
             caption=f"Which neurons '{text.visible(tokens[token])}' excites most, and what they promote. Click one to "
             "look at it.",
         )  # fmt: skip
+    page.experiment(experiments.neuron, MODEL, layer, neuron, side, pasted, token)

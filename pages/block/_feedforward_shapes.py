@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import feedforward as experiments
 from pages.ui import cache, controls, models, own_models, page
 from pages.ui.figure import figure
 from tfcore import presets, shipped
@@ -102,6 +103,7 @@ def activations() -> None:
         f"{found.difference:.5f}: the original GPT-2 used the approximation because it was faster. "
     )
     page.source(functions.SLOPES[kind], FeedForward)
+    page.experiment(experiments.activations, model_name, TEXT, layer, kind, x)
     st.caption("GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118, equation 2.")
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
@@ -183,6 +185,7 @@ def gates() -> None:
         "for one input; a gated one is a product, which can be large either way and is switched off on the left."
     )
     page.source(FeedForward, widths.layer_cost)
+    page.experiment(experiments.gates, kind, d_model, up)
     st.caption(
         "GLU variants: arXiv:2002.05202, equations 5 and 6; widths: section 2. LLaMA (arXiv:2302.13971, section 2.2) "
         "uses 8/3 d, rounded up to 11,008 at d = 4,096."
@@ -248,6 +251,8 @@ def share() -> None:
         "falls to one half."
     )
     page.source(widths.block_share, widths.share_formula)
+    named = {name: build.__name__ for name, build in MODELS.items()}
+    page.experiment(experiments.share, named, own, chosen)
     st.caption("4 d² and 8 d² of a block: arXiv:2001.08361, table 1. Grouped queries: arXiv:2305.13245.")
     page.question(
         "Which is larger in GPT-3's 96 blocks: what attention can look up, or what the feed-forward layers store?",

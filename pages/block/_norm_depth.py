@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.block._probing import INITS, WIRINGS, measure_all, probe, short
+from pages.experiments import normalisation as experiments
 from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import depth
@@ -77,6 +78,7 @@ def placements() -> None:
         "each time. Without any norm, all depends on the weights: with Xavier the stream explodes."
     )
     page.source(depth.residual, depth.probe)
+    page.experiment(experiments.placements, n_layers, init, norm)
     st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
     page.question(
         "Pre-LN puts one more norm after the last block, post-LN does not. Why?",
@@ -137,6 +139,7 @@ def first_steps() -> None:
         "one run with one seed; try another."
     )
     page.source(training.first_losses, training.learning_rate, depth.residual)
+    page.experiment(experiments.first_steps, n_layers, peak, warmup, seed)
     st.caption(
         "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: say the token "
         f"before, {training.VOCAB} tokens, {training.ROWS} texts of {training.SEQ} a step, width {depth.D_MODEL}."

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import normalisation as experiments
 from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import masking, normalising
@@ -106,6 +107,7 @@ def by_hand() -> None:
         "One outlier makes all the others small, in both. If all are equal, only ε keeps LayerNorm from 0 / 0."
     )
     page.source(normalise, layer_norm, rms_norm)
+    page.experiment(experiments.by_hand, numbers, scale, shift, 10.0**power)
     st.caption("LayerNorm: arXiv:1607.06450, equations 3 and 4. RMSNorm: arXiv:1910.07467, equation 4.")
     page.question(
         "With ε = 0 and no scale or shift, what is the size (root mean square) of every vector after LayerNorm?",
@@ -200,6 +202,8 @@ def which_axis() -> None:
         f"tokens one is off by {worst['tokens']:.2f}."
     )
     page.source(normalise, normalising.axis_leak)
+    lines = [line.strip() for line in pasted.splitlines() if line.strip()][:ROWS]
+    page.experiment(experiments.which_axis, model_name, lines, TOKENS, row, position, kind)
     page.question(
         "BatchNorm averages over the texts of a batch and works well for images. Why not here?",
         "Its averages depend on who else is in the batch and on how long the texts are; when generating, token by "

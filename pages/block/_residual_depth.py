@@ -5,6 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.block._probing import INITS, WIRINGS, activations, measure_all, probe, short
+from pages.experiments import residuals as experiments
 from pages.ui import controls, page
 from pages.ui.figure import figure
 from tfcore import initialise
@@ -99,6 +100,7 @@ def gradients() -> None:
         "all tokens are the same vector (arXiv:2103.03404). With skips that takes far longer, or never happens."
     )
     page.source(depth.residual, depth.run, depth.probe)
+    page.experiment(experiments.gradients, counts, init)
     st.caption("Deep Residual Learning, arXiv:1512.03385; Identity Mappings, arXiv:1603.05027, equations 4 and 5")
     page.question(
         "Post-LN has skips as well, but a norm sits on the stream after every sum. Is the path still free?",
@@ -172,6 +174,8 @@ def initial_weights() -> None:
         "fp16, then float32, can hold."
     )
     page.source(initialise.initialise, depth.activations)
+    ways = {start: (init, std) for start, (init, std, _) in STARTS.items()}
+    page.experiment(experiments.starts, n_layers, placement, skip, ways)
     st.caption("Glorot and Bengio 2010, equation 16; GPT-2 report (Radford et al. 2019), section 2.3")
     page.question(
         "Why 1/√(2N), and not 1/√N or 1/(2N)?",

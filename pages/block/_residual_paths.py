@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import residuals as experiments
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
@@ -114,6 +115,7 @@ def skip_blocks() -> None:
         "show what goes first: the thread of the story, then the grammar."
     )
     page.source(paths.doubled_streams, paths.continue_without)
+    page.experiment(experiments.skipped, MODEL, pasted, TOKENS, without, NEW_TOKENS)
     st.caption("Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2")
     page.question(
         "Which sublayer can the model spare least, and why might it be that one?",
@@ -191,6 +193,7 @@ def dropout() -> None:
         "the same numbers, bit by bit."
     )
     page.source(dropping.dropout, dropping.drop, dropping.two_passes)
+    page.experiment(experiments.dropout, model_name, TEXT, TOKENS, layer, p, training, seed)
     st.caption(
         "Dropout, arXiv:1207.0580; in the Transformer on embeddings and on what each sublayer adds, with p = 0.1 "
         "(arXiv:1706.03762, section 5.4)"

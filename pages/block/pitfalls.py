@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.block._pitfalls_words import HALF, WORDS
+from pages.experiments import pitfalls as experiments
 from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import pitfall_variants as variants
@@ -118,6 +119,7 @@ TASK = (
 )
 st.caption(f"Paper: {words.source}. {TASK}")
 page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
+page.experiment(experiments.twins, config)
 page.question(
     "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "
     "nonsense. What do you test first?",

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.experiments import balance as experiments
 from pages.experts import _balance_kept as kept
 from pages.experts._balance_words import WORDS
 from pages.ui import cache, controls, jobs, live, page
@@ -179,6 +180,7 @@ st.caption(
     "Seeds differ: now and then a second expert gets a share without help."
 )
 page.source(WORDS[remedy].code, train_run)
+page.experiment(experiments.remedies, configs)
 page.question(
     "A collapsed model computes exactly as much for each letter as a balanced one. Why is its loss higher in the end, "
     "and what else does a collapse cost?",

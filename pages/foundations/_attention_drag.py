@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.experiments import attention as experiments
 from pages.ui import controls, page, planes
 from pages.ui.figure import figure
 from tfcore import attention
@@ -91,6 +92,9 @@ def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator,
             f"weights, and the outputs. {plain}",
             caption=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). "
             "Queries down, keys across; every row of weights sums to 1. Blue is negative, red positive.",
+        )  # fmt: skip
+        page.experiment(
+            experiments.steps, dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature, tuple(WORDS), chosen
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import attention as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import score_scale
@@ -77,6 +78,7 @@ def products_panel() -> None:
         "tails (its excess kurtosis is 6 / d_k); sums of many products are normal."
     )
     page.source(score_scale.product_spread, score_scale.products_by_width)
+    page.experiment(experiments.products, SAMPLES, seed, at)
     st.caption(
         "Attention Is All You Need, section 3.2.1 and footnote 4, arXiv:1706.03762. The first d_k numbers of the same "
         "vectors serve every d_k."
@@ -126,6 +128,7 @@ def softmax_panel() -> None:
     )
     page.source(score_scale.saturation, score_scale.softmax_jacobian, score_scale.measured_jacobian,
                 score_scale.gradient_theory)  # fmt: skip
+    page.experiment(experiments.gradient, n_keys, seed, at)
     st.caption(
         "Attention Is All You Need, section 3.2.1, arXiv:1706.03762. The marks are measured by automatic "
         "differentiation of torch's softmax; lines are theory."

@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import attention as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import attention_steps
@@ -64,6 +65,7 @@ def panel() -> None:
         "head of 64 dimensions: from one winner to a choice that can still be learned."
     )
     page.source(attention_steps.softmax_at, attention_steps.entropy_bits)
+    page.experiment(experiments.temperature, scores, temperature)
     st.caption("Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.")
     page.question(
         "Two scores are equal and the third is lower. What are the weights as T goes to 0?",

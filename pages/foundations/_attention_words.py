@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import attention as experiments
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
@@ -46,7 +47,7 @@ def panel() -> None:
         return
     result, tokens, total = compared
     notices.tokens(total, len(tokens))
-    _pair(result, tokens, model_name)
+    _pair(result, tokens, model_name, pasted)
     page.try_this(TRY)
     page.what_to_see(
         "The left map is a mirror image of itself: a dot product knows no direction. Words that are used alike have "
@@ -67,7 +68,7 @@ def panel() -> None:
 
 
 @st.fragment
-def _pair(result: TokenSimilarity, tokens: list[str], model_name: str) -> None:
+def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str) -> None:
     """The two maps and the chosen pair."""
     labels, n = text.tick_labels(tokens), len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
@@ -119,6 +120,7 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str) -> None:
             caption=f"Layer {layer}, head {head}: q · k ÷ √d_k, (query, key) = ({n}, {n}): {pair} "
             f"{scores[first, second]:.2f} one way, {scores[second, first]:.2f} the other.",
         )  # fmt: skip
+    page.experiment(experiments.similar, model_name, pasted, TOKENS, first, second, layer, head)
 
 
 def _choose(event: Event) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import Reading
-from pages.ui import controls, page, text
+from pages.ui import controls, models, page, text
 from pages.ui.figure import Event, figure
 from tfcore.analysis.attention_maps import head_mean, pool, rollout
 from tfcore.analysis.head_tables import head_table, map_table, order, score_columns, token_table
@@ -125,6 +126,19 @@ def closer(reading: Reading, layer: int, head: int, name: str, beside: Any, belo
             caption=f"One row a head: the weights with which '{unescape(queries[token])}' looks at each token.",
             table=lambda: token_table(found, token, reading.keys),
         )
+        _program(reading, of, layer, head, token)
+
+
+def _program(reading: Reading, of: str, layer: int, head: int, token: int) -> None:
+    """What is shown, to be run by oneself."""
+    name, pasted = reading.model_name, reading.pasted
+    if reading.part is not None and models.config(name).architecture == "encoder-decoder":
+        page.experiment(experiments.translating_head, name, pasted, reading.part, layer, head)
+    elif of == "head":
+        page.experiment(experiments.head, name, pasted, layer, head, token)
+    else:
+        shown = experiments.rolled_out if of == "rollout" else experiments.layer_mean
+        page.experiment(shown, name, pasted, layer, token)
 
 
 def _choose_range(n: int, around: int | None) -> slice | None:

@@ -4,6 +4,7 @@ import streamlit as st
 from numpy import ndarray
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import CHARACTERS, Reading, read
 from pages.ui import controls, page, text
 from pages.ui.figure import figure
@@ -59,6 +60,12 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
         "much one could stand in for the other."
     )
     page.source(overlap)
+    if other is reading and reading.within:
+        page.experiment(
+            experiments.two_heads, model_name, reading.pasted, layer, head, other_layer, other_head
+        )  # fmt: skip
+    elif reading.within:
+        page.experiment(experiments.two_texts, model_name, reading.pasted, other.pasted, layer, head)
     st.caption("Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895")
     page.question(
         "Two heads of one layer are both called *first token*. Does the model need both?",

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import Reading
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
@@ -82,6 +83,7 @@ def cuts(reading: Reading, model_name: str) -> None:
         "start, or trained on after merging."
     )
     page.source(head_cuts.cut, head_cuts.cut_anew, head_cuts.with_kv_heads)
+    page.experiment(experiments.cuts, model_name, reading.pasted, TOKENS, layer, n_heads)
     st.caption("Heads: arXiv:1706.03762, section 3.2.2. MQA: arXiv:1911.02150. GQA: arXiv:2305.13245, section 2.1")
     page.question(
         "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",

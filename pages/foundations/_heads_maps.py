@@ -28,12 +28,16 @@ class Reading:
         found: the maps.
         queries, keys: the tokens that look, and those looked at.
         dropped: how many tokens of the text did not fit.
+        model_name, pasted, part: what was read, of which model.
     """
 
     found: AttentionMaps
     queries: list[str]
     keys: list[str]
     dropped: int
+    model_name: str
+    pasted: str
+    part: Part | None
 
     @property
     def within(self) -> bool:
@@ -62,7 +66,9 @@ def read(model_name: str, pasted: str, part: Part | None = None) -> Reading | No
         kept = ids[:room]
         tokens = tokenizer.tokens(kept)
         found = attention_maps(model, kept, inducing(model_name)) if kept else None
-        return None if found is None else Reading(found, tokens, tokens, len(ids) - len(kept))
+        return None if found is None else Reading(
+            found, tokens, tokens, len(ids) - len(kept), model_name, pasted, part
+        )  # fmt: skip
     ids, ends = source_ids(tokenizer, pasted), ends_with_separator(tokenizer)
     if not ids:
         return None
@@ -74,7 +80,8 @@ def read(model_name: str, pasted: str, part: Part | None = None) -> Reading | No
     target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
     found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
     keys = target if part == "decoder" else source
-    return Reading(found, source if part == "encoder" else target, keys, dropped)
+    queries = source if part == "encoder" else target
+    return Reading(found, queries, keys, dropped, model_name, pasted, part)
 
 
 def model_parts(model_name: str) -> tuple[Part, ...]:

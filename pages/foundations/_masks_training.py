@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import masks as experiments
 from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis.pitfall_findings import finding
@@ -33,6 +34,7 @@ def cheating() -> None:
 
     live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
     page.source(bidirectional, train_twins)
+    page.experiment(experiments.cheating, seed, STEPS)
 
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:

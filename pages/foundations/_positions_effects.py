@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import positions as experiments
 from pages.ui import cache, controls, models, page
 from pages.ui.figure import figure
 from tfcore import positions
@@ -93,6 +94,7 @@ def effects() -> None:
         "really does; the others show what the scheme would do to the very same head."
     )
     page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
+    page.experiment(experiments.together, model_name, said, head, TOKENS)
     st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
     page.question(
         "Take a text of one word repeated. Which schemes still tell the first from the last?",

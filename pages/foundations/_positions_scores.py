@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import positions as experiments
 from pages.foundations._positions_vectors import base_slider, wavelengths
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
@@ -80,6 +81,7 @@ def rope() -> None:
         "keeps it up for longer, which is why models with long contexts use one (LLaMA 3: 500,000)."
     )
     page.source(positions.rotate, position_schemes.rotary_scores)
+    page.experiment(experiments.rope, d_head, base, alike, moved, distance)
     st.caption(
         "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i + 1)"
     )
@@ -149,6 +151,7 @@ def alibi() -> None:
         "that is no power of two the slopes are interleaved, as in the authors' code: try 12."
     )
     page.source(positions.alibi_slopes, positions.alibi_bias)
+    page.experiment(experiments.alibi, n_heads, head, seq)
     st.caption("Train Short, Test Long, section 3, arXiv:2108.12409")
     page.question(
         "The slopes are fixed, not trained, and there is no limit to the distance. What does that buy?",
@@ -209,6 +212,7 @@ def none() -> None:
         "layers, four heads, random weights (the same seed for every scheme), all tokens visible to each other."
     )
     page.source(ordering.shuffle_experiment)
+    page.experiment(experiments.shuffled, words, shuffle, is_causal, look)
     st.caption(
         "Equivariance of attention: arXiv:1810.00825, section 3. Order from the causal mask alone: arXiv:2203.16634"
     )

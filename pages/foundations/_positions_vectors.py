@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import positions as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore import positions
@@ -76,6 +77,7 @@ def sinusoidal() -> None:
         "diagonal."
     )
     page.source(positions.sinusoidal, positions.shift_matrix)
+    page.experiment(experiments.sinusoidal, length, d_model, base, first, second)
     st.caption("Attention Is All You Need, section 3.5, arXiv:1706.03762")
     page.question(
         "The paper says the wavelengths go from 2π to 10000 · 2π. Does the last pair really get there?",
@@ -175,6 +177,7 @@ def learned() -> None:
         "models are trained on text instead; none with learned positions is shipped here yet."
     )
     page.source(learned_positions.learn_positions, learned_positions.batch)
+    page.experiment(experiments.learned, task, step)
     st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
     page.question(
         "What does a learned table say about position 32, one beyond the longest text it was trained on?",

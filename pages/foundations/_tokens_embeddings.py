@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import tokens as experiments
 from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import embedding_table as tables
@@ -90,6 +91,7 @@ def panel() -> None:
         "near in the table, and the list of cosines is to be trusted more."
     )
     page.source(tables.principal_components, tables.cosine_with, tables.scale_effect, sinusoidal)
+    page.experiment(experiments.neighbours, MODEL, piece, NEAR)
     st.caption("Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762")
     page.question(
         "The model shown here does not scale its embeddings and works. Why?",
@@ -189,3 +191,4 @@ def _scale() -> None:
         f"An experiment on the trained table of {MODEL}, which itself adds no position vectors: as it is, a sinusoidal "
         "vector would drown it."
     )
+    page.experiment(experiments.scaled_embeddings, MODEL, position, (scale, *SCALES))

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import tokens as experiments
 from pages.foundations._tokens_text import READERS, changes_text
 from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
@@ -86,6 +87,7 @@ def replayed() -> None:
         "together, not what a prefix is."
     )
     page.source(bpe.replay, bpe.join)
+    page.experiment(experiments.merges, model_name, word, now)
     st.caption("Neural Machine Translation of Rare Words with Subword Units, section 3.2, arXiv:1508.07909")
     page.question(
         "“unhappiness” is un + happy + ness. Why is there no token for “happi”?",
@@ -179,6 +181,7 @@ def learned() -> None:
         "text, and none shortens it by more than the one before."
     )
     page.source(bpe.learn, bpe.replay)
+    page.experiment(experiments.learning, MODEL, corpus, MOST, now)
     st.caption("Algorithm 1 of arXiv:1508.07909; the shipped list was learned the same way from children's stories")
     page.question(
         "Why not learn merges until every word is one token?",

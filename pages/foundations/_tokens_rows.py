@@ -5,6 +5,7 @@ from collections import Counter
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import tokens as experiments
 from pages.foundations import _tokens_cost as cost
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
@@ -85,6 +86,7 @@ def series() -> None:
         "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
     )
     page.source(time_windows.cut_windows, csv_column.read_column)
+    page.experiment(experiments.series, pasted, found.index, STEPS, length, stride, at)
     st.caption("A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730")
     page.question(
         "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
@@ -187,6 +189,7 @@ def protein() -> None:
         "length: titin, the longest human protein, has about 34,000 residues."
     )
     page.source(proteins.read_protein)
+    page.experiment(experiments.protein, pasted)
     st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
     page.question(
         "Why does a model of proteins not learn merges, as one of language does?",

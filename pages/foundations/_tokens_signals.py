@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import tokens as experiments
 from pages.foundations import _tokens_cost as cost
 from pages.foundations._tokens_uploads import upload
 from pages.ui import cache, controls, page
@@ -66,6 +67,10 @@ def image() -> None:
         "above it is a whole line away: only the position vectors can tell the model that they touch."
     )
     page.source(patches.patchify, sample_sequences.scene if own is None else media.picture)
+    if own is None:
+        page.experiment(experiments.image, side, patch, PATCHES)
+    else:
+        page.experiment(experiments.own_image, "picture.png", side, patch, PATCHES, media.PICTURE_SIDE)
     st.caption(
         "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
         "class, stands in front"
@@ -159,6 +164,10 @@ def sound() -> None:
         f"**{whole:,} frames → {audio_frames.positions(whole):,} tokens** for half a minute."
     )
     page.source(audio_frames.log_mel, audio_frames.mel_filters)
+    if own is None:
+        page.experiment(experiments.frames, kind, float(seconds), window_ms, hop_ms, at)
+    else:
+        page.experiment(experiments.own_frames, "sound.wav", window_ms, hop_ms, at)
     st.caption("Robust Speech Recognition via Large-Scale Weak Supervision (Whisper), section 2.2, arXiv:2212.04356")
     page.question(
         "A second of speech has 16,000 samples, and about three words. How many tokens is it here, and as text?",

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import tokens as experiments
 from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import text_pieces
@@ -82,6 +83,7 @@ def panel() -> None:
         "two, three or four tokens for one sign."
     )
     page.source(text_pieces.cut, text_pieces.densities)
+    page.experiment(experiments.text, model_name, pasted, KINDS)
     st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
     page.question(
         "This vocabulary was learned from English stories. Who pays for that?",

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import masks as experiments
 from pages.foundations._masks_training import cheating
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import figure
@@ -140,6 +141,7 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
         caption=f"Largest absolute difference of a logit at each of {n} positions; shaded: before the changed token.",
         table=lambda: pd.DataFrame({"token": tokens, name: masked.difference, "no mask": free.difference}),
     )
+    page.experiment(experiments.leak, model_name, pasted, TOKENS, config, position)
 
 
 page.begin(
@@ -218,6 +220,7 @@ page.what_to_see(
     "predict the next token through a leak would only learn to copy it."
 )
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
+page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
 cheating()
 page.question(
     "A prefix-LM lets the first tokens see what comes after them. Why is that no cheating?",

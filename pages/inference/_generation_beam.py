@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference._generation_settings import TEXT, Prompt, joined
+from pages.experiments import generation as experiments
+from pages.inference._generation_settings import TEXT, TOKENS, Prompt, joined
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
 from tfcore import beam
@@ -68,6 +69,7 @@ def show(prompt: Prompt) -> None:
         "the line. Numbers are the probability of each token after its text."
     )
     page.source(beam.beam_steps, analysis.grown)
+    page.experiment(experiments.beams, prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids)
     st.caption("Length penalty: after arXiv:1609.08144, eq. 14, with the plain length, as in most libraries")
     page.question(
         "With texts that end with their sentence and α = 0, short sentences win. Why?",

@@ -18,6 +18,7 @@ class Prompt:
 
     model: str
     ids: tuple[int, ...]
+    pasted: str
 
     @property
     def network(self) -> Any:
@@ -46,7 +47,7 @@ def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
     ids, total = encode(model, pasted)
     notices.tokens(total, len(ids), which="last")
-    return Prompt(model, tuple(ids))
+    return Prompt(model, tuple(ids), pasted)
 
 
 def filters() -> Sampling:

@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference._generation_settings import SEEDS, Prompt, joined, seed
+from pages.experiments import generation as experiments
+from pages.inference._generation_settings import SEEDS, TOKENS, Prompt, joined, seed
 from pages.inference._generation_strategies import PATIENCE
 from pages.ui import cache, controls, jobs, live, page, text
 from pages.ui.figure import figure
@@ -95,6 +96,10 @@ def show(prompt: Prompt) -> None:
     )
     page.source(speculative.accept, speculative.residual, speculative.outcome, drafts.early_exit,
                 analysis.expected_speed_up)  # fmt: skip
+    blocks = None if kind == TABLE else int(kind.split()[1])
+    page.experiment(
+        experiments.speculative, prompt.model, prompt.pasted, TOKENS, blocks, guesses, temperature, tokens, chance
+    )  # fmt: skip
     st.caption(
         "arXiv:2211.17192: algorithm 1, eq. 1 (tokens a pass), theorem 3.8 (speed-up), appendix A.1 (same "
         "distribution); arXiv:2302.01318. Drafts are made of the model itself: its first blocks with its own final "

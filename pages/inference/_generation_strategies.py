@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference._generation_settings import OFF, SEEDS, Prompt, filters, joined, seed
+from pages.experiments import generation as experiments
+from pages.inference._generation_settings import OFF, SEEDS, TOKENS, Prompt, filters, joined, seed
 from pages.ui import controls, jobs, live, page, text
 from pages.ui.figure import figure
 from tfcore import beam
@@ -67,6 +68,9 @@ def show(prompt: Prompt) -> None:
         "People do not write the most likely text either (arXiv:1904.09751, figure 2)."
     )
     page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
+    page.experiment(
+        experiments.strategies, prompt.model, prompt.pasted, TOKENS, sampling, chance, tokens, prompt.stop_ids
+    )  # fmt: skip
     page.question(
         "Beam search usually finds a text with a higher probability than greedy. Why does nobody use it for stories?",
         "Because the most likely text is not a good one. Compare the share of repeated groups of words, and read them: "

@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference._generation_settings import OFF, TEXT, Prompt, filters, joined, seed
+from pages.experiments import generation as experiments
+from pages.inference._generation_settings import OFF, TEXT, TOKENS, Prompt, filters, joined, seed
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
 from pages.ui.player import player
@@ -71,6 +72,7 @@ def show(prompt: Prompt) -> None:
     )
     page.source(library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty,
                 library.pick)  # fmt: skip
+    page.experiment(experiments.one_token, prompt.model, prompt.pasted, TOKENS, sampling, chance, drawn)
     st.caption(
         "Temperature: arXiv:1503.02531, eq. 1. Top-k: arXiv:1805.04833. Top-p: arXiv:1904.09751, eq. 2. Min-p: "
         "arXiv:2407.01082. Repetition penalty: arXiv:1909.05858, section 4.1, with negative scores multiplied."

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import kv_cache as experiments
 from pages.inference import _kv_cache_models as models
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -42,6 +43,7 @@ def panel() -> None:
         facts(asked, need, unit)
     st.dataframe(table(found, unit), hide_index=True)
     words()
+    page.experiment(experiments.fits, service, BLOCK, unit)
 
 
 def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory: int) -> Service:

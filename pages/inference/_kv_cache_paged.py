@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import kv_cache as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import allocators, paged_memory
@@ -36,6 +37,7 @@ def panel() -> None:
             at_once(runs)
     st.dataframe(table(runs), hide_index=True)
     words(traffic.seed)
+    page.experiment(experiments.paging, traffic, slots, block)
 
 
 def choose_traffic(every: float) -> Traffic:

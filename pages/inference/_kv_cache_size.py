@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import kv_cache as experiments
 from pages.inference import _kv_cache_models as models
 from pages.ui import controls, page
 from pages.ui.figure import figure
@@ -30,6 +31,7 @@ def panel() -> None:
         facts(shape, one, precision, unit)
         every(chosen, tokens, batch, precision, unit)
     words()
+    page.experiment(experiments.sizes, shape, tokens, batch, precision, unit)
 
 
 def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None:

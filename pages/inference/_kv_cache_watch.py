@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import kv_cache as experiments
 from pages.ui import cache, controls, jobs, live, models, notices, page
 from pages.ui.figure import figure
 from pages.ui.reading import first_tokens
@@ -60,6 +61,7 @@ def panel() -> None:
 
     live.watch(key, draw, job)
     words(seed)
+    page.experiment(experiments.with_and_without, model_name, pasted, LEAST, steps, seed, exactness)
 
 
 def numbers(costs: CacheWork, done: list[BothWays]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference._long_words import metric, size
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -68,6 +69,7 @@ def panel() -> None:
         f"here {2 * config.head_size * (1 + config.kv_heads / config.n_heads):,.0f}."
     )
     page.source(length_cost.length_cost)
+    page.experiment(experiments.length, MODELS[name].__name__, LENGTHS, at)
     st.caption(
         "Attention Is All You Need, table 1 (n² · d a layer), arXiv:1706.03762. FLOPs as in arXiv:2001.08361, table 1; "
         "every pair is counted, as if the matrix were filled whole."

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference import _long_text as source
 from pages.inference._long_words import metric
 from pages.ui import cache, controls, page, text
@@ -78,6 +79,9 @@ def panel() -> None:
         "wholly in the future: they are neither loaded nor computed."
     )
     page.source(online_softmax.merge, online_softmax.of_tile, flash.tiled_attention)
+    page.experiment(
+        experiments.flash, chosen.pasted, source.TOKENS, chosen.layer, chosen.head, sram, order, row, tile
+    )  # fmt: skip
     st.caption(
         "FlashAttention, algorithm 1, arXiv:2205.14135; FlashAttention-2, arXiv:2307.08691; online softmax, "
         "arXiv:1805.02867. Click a tile to go there."

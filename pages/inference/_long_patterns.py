@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference import _long_text as source
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
@@ -132,6 +133,7 @@ def panel() -> None:
     )
     _check(config, name)
     page.source(FUNCTIONS[config.kind], sparse_reach.keys_seen, sparse_reach.layers_needed, sparse_reach.measured_reach)
+    page.experiment(experiments.pattern, config, N, layers)
     page.question(
         "Mistral 7B has a window of 4,096 and 32 layers. How far back can a token's information come from?",
         "Up to 32 · 4,095 = 131,040 tokens, and the paper speaks of about 131 k. It is a bound for what can arrive, "
@@ -162,3 +164,4 @@ def _check(config: MaskConfig, name: str) -> None:
         alt=f"{said}.", caption=f"The shipped model, {said}. Outputs compared to the last bit.",
         table=lambda: pd.DataFrame({"token": tokens, "pattern": found.expected, "measured": found.changed}),
     )  # fmt: skip
+    page.experiment(experiments.measured, pasted, source.TOKENS, config, position)

@@ -5,6 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference import _long_text as source
 from pages.inference._long_flash import arithmetic, ledger, verdict
 from pages.inference._long_words import metric
@@ -72,6 +73,9 @@ def panel() -> None:
         "device has early and late tokens, and the numbers are nearly the same everywhere."
     )
     page.source(ring.ring_attention, ring.ring_work, online_softmax.merge)
+    page.experiment(
+        experiments.ring, chosen.pasted, source.TOKENS, chosen.layer, chosen.head, devices, layout, causal, row, step
+    )  # fmt: skip
     st.caption(
         "Ring Attention with Blockwise Transformers, arXiv:2310.01889; Striped Attention, arXiv:2311.09431. One head "
         "of one layer; the devices are simulated one after the other on this machine."

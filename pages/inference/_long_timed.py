@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference._long_words import size
 from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
@@ -53,6 +54,7 @@ def panel() -> None:
         "marks); the fused way goes on."
     )
     page.source(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated)
+    page.experiment(experiments.timed, config)
     st.caption(
         f"Measured on {timing.where()}; the quickest of up to {timing.REPEATS} runs each. The link brings back the "
         "settings, the times are those of the machine. Bytes: scores and weights, or the output (computed); the most "

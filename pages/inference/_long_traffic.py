@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import long_context as experiments
 from pages.inference._long_flash import ORDERS, WHICH
 from pages.inference._long_words import metric, size
 from pages.ui import cache, controls, page
@@ -84,6 +85,7 @@ def panel() -> None:
         "number of operations is the same all along; only the way to memory gets shorter."
     )
     page.source(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem)
+    page.experiment(experiments.traffic, n, d_head, kilobytes * UNIT // BYTES, order, causal, BYTES)
     st.caption(
         "FlashAttention, algorithms 0 and 1, theorem 2, arXiv:2205.14135; queries outside: arXiv:2307.08691. 1 kB is "
         "1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."

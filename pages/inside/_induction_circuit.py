@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import induction as experiments
 from pages.inside._induction_heads import TESTED, choose_model, kinds, listed
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -81,6 +82,10 @@ def circuit() -> None:
         both_tests(evaluated(model_name, seed), found.induction, tokens)
     page.try_this(TRY)
     words()
+    if config.n_layers > 1:
+        page.experiment(experiments.circuit, model_name, layer, found.previous, found.induction)
+    if found.induction and found.previous:
+        page.experiment(experiments.one_door, model_name, length, seed, found.previous, found.induction)
 
 
 def strips(result: Composition, layer: int, senders: list[Place], receivers: list[Place], d_model: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import induction as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from pages.ui.player import player
@@ -73,6 +74,7 @@ def film() -> None:
         "copy *rises*: the model copies before it has learned when not to."
     )
     page.source(growth.moment, growth.in_context_score, growing.film_moment)
+    page.experiment(experiments.film, at)
     st.caption(
         "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token against "
         "the 50th, here the 120th against the 12th. The recipe of the shipped model: "

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import induction as experiments
 from pages.inside._induction_heads import LENGTH, Kinds, choose_model, kinds, listed
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.figure import Event, figure
@@ -120,6 +121,10 @@ def find() -> None:
     both_losses(whole, cut, labels, off, math.log(config.vocab_size), said)
     page.try_this(TRY)
     words(found)
+    if said == "random":
+        page.experiment(experiments.random_twice, model_name, what[2], ROWS, what[3], tuple(off))
+    else:
+        page.experiment(experiments.text, model_name, what[1], TOKENS, what[2], tuple(off))
 
 
 def stripe(now: Copying, at: Place, labels: list[str], off: list[Place]) -> None:

@@ -4,6 +4,7 @@ import math
 
 import streamlit as st
 
+from pages.experiments import induction as experiments
 from pages.inside import _induction_film as film
 from pages.ui import controls, jobs, live, page
 from tfcore.analysis import growth
@@ -51,6 +52,7 @@ def grow_one() -> None:
         f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f}."
     )
     page.source(grow, growth.moment, growth.jump)
+    page.experiment(experiments.grown, config)
     st.caption(
         f"{layers} layers of attention, 4 heads of 16, width 64, no feed-forward part; {config.vocab_size} tokens, "
         f"{config.rows} rows of {config.seq} a step, AdamW. After arXiv:2209.11895; the shipped model is its larger "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import interventions as experiments
 from pages.inside import _reading
 from pages.inside._continuations import NEW_TOKENS, continuations
 from pages.inside._effects import prediction
@@ -137,6 +138,7 @@ def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
     what = f"the stream {titles[row]}" if kind == "residual" else titles[row]
     patched = f"{what} patched at '{text.visible(taker.tokens[position])}' ({position})"
     prediction(taker, n - 1, effect_of(*at), ("this text", patched), both.answers[0])
+    page.experiment(experiments.patched, taker.model, taker.pasted, giver.pasted, TOKENS, kind, row, position)
     continuations(taker.model, {
         "This text goes on": plain(taker.model, taker.pasted),
         f"With {patched}": continued(*at),

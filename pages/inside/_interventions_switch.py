@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import interventions as experiments
 from pages.inside import _reading
 from pages.inside._continuations import NEW_TOKENS, continuations
 from pages.inside._effects import prediction
@@ -85,6 +86,11 @@ def switch(reading: Reading) -> None:
         r"\sum_{j} \mathrm{head}_{\ell,h}(j)\end{gathered}"
     )
     page.source(interventions.edits_for, interventions.knock_out, edit_effects.run_each)
+    where = None if changes.position is None else [changes.position]
+    page.experiment(
+        experiments.switched, reading.model, reading.pasted, TOKENS, said(changes.parts), changes.action,
+        changes.factor, where,
+    )  # fmt: skip
     st.caption(
         "Leaving out single heads: arXiv:1905.10650, section 3.2; the mean in their place: arXiv:2211.00593. The edits "
         "belong to one pass of one visitor; the model that all share is never written to."

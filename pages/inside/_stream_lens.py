@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import stream as experiments
 from pages.inside import _reading
 from pages.inside._stream_choice import TOKENS, Choice
 from pages.ui import cache, controls, page, text
@@ -131,3 +132,4 @@ def on_the_way(choice: Choice, found: Lens) -> None:
         alt=f"Probability of '{choice.label}' stage by stage: {steps}.",
         caption=f"'{choice.label}' and the guesses that come nearest to it. {lead}. Stage by stage: {steps}.",
     )  # fmt: skip
+    page.experiment(experiments.lens, *choice.key[:2], TOKENS, choice.position, [token for token, _ in tokens])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import stream as experiments
 from pages.inside import _reading
 from pages.inside._stream_choice import TOKENS, Choice
 from pages.ui import cache, controls, page, text
@@ -61,6 +62,7 @@ def who_wrote(choice: Choice) -> None:
     )
     st.caption("s is what the final norm divides the whole x_L by, held fixed; γ are its weights.")
     page.source(measures.contributions, measures.frozen_norm, measures.stream_parts, measures.promoted_by)
+    page.experiment(experiments.parts, *choice.key[:2], TOKENS, choice.position, choice.token, choice.against)
     st.caption(
         "Direct logit attribution, as in arXiv:2211.00593, section 3.1. With LayerNorm each part also loses its mean; "
         "biases of the model, where it has any, are a part of their own."
@@ -159,3 +161,4 @@ def one_part(choice: Choice, found: Contributions) -> None:
         caption=f"What {part} of layer {layer} writes here, read as tokens: those it lifts most above the mean, and "
         f"those it lowers most.{' ◂ follows in the text.' if marked else ''}",
     )  # fmt: skip
+    page.experiment(experiments.promoted, *choice.key[:2], TOKENS, choice.position, layer, head, UP, DOWN)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import stream as experiments
 from pages.inside import _reading
 from pages.inside._stream_choice import TOKENS, Choice
 from pages.ui import cache, page
@@ -48,6 +49,7 @@ def shape(choice: Choice) -> None:
     )
     st.latex(r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}")
     page.source(measures.angles, measures.stream_shape)
+    page.experiment(experiments.shape, reading.model, reading.pasted, TOKENS, position)
     st.caption(
         "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
         "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import stream as experiments
 from pages.inside import _reading
 from pages.inside._effects import prediction
 from pages.inside._stream_choice import TOKENS, Choice
@@ -54,6 +55,7 @@ def skip(choice: Choice) -> None:
     )
     st.latex(r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)")
     page.source(skipping.skip_each, skipping.left_out, edit_effects.effect)
+    page.experiment(experiments.skipped, *choice.key[:2], TOKENS, skips[row], position, choice.token)
     st.caption("Leaving out single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
                "page on residual connections.")  # fmt: skip
     page.question(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import architectures as experiments
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
 from tfcore import shipped
@@ -138,6 +139,7 @@ def translate_job() -> None:
         "together; it learned to look there because that helps to write the right one."
     )
     page.source(writing)
+    page.experiment(experiments.translation, sentence, MOST, layer, None if head == "mean" else int(head))
 
 
 def every_head(found: Writing, layer: int, head: str | int) -> None:
@@ -193,6 +195,7 @@ def fill_job() -> None:
         "buys; the price is that an encoder cannot write."
     )
     page.source(guesses, fill_masked)
+    page.experiment(experiments.blank, pasted, BLANK, chosen, TOP)
 
 
 @st.fragment
@@ -216,6 +219,7 @@ def continue_job() -> None:
         "of a text is such a question, which is why it learns from all of them at once."
     )
     page.source(generate)
+    page.experiment(experiments.continuation, pasted, new, NEW, TOP)
 
 
 SHOW = {"translate": translate_job, "fill": fill_job, "stories": continue_job}

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import cache, controls, links, own_models, run_models, text
+from pages.experiments import your_model as experiments
+from pages.ui import cache, controls, links, own_models, page, run_models, text
 from pages.ui.figure import figure
 from tfcore import shipped
 from tfcore.analysis import first_words
@@ -138,6 +139,7 @@ def speak(name: str, tokenizer: Any) -> None:
         alt=f"The likeliest tokens {where}: first {best}.",
         caption=f"The likeliest tokens {where}: first {best}, of {cache.model(name)[0].config.vocab_size:,}.",
     )  # fmt: skip
+    page.experiment(experiments.first, name, pasted)
 
 
 def where_to(name: str, config: ModelConfig) -> None:

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import architectures as experiments
 from pages.model._architectures_jobs import JOBS, SHOW, jobs
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -83,6 +84,7 @@ def three_kinds() -> None:
                 alt=f"{title}, {read} tokens read and {written} written: {found} may be looked at.",
                 caption=f"Who sees whom: {found}. Dotted: between what is read and what is written.",
             )  # fmt: skip
+    page.experiment(experiments.kinds, READ[:read], WRITTEN[:written], "encoder-decoder")
 
 
 page.begin(

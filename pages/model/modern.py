@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import modern as experiments
 from pages.model._modern_words import ABOUT, FIRST, SIZE_NAMES
 from pages.ui import cache, controls, jobs, links, live, model_map, page, parts_map, places
 from pages.ui.figure import Event, figure
@@ -159,6 +160,7 @@ page.what_to_see(
     )
 )
 page.source(modernising.versions, modernising.race)
+page.experiment(experiments.switches, FIRST[size], step, seed)
 page.question(
     "Which of the eight would you undo first if memory for long texts were of no concern?",
     "GQA. It saves the cache and a few parameters, and gives up heads of keys and values for it. Everything else here "

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import parameters as experiments
 from pages.model._parameters_choice import OWN, by_sliders
 from pages.ui import cache, controls, models, page
 from pages.ui.figure import figure
@@ -151,6 +152,7 @@ st.dataframe(
     },
 )  # fmt: skip
 page.source(parameters, model_costs.formula)
+page.experiment(experiments.counted, config, batch, seq, dtype)
 st.caption(
     "N and 6 N: arXiv:2001.08361, table 1 and section 2.1. Memory in training: arXiv:1910.02054, section 3.1. Sizes of "
     "published models: their papers and weights, see tfcore.presets."

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import your_model as experiments
 from pages.model._your_model_shown import show
 from pages.ui import cache, controls, jobs, model_settings, models, own_models, page, run_models, text
 from pages.ui.figure import figure
@@ -114,6 +115,7 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
         table=lambda: pd.DataFrame([(r.name, r.parameters, r.weights, r.cache) for r in rows],
                                    columns=["model", "parameters", "weights (bytes)", "cache (bytes)"]),
     )  # fmt: skip
+    page.experiment(experiments.fits, configs, {known: build.__name__ for known, build in KNOWN.items()}, tokens, dtype)
 
 
 def state_of(name: str, found: Any, settings: Settings) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import history as experiments
 from pages.reference import _views
 from pages.ui import controls, page
 from pages.ui.figure import figure
@@ -75,6 +76,7 @@ def panel() -> None:
         "by codes that another network has learned."
     )
     page.source(one.count, sequence_cost)
+    page.experiment(experiments.cut, kind, values)
     page.question(
         "A second of sound has 16,000 samples. Why does Whisper read it as 50 tokens, and EnCodec write it as 600?",
         "Nobody could read the samples one by one: half a minute would have 480,000 tokens and 230 billion scores in "

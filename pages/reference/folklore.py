@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import folklore as experiments
 from pages.reference import _views
 from pages.ui import cache, controls, page, places, progress, text
 from pages.ui.figure import figure
@@ -119,6 +120,7 @@ if claims:
             ),
         )  # fmt: skip
     card(CLAIMS[chosen], findings[chosen])
+    page.experiment(experiments.checked, chosen, keys)
     st.subheader("All of them", anchor=False)
     with st.container(height=TABLE):
         st.markdown(table(claims, findings))

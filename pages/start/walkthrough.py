@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.experiments import walkthrough as experiments
 from pages.start import _walkthrough_stage as shown
 from pages.start._walkthrough_code import functions
 from pages.start._walkthrough_words import words
@@ -148,6 +149,10 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         if candidates and name not in ("characters", "top-5"):
             shown.prediction(walk, candidates, 190, "next")
     page.source(*functions(walk, name, cache.model(model_name)[1]))
+    if name == "top-5" or name in shown.OF_TEXT:
+        page.experiment(experiments.answer, model_name, pasted, TOKENS, hidden, layer, shown.TOP)
+    else:
+        page.experiment(experiments.stage, model_name, pasted, TOKENS, hidden, layer, head, name)
 
 
 page.begin(

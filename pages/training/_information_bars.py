@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import information as experiments
 from pages.training import _information_models as information_models
 from pages.ui import bars, cache, controls, notices, page, text
 from pages.ui.figure import figure
@@ -100,6 +101,7 @@ def _by_hand() -> None:
         bars.show(f"q{n}", q, names, label="distribution Q", hue=1, height=150)
     with picture:
         _numbers(bars.shares(p), bars.shares(q), names)
+    page.experiment(experiments.distributions, bars.shares(p), bars.shares(q), names)
 
 
 def _of_a_model() -> None:
@@ -130,6 +132,7 @@ def _guessed(model_name: str, pasted: str) -> None:
         bars.show("guess", q, names, label="distribution Q", hue=1, height=150)
     with picture:
         _numbers(bars.shares(weights), bars.shares(q), names)
+    page.experiment(experiments.next_token, model_name, pasted, TOKENS, GUESSES, bars.shares(q))
 
 
 def _numbers(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import information as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import Event, figure
 from tfcore.analysis import bump_fit as analysis
@@ -85,6 +86,7 @@ def _live() -> None:
         caption=f"Maps of shape (width, mean) = {result.forward.shape}, in bits, up to {figures.WORST:g}. Rings: "
         f"{len(result.picking)} of KL(Q‖P), one of KL(P‖Q). Cross: yours.",
     )  # fmt: skip
+    page.experiment(experiments.bumps, distance, balance, width, mean, own_width)
 
 
 def _take(event: Event) -> None:

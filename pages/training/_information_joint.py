@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import information as experiments
 from pages.ui import bars, cache, controls, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import mutual_information as analysis
@@ -93,6 +94,8 @@ def _by_hand() -> None:
         _board(key, cells, rows, columns, fixed=False)
     with right:
         _numbers(cells, rows, columns)
+    shares = bars.shares(cells)
+    page.experiment(experiments.joint, [list(shares[i * across : (i + 1) * across]) for i in range(down)])
 
 
 def _of_letters() -> None:
@@ -108,6 +111,7 @@ def _of_letters() -> None:
         _board("letters", cells, KINDS, KINDS, fixed=True)
     with right:
         _numbers(cells, KINDS, KINDS)
+    page.experiment(experiments.letters, pasted, apart)
 
 
 def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], *, fixed: bool) -> None:

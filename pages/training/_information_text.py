@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import information as experiments
 from pages.training import _information_models as information_models
 from pages.ui import cache, controls, notices, page, progress, text
 from pages.ui.figure import figure
@@ -88,6 +89,7 @@ def panel() -> None:
         "brings along, in megabytes of weights that are not counted here."
     )
     page.source(text_bits.text_bits, text_bits.framed, information.surprisal, text_bits.peers)
+    page.experiment(experiments.text, model_name, list(all_found), pasted)
     st.caption(
         "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, which "
         "also counts the weights. People guess English at about 0.6 to 1.3 bits a letter: Shannon 1951. Left out are "
@@ -184,6 +186,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
             f"{rank:,}.",
             caption=f"Expected there: first '{best}' with {guess.chance[0]:.1%}. What came was guess number {rank:,}.",
         )  # fmt: skip
+    page.experiment(experiments.surprise, model_name, pasted, at, GUESSES)
 
 
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:

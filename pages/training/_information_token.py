@@ -5,6 +5,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import information as experiments
 from pages.ui import controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import entropy, information
@@ -86,3 +87,4 @@ def _live() -> None:
         ),
         hide_index=True,
     )  # fmt: skip
+    page.experiment(experiments.one_token, p, share / 100, GOOD)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import lab as experiments
 from pages.training._lab_settings import OPTIMISERS, SCHEDULES
 from pages.training._lab_watch import curve_table, token_names
 from pages.ui import cache, controls, page, runs
@@ -47,6 +48,7 @@ def schedule(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "(arXiv:1608.03983, eq. 5; arXiv:1706.03762, eq. 3)."
     )
     page.source(rate, warmup_cosine, warmup_inverse_sqrt)
+    page.experiment(experiments.schedule, spec)
 
 
 def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
@@ -71,6 +73,7 @@ def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
     )
     page.source(choices.updates, optimiser, adamw)
+    page.experiment(experiments.optimisers, spec)
 
 
 def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
@@ -94,6 +97,7 @@ def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
         "weights far away. Under Adam, which divides by the size anyway, it matters less than under SGD."
     )
     page.source(one_step)
+    page.experiment(experiments.clipping, seen.spec)
 
 
 def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
@@ -115,6 +119,7 @@ def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "held-out loss, which is measured plainly (arXiv:1512.00567, section 7; 0.1 in arXiv:1706.03762, section 5.4)."
     )
     page.source(smoothing, smoothing_target)
+    page.experiment(experiments.labels, spec.smoothing, vocab)
 
 
 def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
@@ -142,6 +147,7 @@ def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
         "dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
     )
     page.source(one_step)
+    page.experiment(experiments.training, seen.spec if seen is not None else spec)
 
 
 PICTURES: dict[str, tuple[str, Callable[[LabSpec, Seen | None, list[str]], None]]] = {

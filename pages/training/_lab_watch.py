@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import lab as experiments
 from pages.training import _lab_run
 from pages.ui import cache, page, runs, text
 from pages.ui.figure import figure
@@ -172,7 +173,7 @@ def dials(spec: LabSpec, curves: Curves) -> None:
     )  # fmt: skip
 
 
-def words() -> None:
+def words(spec: LabSpec | str) -> None:
     """What to see, sources, the question."""
     page.what_to_see(
         "For a while the loss hardly moves; then one part of the task falls into place and it drops at once, and in "
@@ -182,6 +183,8 @@ def words() -> None:
         "what it said."
     )
     page.source(train_slice, one_step, look, free_running)
+    if isinstance(spec, LabSpec):
+        page.experiment(experiments.training, spec)
     st.caption(
         "Teacher forcing and what free running costs: arXiv:1506.03099, section 2. Copying and reversing as tests of "
         "sequence models: arXiv:1410.5401."

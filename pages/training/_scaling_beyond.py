@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_words import choose_law, metrics, ten_to, times
 from pages.ui import cache, page
 from pages.ui.figure import figure
@@ -87,6 +88,8 @@ def panel() -> None:
         "hundred it is a guess."
     )
     page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
+    page.experiment(experiments.beyond, name, flops, ratio)
+    page.experiment(experiments.whole_life, name, flops, served, ratio)
     st.caption(
         "2 N operations for a token of use: arXiv:2001.08361, section 2.1. Training and use together: arXiv:2401.00448."
     )

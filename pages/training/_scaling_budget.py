@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_words import LAW_NAMES, choose_law, metrics, ten_to, times
 from pages.ui import cache, page
 from pages.ui.figure import figure
@@ -87,6 +88,7 @@ def panel() -> None:
         "fall with the length of each training."
     )
     page.source(compute_optimal.optimum, compute_optimal.iso_flops)
+    page.experiment(experiments.budget, flops, name, AROUND)
     st.caption(
         "Kaplan et al., arXiv:2001.08361; Hoffmann et al. (Chinchilla), arXiv:2203.15556; Besiroglu et al., "
         "arXiv:2404.10102. Kaplan's N leaves the embeddings out."
@@ -116,6 +118,7 @@ def _ratios(flops: float) -> None:
         caption=f"Dotted: 20. At your budget of {power(flops)}: {said}.",
     )  # fmt: skip
     st.dataframe(table, hide_index=True)
+    page.experiment(experiments.ratios, flops)
 
 
 def _derivation() -> None:

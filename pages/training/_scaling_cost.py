@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_words import metrics, ten_to
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -63,6 +64,7 @@ def panel() -> None:
         "the scores, which grow with the length, and what counts as N decides the rest."
     )
     page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
+    page.experiment(experiments.cost, plan)
     st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
     page.question(
         "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but a token of its training costs half. Why?",
@@ -151,6 +153,7 @@ def _rule() -> None:
             [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
         ),
     )  # fmt: skip
+    page.experiment(experiments.rule, {PRESET_NAMES[name]: name for name in COUNTED}, seq)
 
 
 def days(value: float) -> str:

@@ -5,6 +5,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_words import LAW_NAMES, WHENCE, metrics, ten_to
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -94,6 +95,10 @@ def panel() -> None:
         "zero, which no text allows, and on a line this long that matters."
     )
     page.source(Law, KaplanLaw, law_curves.law_curves)
+    if name == "kaplan":
+        page.experiment(experiments.kaplan, against, n, d, above)
+    else:
+        page.experiment(experiments.law, name, against, n, d, above)
     st.caption(
         "arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each law "
         "speaks of its own text and tokens: compare shapes between papers, not losses. Alone, Kaplan's L(N) is "

@@ -5,6 +5,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_budget import way
 from pages.training._scaling_words import times
 from pages.ui import cache, controls, page
@@ -69,6 +70,7 @@ def panel() -> None:
         "larger has experts, and uses a small part of them for a token."
     )
     page.source(KnownModel, compute_optimal.optimum)
+    page.experiment(experiments.models, [model.name for model in shown], chosen)
     st.caption(
         "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what one token "
         "uses, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was fitted to "

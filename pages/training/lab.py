@@ -60,4 +60,4 @@ with right:
         if seen is not None:
             keep(seen)
 if section == "train":
-    _lab_watch.words()
+    _lab_watch.words(seen.spec if seen is not None else now)

@@ -2,11 +2,17 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec
 
 import streamlit as st
 
-from pages.ui import controls, links, notices
+from pages.ui import controls, links, notices, program
+
+P = ParamSpec("P")
+PROGRAMS = {
+    "py": ("This experiment as a Python script", program.script), "ipynb": ("as a notebook", program.notebook),
+}  # fmt: skip
 
 
 def begin(title: str, claim: str, equation: str | None = None) -> None:
@@ -48,6 +54,26 @@ def _code(thing: Callable[..., Any] | type) -> str:
         return inspect.getsource(thing)
     except (OSError, TypeError):  # built in, or made at run time
         return f"# {thing!r} has no Python source"
+
+
+def experiment(function: Callable[P, Any], *args: P.args, **values: P.kwargs) -> None:
+    """Offer what the page has just computed as a program to run oneself; it is written only when it is asked for.
+
+    Args:
+        function: of `pages.experiments`; with these values it draws one of the figures on the page.
+    """
+    given = inspect.signature(function).bind(*args, **values).arguments
+    name = f"{function.__module__.rpartition('.')[2]}-{function.__name__}".replace("_", "-")
+    with st.container(horizontal=True):
+        for ending, (label, write) in PROGRAMS.items():
+            st.download_button(
+                label, partial(_written, write, function, given), f"{name}.{ending}",
+                key=f"{name}.{ending}", on_click="ignore", type="tertiary",
+            )  # fmt: skip
+
+
+def _written(write: Callable[[program.Program], str], function: Callable[..., Any], given: Mapping[str, Any]) -> bytes:
+    return write(program.program(function, given)).encode()
 
 
 def question(text: str, answer: str) -> None:

@@ -25,10 +25,11 @@ LEVELS = [
     ("tfcore.training.*",),
     ("tfcore.figures.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
+    ("pages.experiments.*",),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-PARTS, FIGURES, PACKAGE, UI, PAGES = 1, 7, 8, 9, 10
+PARTS, FIGURES, PACKAGE, EXPERIMENTS, UI, PAGES = 1, 7, 8, 9, 10, 11
 LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
 
 
@@ -46,7 +47,7 @@ def complaints(module: str, source: str) -> list[str]:
         return []
     own, found = level(module), []
     for target in sorted(targets(source)):
-        top = target.partition(".")[0]
+        top = top_of(target)
         if target.startswith("."):
             found.append(f"{module} imports {target}: write the whole name")
         elif top in ("tfcore", "pages"):
@@ -62,6 +63,8 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     if target == "pages":
         return []
     folder, _, file = target.rpartition(".")
+    if own == EXPERIMENTS and top_of(target) == "pages":
+        return [f"{module} imports {target}: an experiment needs nothing but tfcore"]
     if own == PAGES and file.startswith("_") and folder == module.rpartition(".")[0]:
         return []  # part of a page, in a file of its own
     other = level(target)
@@ -71,6 +74,10 @@ def arrow(module: str, own: int, target: str) -> list[str]:
     if other < own or same:
         return []
     return [f"{module} imports {target}, which is above it"]
+
+
+def top_of(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def library(module: str, own: int, top: str) -> list[str]:
@@ -110,6 +117,8 @@ WRONG = {
     "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
     "a page that knows another": ("pages.foundations.heads", "from pages.foundations.masks import TEXT"),
     "a page that knows a part of one elsewhere": ("pages.foundations.heads", "import pages.block._norms"),
+    "an experiment that needs the pages": ("pages.experiments.heads", "from pages.ui import cache"),
+    "an experiment that shares with another": ("pages.experiments.heads", "from pages.experiments.masks import words"),
     "a page with plotly": ("pages.foundations.heads", "import plotly.graph_objects as go"),
     "a page with tensors": ("pages.foundations.heads", "import torch"),
     "a page that knows the server": ("pages.foundations.heads", "import app"),

@@ -10,12 +10,13 @@ user's text is ever taken for one.
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import plotly.graph_objects as go
 
 from tfcore.figures.oklab import mix, rgb
 
+Figure: TypeAlias = go.Figure
 Theme = Literal["light", "dark"]
 Scale = list[list[float | str]]
 THEMES: tuple[Theme, Theme] = ("light", "dark")
@@ -134,6 +135,11 @@ def build(data: list[dict[str, Any]], layout: dict[str, Any]) -> go.Figure:
     return figure
 
 
+def painted(figure: go.Figure, theme: Theme = "light") -> go.Figure:
+    """A figure in the colours of a theme, for `show` and `write_html` of plotly, which know no roles."""
+    return go.Figure(resolve(figure.to_dict(), theme))
+
+
 def check(figure: go.Figure) -> None:
     """Let plotly validate a figure's property names and values, with roles resolved in both themes. For tests.
 
@@ -141,7 +147,7 @@ def check(figure: go.Figure) -> None:
         ValueError: a property that plotly does not have, a value it does not take, or an unknown role.
     """
     for theme in THEMES:
-        go.Figure(resolve(figure.to_dict(), theme))
+        painted(figure, theme)
 
 
 def base_layout(height: int, **parts: Any) -> dict[str, Any]:

@@ -1,0 +1,20 @@
+"""The experiment of the page on history."""
+
+from tfcore.analysis.sequence_cost import sequence_cost
+from tfcore.analysis.token_counts import SEQUENCES
+from tfcore.figures.history import lengths_figure
+from tfcore.figures.theme import Figure
+
+
+def cut(kind: str, values: dict[str, float]) -> Figure:
+    """What else is a sequence: how many tokens it becomes, and what attention pays for them."""
+    n = SEQUENCES[kind].count(**values)
+    cost = sequence_cost((n,))
+    print(f"{SEQUENCES[kind].name}: {n:,} tokens, {cost.pairs[0]:,.0f} scores in each head")
+    order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
+    names = [(SEQUENCES[key].name, SEQUENCES[key].model) for key in order]
+    lengths = [SEQUENCES[key].published() for key in order]
+    for (name, model), length in zip(names, lengths, strict=True):
+        print(f"{name} as in {model}: {length:,} tokens")
+
+    return lengths_figure(names, lengths, order, kind, n, height=430)

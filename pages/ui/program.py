@@ -1,0 +1,222 @@
+"""An experiment of a page as a program of its own: a Python script or a notebook, made of the source of a function.
+
+A function of `pages/experiments` becomes a program: its imports, its arguments as the page has them now, its body. What
+a visitor typed gets into it in one way only, as a Python literal.
+"""
+
+import ast
+import inspect
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, NamedTuple
+
+LINE, WIDTH = 120, 100  # columns of a line, and of a literal in it
+PAINTED = ("tfcore.figures.theme", "painted")
+OWN = {
+    "model_name": "  # a model of your own: put the path of its folder here",
+    "path": "  # a file of your own: put its path here",
+}
+HOW = """\
+An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs what
+requirements.txt lists: put it into the root of the repository, beside the folder tfcore, and run it there."""
+
+
+class Program(NamedTuple):
+    """The parts of a program, each without an empty line at its ends.
+
+    Args:
+        name: of the file, without its ending.
+        about: what it shows, in a few sentences.
+        imports, helpers, values, body: code. The body ends by giving `figure` its value.
+    """
+
+    name: str
+    about: str
+    imports: str
+    helpers: str
+    values: str
+    body: str
+
+
+def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Program:
+    """The program that does what `experiment(**values)` does.
+
+    Raises:
+        TypeError: a value that cannot be written down as a literal.
+    """
+    module = sys.modules[experiment.__module__]
+    source, imported = inspect.getsource(experiment), _imported(inspect.getsource(module))
+    names, helpers = _names(_body(source)) - set(values), []
+    for helper in [getattr(module, name) for name in sorted(names - set(imported)) if hasattr(module, name)]:
+        helpers.append(inspect.getsource(helper).strip())
+        names |= _names(helpers[-1])
+    needed = {imported[name] for name in names if name in imported} | {PAINTED}
+    needed |= {(type(part).__module__, type(part).__name__) for value in values.values() for part in _records(value)}
+    given = "\n".join(f"{name} = {_given(name, value)}{_note(name, value)}" for name, value in values.items())
+    return Program(
+        f"{module.__name__.rpartition('.')[2]}-{experiment.__name__}".replace("_", "-"),
+        inspect.cleandoc(experiment.__doc__ or ""),
+        _import_lines(needed),
+        "\n\n\n".join(helpers),
+        given,
+        _body(source),
+    )
+
+
+def script(parts: Program) -> str:
+    """The program as a Python script, which writes its figure into a file."""
+    top = f'"""{parts.about}\n\n{HOW}\nThe figure is written to {parts.name}.html.\n"""\n\n{parts.imports}'
+    if parts.helpers:
+        top += f"\n\n\n{parts.helpers}\n"
+    code = [top, parts.values, f'{parts.body}\npainted(figure).write_html("{parts.name}.html")\n']
+    return "\n\n".join(part for part in code if part)
+
+
+def notebook(parts: Program) -> str:
+    """The program as a Jupyter notebook (nbformat 4.5), which shows its figure."""
+    codes = [parts.imports, parts.helpers, parts.values, parts.body + "\npainted(figure)"]
+    words = {"cell_type": "markdown", "id": "about", "metadata": {}, "source": _lines(f"{parts.about}\n\n{HOW}")}
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "code", "id": f"code-{i}", "metadata": {}, "execution_count": None, "outputs": [],
+         "source": _lines(code)}
+        for i, code in enumerate(filter(None, codes))
+    ]  # fmt: skip
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    book = {"cells": [words, *cells], "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
+    return json.dumps({**book, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def _lines(text: str) -> list[str]:
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def literal(value: object) -> str:
+    """Python code for a value: a number, a text, a tuple, list or dict of these, or a frozen record, whose fields are
+    named where they are not at their default.
+
+    Raises:
+        TypeError: anything else.
+    """
+    if hasattr(value, "item"):  # a NumPy scalar
+        value = value.item()
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float):
+        return repr(value).replace("e+", "e") if abs(value) < float("inf") else f'float("{value}")'
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return _in("(", [literal(part) for part in value], ")", comma=len(value) == 1)
+    if isinstance(value, list):
+        return _in("[", [literal(part) for part in value], "]")
+    if isinstance(value, dict):
+        return _in("{", [f"{literal(key)}: {literal(part)}" for key, part in value.items()], "}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return _in(f"{type(value).__name__}(", [f"{k}={literal(v)}" for k, v in _told(value).items()], ")")
+    raise TypeError(f"{type(value).__name__} cannot be written as a literal; give the experiment what it is made from")
+
+
+def _given(name: str, value: object) -> str:
+    """A literal after `name = `; a text between brackets where it has a line of its own."""
+    if not isinstance(value, str) or len(quoted := _quoted(value)) + 4 > LINE:
+        return literal(value)
+    return quoted if len(f"{name} = {quoted}") <= LINE else f"(\n    {quoted}\n)"
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, unless single ones need fewer escapes."""
+    if '"' not in text:
+        return '"' + repr("'" + text)[2:]
+    if text.count('"') > text.count("'"):
+        return repr(text)
+    return '"' + repr(text)[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+
+
+def _text(text: str) -> str:
+    """A text on one line, or on several that Python puts together, broken between words."""
+    if len(_quoted(text)) <= WIDTH:
+        return _quoted(text)
+    pieces = re.findall(rf"[^\n]{{1,{WIDTH - 20}}}(?:[ \n]|$)|[^\n]{{1,{WIDTH - 20}}}|\n", text)
+    return "(\n" + "\n".join(f"    {_quoted(piece)}" for piece in pieces) + "\n)"
+
+
+def _in(left: str, parts: list[str], right: str, comma: bool = False) -> str:
+    """Parts between brackets, on one line if it is short."""
+    line = left + ", ".join(parts) + ("," if comma else "") + right
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    return left + "\n" + textwrap.indent("".join(f"{part},\n" for part in parts), "    ") + right
+
+
+def _told(record: Any) -> dict[str, Any]:
+    """Fields of a record that are not at their default."""
+    told = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if field.init and (default is MISSING or value != default):
+            told[field.name] = value
+    return told
+
+
+def _records(value: Any) -> list[Any]:
+    """The records in a value: their classes have to be imported."""
+    if is_dataclass(value):
+        return [value, *(record for part in _told(value).values() for record in _records(part))]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return [record for part in parts for record in _records(part)]
+
+
+def _note(name: str, value: object) -> str:
+    return OWN[name] if name == "path" or (name == "model_name" and str(value).startswith(("./", "run:"))) else ""
+
+
+def _body(source: str) -> str:
+    """What a function does, its last line `return X` as `figure = X`."""
+    made = ast.parse(source).body[0]
+    if not isinstance(made, ast.FunctionDef) or not isinstance(made.body[-1], ast.Return):
+        raise TypeError("an experiment is a function that ends by returning its figure")
+    lines = source.splitlines()
+    last = made.body[-1].lineno - 1
+    lines[last] = lines[last].replace("return ", "figure = ", 1)
+    docstring = made.body[0].end_lineno if ast.get_docstring(made) else made.body[0].lineno - 1
+    return textwrap.dedent("\n".join(lines[docstring:])).strip()
+
+
+def _names(source: str) -> set[str]:
+    """The names that a piece of code uses and does not make itself."""
+    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names} - made
+
+
+def _imported(source: str) -> dict[str, tuple[str, str]]:
+    """Name -> (module, name there) of all that a module imports; for `import numpy as np` the second is "as np"."""
+    found: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {one.name: (node.module or "", one.name) for one in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {one.asname or one.name: (one.name, f"as {one.asname or one.name}") for one in node.names}
+    return found
+
+
+def _import_lines(needed: set[tuple[str, str]]) -> str:
+    modules = sorted({module for module, _ in needed}, key=lambda module: (module.startswith("tfcore"), module))
+    lines = []
+    for i, module in enumerate(modules):
+        if i and module.startswith("tfcore") and not modules[i - 1].startswith("tfcore"):
+            lines.append("")
+        names = sorted((name for of, name in needed if of == module), key=_order)
+        whole = names[0].startswith("as ")
+        lines.append(f"import {module} {names[0]}" if whole else f"from {module} import {', '.join(names)}")
+    return "\n".join(lines)
+
+
+def _order(name: str) -> tuple[bool, bool, str]:
+    """As ruff sorts them: CONSTANTS, Classes, functions."""
+    return not name.isupper(), not name[0].isupper(), name

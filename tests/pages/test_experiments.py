@@ -1,0 +1,173 @@
+"""Every page gives its experiment away as a program that comes to the numbers of its figure."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+import wave
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pages.experiments import lab, tokens
+from pages.ui import figure as drawing
+from pages.ui import jobs, live, page
+from pages.ui.program import Program, notebook, program, script
+from tests.architecture.sources import ROOT
+from tests.pages.experiments_to_visit import NOT_REPEATABLE, SHORT, VISITS, WITHOUT
+from tests.pages.figures import array, figures
+from tests.pages.test_router import listed
+from tests.pages.visits import opened
+from tfcore.training.lab.train import train_slice
+
+
+@pytest.fixture
+def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
+    """The experiments offered on the pages that the test visits, with their arguments."""
+    found: list[tuple[Any, dict[str, Any]]] = []
+    original = page.experiment
+
+    def noted(function, *args, **values):
+        found.append((function, dict(inspect.signature(function).bind(*args, **values).arguments)))
+        original(function, *args, **values)
+
+    monkeypatch.setattr(page, "experiment", noted)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    """Trainings and texts that the pages' parts choose are as short as can be."""
+    for place, value in SHORT.items():
+        monkeypatch.setattr(place, value)
+    monkeypatch.setattr(live, "begin", _ended)
+
+
+def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
+    """A training is over when its page first looks at it."""
+    jobs.JOBS.start(key, work, jobs.visitor(), patience)
+    jobs.JOBS.wait(key, 10**9, 120.0)
+    found = jobs.JOBS.look(key, jobs.visitor())
+    assert found is not None
+    return found
+
+
+def numbers(node: Any) -> list[np.ndarray]:
+    """All numbers of a figure's traces, in their order, whichever way they are packed."""
+    if isinstance(node, dict) and "bdata" in node:
+        return [array(node).ravel().astype(float)]
+    if isinstance(node, dict):
+        return [found for key in sorted(node) if key != "marker" for found in numbers(node[key])]
+    if isinstance(node, list):
+        if node and all(part is None or isinstance(part, int | float) for part in node):
+            return [np.array([np.nan if part is None else part for part in node], dtype=float)]
+        return [found for part in node for found in numbers(part)]
+    return []
+
+
+def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    return (
+        bool(one)
+        and [part.shape for part in one] == [part.shape for part in other]
+        and all(np.allclose(a, b, rtol=1e-5, atol=1e-7, equal_nan=True) for a, b in zip(one, other, strict=True))
+    )
+
+
+def shared(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    """A row of numbers that is in both: all that can be asked where the others are times."""
+    return any(same([a], [b]) for a in one for b in other if len(a) > 2)
+
+
+def spec(fig: Any) -> list[np.ndarray]:
+    """The numbers of a figure as they would travel."""
+    return numbers(json.loads(drawing._json(fig, 100, "any"))["data"])
+
+
+def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
+    """Run the script where it may write its picture."""
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
+    exec(compile(script(parts), parts.name, "exec"), names)
+    assert (folder / f"{parts.name}.html").stat().st_size > 1_000
+    return names
+
+
+@pytest.mark.parametrize("name", VISITS)
+def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, monkeypatch, capsys):
+    file, address = VISITS[name]
+    test = opened(file, **address)
+    shown = [numbers(found["data"]) for _, found in figures(test).values()]
+    assert offered, "this page offers no program of its experiment"
+    for function, values in offered:
+        parts = program(function, values)
+        found = execute(parts, tmp_path, monkeypatch)
+        assert capsys.readouterr().out, "it prints its numbers"
+        alike = shared if parts.name in NOT_REPEATABLE else same
+        assert any(alike(spec(found["figure"]), one) for one in shown), parts.name
+        check_notebook(parts)
+    assert_tidy(tmp_path, offered)
+
+
+def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:
+    """What is downloaded is formatted like the house, and imports what it uses and nothing else."""
+    for function, values in offered:
+        parts = program(function, values)
+        (folder / f"{parts.name}.py").write_text(script(parts), "utf-8")
+        (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
+    house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
+    own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
+    for work in (["check", "--ignore", "T20,RUF", "--config", own], ["format", "--diff"]):
+        ruff = [sys.executable, "-m", "ruff", *work, *house]
+        done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def check_notebook(parts: Program) -> None:
+    """A notebook of format 4.5, of the same code."""
+    book = json.loads(notebook(parts))
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    assert book["metadata"]["kernelspec"]["name"] == "python3"
+    words, *cells = book["cells"]
+    assert words["cell_type"] == "markdown"
+    assert all(set(cell) == {"cell_type", "id", "metadata", "execution_count", "outputs", "source"} for cell in cells)
+    code = "\n\n".join("".join(cell["source"]) for cell in cells)
+    script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
+    assert ast.unparse(ast.parse(code).body[:-1]) == script_code
+    assert code.endswith("\npainted(figure)")
+
+
+def test_every_page_has_its_experiments():
+    """Each page is visited or has a reason; each experiment belongs to a page, and nothing is listed that is gone."""
+    pages = {file for file, *_ in listed()}
+    visited = {file for file, _ in VISITS.values()}
+    assert visited | WITHOUT.keys() == pages
+    assert not visited & WITHOUT.keys()
+
+
+def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
+    """The same settings, so the same steps; here a few of them."""
+    opened("training/lab.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
+    offers = {function: values["spec"] for function, values in offered if "spec" in values}
+    spec = replace(offers[lab.training], steps=3)
+    known = train_slice(spec, 0, None, most=3, seconds=60).curves
+    for function in (lab.training, lab.clipping):
+        found = execute(program(function, {"spec": spec}), tmp_path, monkeypatch)
+        assert found["curves"].loss.tolist() == known.loss.tolist()
+
+
+def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
+    Image.new("RGB", (70, 50), (9, 90, 200)).save(tmp_path / "picture.png")
+    values = {"path": "picture.png", "side": 64, "patch": 16, "sides": [8, 16], "largest": 448}
+    parts = program(tokens.own_image, values)
+    assert "put its path here" in parts.values
+    assert execute(parts, tmp_path, monkeypatch)["vectors"].shape == (16, 768)
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", "not compressed"))
+        file.writeframes(bytes(2 * 16_000))
+    values = {"path": "sound.wav", "window_ms": 25.0, "hop_ms": 10.0, "frame": 3}
+    assert execute(program(tokens.own_frames, values), tmp_path, monkeypatch)["result"].frames == 100
