@@ -70,6 +70,7 @@ def page(file: str, title: str, icon: str, url: str) -> st.Page:
 
 st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
 st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
+st.html(ROOT / "pages" / "ui" / "legible.css")
 places.announce(PAGES)
 present = st.navigation({chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()})
 recent.note(present.url_path, st.query_params.to_dict())
