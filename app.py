@@ -39,7 +39,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, previews, settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, messages, previews, settings  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -67,8 +67,9 @@ def content_policy(ancestors: str) -> str:
 
     Scripts come from this server, as a blob (Streamlit loads components' code that way) or are the inline scripts of
     Streamlit's own page, named by their hashes. Styles are inline in Streamlit and plotly. Nothing leaves this server.
-    'unsafe-eval' is there for WebAssembly in Streamlit's bundle and for browser test tools that poll with compiled
-    expressions; without it a browser still draws every page, but such tools log violations.
+    'unsafe-eval' is there for WebAssembly in Streamlit's bundle, for which 'wasm-unsafe-eval' would do, and for browser
+    test tools: Playwright compiles a text it waits for again at every look, and fails where that is forbidden. No page
+    needs it, and our own tests, which hand over functions, do not either.
     """
     page = (STREAMLIT_FILES / "index.html").read_text()
     inline = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -254,6 +255,7 @@ def keep_to_itself() -> None:
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     keep_to_itself()
+    messages.expect_types()
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
@@ -273,6 +275,7 @@ app = st.App(
     middleware=[
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
         Middleware(CompressedBundles),
+        Middleware(messages.Messages),
     ],
 )
 
@@ -297,6 +300,7 @@ def main() -> None:
         sys.exit(str(problem))
     host = os.environ.get("HOST", "127.0.0.1")
     sockets: dict[str, Any] = {"ws": "websockets-sansio", "ws_per_message_deflate": False}
+    sockets["ws_max_size"] = messages.LARGEST  # a larger one closes its connection before it is read
     Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, **sockets)).run()
 
 

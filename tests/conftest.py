@@ -21,7 +21,9 @@ import torch  # noqa: E402
 torch.set_num_threads(1)  # the models are tiny, and results do not depend on the number of cores
 
 settings.register_profile("tests", deadline=None, max_examples=40, derandomize=True, print_blob=True)
-settings.load_profile("tests")
+# Takes hours, and tries others each time.
+settings.register_profile("nightly", deadline=None, max_examples=2_000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tests"))
 
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
 

@@ -1,10 +1,12 @@
-"""Every page in light, in dark and on a phone: complete, readable, without a complaint of the browser."""
+"""Every page in light, in dark and on a phone: complete, readable, without a complaint of the browser or axe-core."""
 
 import re
 import tomllib
 
 import pytest
+from playwright.sync_api import expect
 
+from tests.e2e import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST
 from tests.pages.test_router import listed
@@ -48,6 +50,33 @@ def test_a_page_is_complete_in_its_colours(visit, server, path, scheme):
     assert {rgb(ink) for ink in look["inks"]} <= {rgb(THEMES[scheme]["textColor"])}
     assert bool(look["inks"]) == (path != "/"), "figures"
     assert look["unnamed"] == []
+    assert accessible.findings(visitor.page) == []
+    assert scheme == "dark" or accessible.unreachable(visitor.page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_folded_away_is_legible_too(visit, server, scheme):
+    """The code with its colours, answers, the menu of a figure, and tokens in every shade."""
+    page = visit(server, color_scheme=scheme).open("/feedforward").page
+    for folded in page.get_by_test_id("stMain").get_by_test_id("stExpander").locator("summary").all():
+        folded.click()
+    page.locator(".tf-save summary").first.click()
+    expect(page.locator('[data-testid="stExpander"] details:not([open])')).to_have_count(0)
+    expect(page.locator(".token.comment").first).to_be_visible()
+    page.wait_for_function(
+        "!document.getAnimations().some(a => a.playState === 'running' && a.effect.getTiming().iterations === 1)"
+    )
+    assert accessible.findings(page) == []
+
+
+def test_faults_would_be_noticed(visit, server):
+    page = visit(server).open("/").page
+    page.evaluate(
+        "document.querySelector('[data-testid=\"stMainBlockContainer\"]').insertAdjacentHTML('beforeend',"
+        " '<p style=\"color:#aaa;background:#fff\">pale</p><button tabindex=-1 id=mouse>only for a mouse</button>')"
+    )
+    assert any(finding.startswith("color-contrast") and "pale" in finding for finding in accessible.findings(page))
+    assert any('id="mouse"' in element for element in accessible.unreachable(page))
 
 
 def test_figures_follow_when_the_system_turns_dark(visit, server):

@@ -75,7 +75,15 @@ def test_a_link_preview_shows_the_page_and_its_picture(address):
     assert get(address, "/masks/")[0].headers["Location"] == "/masks"
 
 
-@pytest.mark.parametrize("path", ["/", "/heads", "/healthz", "/_stcore/health", "/assets/none/plotly.min.js"])
+PATHS = [
+    "/", "/heads", "/no-such-page", "/healthz", "/_stcore/health", "/_stcore/host-config", "/assets/none/plotly.min.js",
+    f"/assets/{assets.digest()}/figure.js", "/static/index.html", "/static/js/none.js", "/media/none.png",
+    "/favicon.png", "/_stcore/upload_file/a/b", "/component/none/index.html",
+    "/..%2f..%2fetc/passwd", "/static/..%2f..%2f..%2fapp.py",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_every_response_has_the_security_headers(address, path):
     response, _ = get(address, path)
     policy = response.headers["Content-Security-Policy"]
