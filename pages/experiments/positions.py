@@ -1,15 +1,18 @@
 """The experiments of the page on positions."""
 
 from tfcore import load
+from tfcore.analysis.beyond_length import beyond as beyond_rows
 from tfcore.analysis.learned_positions import EVERY, Task, learn_positions
 from tfcore.analysis.ordering import shuffle_experiment
 from tfcore.analysis.position_effects import position_effects
 from tfcore.analysis.position_schemes import linear_biases, rotary_scores, sinusoidal_table
 from tfcore.config import Positions
+from tfcore.figures.beyond_length import beyond_figure
 from tfcore.figures.position_effects import weights_figure
 from tfcore.figures.position_scores import differences_figure, reach_figure, rotary_scores_figure
 from tfcore.figures.positions import learned_figure, table_figure
 from tfcore.figures.theme import Figure
+from tfcore.training.ladder import SHIPPED, read_table
 
 
 def sinusoidal(length: int, d_model: int, base: float, pair: int, other: int) -> Figure:
@@ -71,3 +74,14 @@ def together(model_name: str, text: str, head: int, tokens: int) -> Figure:
         print(f"{scheme}: {effect.previous:.2f} on the token before, {effect.distance:.1f} tokens back on average")
 
     return weights_figure(effects, {scheme: scheme for scheme in effects}, height=250)
+
+
+def beyond(names: dict[str, str], rise: bool) -> Figure:
+    """Models trained on short texts read long ones: how far each position scheme carries (arXiv:2108.12409)."""
+    # One row for each model that `python -m tfcore.training ladder-positions` trained.
+    found = beyond_rows(read_table(SHIPPED / "positions.csv"))
+    assert found is not None
+    for scheme, name in names.items():
+        print(f"{name}: {found.rise(scheme):+.3f} nats a token from position {found.trained} to {found.ends[-1]}")
+
+    return beyond_figure(found, names, rise, height=400)

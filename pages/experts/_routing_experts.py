@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import routing as experiments
 from pages.experts import _routing_reading as reading
 from pages.ui import controls, page, text
 from pages.ui.figure import figure
@@ -44,6 +45,10 @@ def show() -> None:
         "same: experts of syntax rather than of subjects (arXiv:2401.04088, section 5; arXiv:2202.08906, section 7)."
     )
     page.source(expert_scan.preferred, expert_scan.told, expert_scan.scan)
+    if scan is not None:
+        page.experiment(experiments.likings, now.model, at, expert, by)
+    else:
+        page.experiment(experiments.likings_in_a_text, now.model, now.pasted, reading.TOKENS, at, expert, by)
 
 
 def without_scan(now: reading.Reading) -> None:

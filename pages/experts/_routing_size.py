@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import routing as experiments
 from pages.experts import _routing_reading as reading
 from pages.ui import cache, controls, page, presets
 from pages.ui.figure import figure
@@ -68,6 +69,7 @@ def show() -> None:
         "given many more mixtures. The router's own matrix grows with the number of experts, and stays small."
     )
     page.source(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts)
+    page.experiment(experiments.sizes, config_of(base), split, shared)
 
 
 def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import routing as experiments
 from pages.experts import _routing_reading as reading
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
@@ -68,6 +69,7 @@ def show() -> None:
         "came before, and equal tokens part. Nobody told the experts what to be; training only asked for an even load."
     )
     page.source(routing.choose_experts, routing.expert_weights, mix, text_routing.route)
+    page.experiment(experiments.who_takes_what, now.model, now.pasted, reading.TOKENS, layer, token)
 
 
 def choose_expert(now: reading.Reading) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import routing as experiments
 from pages.experts import _routing_reading as reading
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import figure
@@ -82,6 +83,7 @@ def show() -> None:
     )
     page.source(routing.over_capacity, routing.choose_tokens, routing.expert_capacity, text_routing.rerouted,
                 text_routing.shaken)  # fmt: skip
+    page.experiment(experiments.other_rules, now.model, now.pasted, reading.TOKENS, at, change)
 
 
 def show_numbers(now: reading.Reading, before: TextRouting, after: TextRouting) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import positions as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import beyond_length
@@ -67,6 +68,7 @@ def beyond() -> None:
         "which stays true at any length: its curve goes on as it was."
     )
     page.source(beyond_length.beyond, ladder.climb)
+    page.experiment(experiments.beyond, names, rise)
     st.caption(
         "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): what "
         "counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."

@@ -179,7 +179,7 @@ def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: s
     names = [f"{sent:,} of {seen:,}" for sent, seen in zip(found.sent.tolist(), found.seen.tolist(), strict=True)]
     bars = {
         "type": "bar", "orientation": "h", "y": list(range(n)), "x": (100 * values).astype(np.float32),
-        "marker": {"color": [f"@expert{expert % HUES}/{max(0.25, round(part, 2))}" for part in share]},
+        "marker": {"color": [f"@expert{expert % HUES}/{max(0.25, part):.2g}" for part in share]},
         "text": [f"{100 * v:.0f} %" + (f" · {100 * part:.0f} % of all" if by == "work" else f" of {seen:,}")
                  for v, part, seen in zip(values, share, found.seen.tolist(), strict=True)],
         "textposition": "outside", "cliponaxis": False, "textfont": {"size": 12, "color": "@ink"},
