@@ -72,7 +72,6 @@ def page(file: str, title: str, icon: str, url: str) -> st.Page:
 st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
 if not embedding.is_on():
     st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
-st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
 st.html(ROOT / "pages" / "ui" / "legible.css")
 places.announce(PAGES)
 present = st.navigation(
