@@ -116,21 +116,3 @@ NOT_REPEATABLE: dict[str, str] = {
     "long-context-timed": "times",
     "kv-cache-with-and-without": "times",
 }
-
-# What is shortened for the test.
-SHORT: dict[str, object] = {
-    "pages.foundations._masks_training.STEPS": 4,
-    "tfcore.analysis.pitfalls.ROWS": 2,
-    "tfcore.analysis.pitfalls.SEQ": 8,
-    "tfcore.analysis.pitfalls.LETTERS_SAID": 4,
-    "tfcore.analysis.depth.D_MODEL": 8,
-    "tfcore.analysis.first_steps.STEPS": 4,
-    "tfcore.analysis.modernising.SPEED": {
-        "d_model": 16,
-        "n_layers": 4,
-        "n_heads": 4,
-        "vocab_size": 20,
-        "max_seq_len": 256,
-    },
-    "tfcore.analysis.modernising.ROUNDS": 1,
-}

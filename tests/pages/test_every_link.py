@@ -9,7 +9,7 @@ from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tfcore.analysis import what_fits
 
-SEEDS = 2
+SEEDS = 1
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,9 @@ from pages.ui import figure as drawing
 from pages.ui import jobs, live, page
 from pages.ui.program import Program, notebook, program, script
 from tests.architecture.sources import ROOT
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, SHORT, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
+from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.visits import opened
 from tfcore.training.lab.train import train_slice
@@ -80,7 +81,7 @@ def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 def shared(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     """A row of numbers that is in both: all that can be asked where the others are times."""
-    return any(same([a], [b]) for a in one for b in other if len(a) > 2)
+    return any(same([a], [b]) for a in one for b in other if len(a) > 1)
 
 
 def spec(fig: Any) -> list[np.ndarray]:

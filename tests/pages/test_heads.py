@@ -96,7 +96,8 @@ def test_every_example_works_and_is_different():
         test.button(key=name).click()
         run(test)
         assert "Adjusted" not in said(test), name
-        shown.add((test.text_area(key="text").value, test.slider(key="layer").value, test.slider(key="head").value))
+        places = [test.slider(key=key).value for key in ("layer", "head")]
+        shown.add((test.selectbox(key="model").value, test.text_area(key="text").value, *places))
     assert len(shown) == len(names)
 
 

@@ -68,8 +68,9 @@ def _cut(seen: _Seen) -> str:
 def _turned(seen: _Seen) -> str:
     before, after = (np.linalg.norm(pieces[0].values, axis=1) for pieces in (seen.made.before, seen.made.after))
     moved = np.abs(seen.made.after[0].values - seen.made.before[0].values).max(axis=1)
+    other = np.abs(before - after).max()
     return (f"Position 0 moved by {moved[0]:.2f} at most, position {len(seen.tokens) - 1} by up to {moved[-1]:.2f}; "
-            f"the lengths stayed, to within {np.abs(before - after).max():.0e}")  # fmt: skip
+            f"the lengths stayed, {'but for rounding' if other < 1e-4 else f'to within {other:.0e}'}")  # fmt: skip
 
 
 def _largest(values: ndarray, tokens: Sequence[str]) -> str:
