@@ -17,6 +17,7 @@ NEW = {
     "the family": ("tests/parity/test_families.py", "arcee"),
     "the page's numbers": ("tests/analysis/test_sharpening.py", "sharpening"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),
+    "its experiment": ("tests/pages/test_experiments.py", "sure"),
     "the way to it": ("tests/pages/test_home.py", "leads_to"),
 }
 
