@@ -1,7 +1,7 @@
 """The experiments of the page on positions."""
 
 from tfcore import load
-from tfcore.analysis.beyond_length import beyond as beyond_rows
+from tfcore.analysis import beyond_length
 from tfcore.analysis.learned_positions import EVERY, Task, learn_positions
 from tfcore.analysis.ordering import shuffle_experiment
 from tfcore.analysis.position_effects import position_effects
@@ -79,7 +79,7 @@ def together(model_name: str, text: str, head: int, tokens: int) -> Figure:
 def beyond(names: dict[str, str], rise: bool) -> Figure:
     """Models trained on short texts read long ones: how far each position scheme carries (arXiv:2108.12409)."""
     # One row for each model that `python -m tfcore.training ladder-positions` trained.
-    found = beyond_rows(read_table(SHIPPED / "positions.csv"))
+    found = beyond_length.beyond(read_table(SHIPPED / "positions.csv"))
     assert found is not None
     for scheme, name in names.items():
         print(f"{name}: {found.rise(scheme):+.3f} nats a token from position {found.trained} to {found.ends[-1]}")

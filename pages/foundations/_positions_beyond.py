@@ -63,9 +63,11 @@ def beyond() -> None:
         ),
     )  # fmt: skip
     page.what_to_see(
-        "Left of the dotted line all of them learned their places. Right of it a learned vector was never trained, "
-        "and angles and sums of sines come together as they never did before. ALiBi only ever says *further is less*, "
-        "which stays true at any length: its curve goes on as it was."
+        "Left of the dotted line RoPE and ALiBi are ahead: in so short a training they alone learned to use places. "
+        "Right of it angles and sums of sines come together as they never did before, and their curves rise most. "
+        "Learned vectors were never trained there: they are still the noise they began as, and a model that had hardly "
+        "begun to use them loses little. ALiBi only ever says *further is less*, which stays true at any length: its "
+        "curve goes on as it was."
     )
     page.source(beyond_length.beyond, ladder.climb)
     page.experiment(experiments.beyond, names, rise)

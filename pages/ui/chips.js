@@ -56,7 +56,12 @@ export default function (component) {
       chip.setAttribute("aria-pressed", String(index === data.selected))
     }
   })
-  if (!data.clickable) return
+  if (!data.clickable) {
+    // Without buttons in it the box itself is a stop of the Tab key, if it is too full: the arrow keys scroll it.
+    requestAnimationFrame(() => (row.scrollHeight > row.clientHeight ? (row.tabIndex = 0) : row.removeAttribute("tabindex")))
+    return
+  }
+  row.removeAttribute("tabindex")
 
   // One tab stop for the whole row; the arrow keys move inside it.
   const chips = [...row.children]

@@ -98,6 +98,7 @@ async function draw(view) {
 async function paint(Plotly, view) {
   const width = Math.max(view.scroll.clientWidth, view.head.minWidth)
   if (!view.scroll.clientWidth || view.gone) return // hidden in a tab: drawn when it gets a size
+  reachable(view.scroll, width > view.scroll.clientWidth)
   const colours = palette(view.frame)
   const stamp = [view.head.hash, view.head.height, width, colours.stamp].join()
   if (stamp === view.drawn) return
@@ -112,6 +113,12 @@ async function paint(Plotly, view) {
   if (first) listen(view)
   view.plot.classList.toggle("tf-clickable", view.head.click)
   view.drawn = stamp
+}
+
+// A picture wider than its place is scrolled with the arrow keys, too.
+function reachable(scroll, wide) {
+  const said = { tabindex: 0, role: "group", "aria-label": "Wider than the screen: the arrow keys move it" }
+  for (const [name, value] of Object.entries(said)) wide ? scroll.setAttribute(name, value) : scroll.removeAttribute(name)
 }
 
 // ---- colours: the same rules as tfcore.figures.theme.resolve ----

@@ -5,6 +5,7 @@ from importlib.resources import files
 from playwright.sync_api import Page
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+HIGHEST = 10_000  # pixels of a page that are looked at
 # Streamlit's own, which nothing from outside mends: rule of axe-core -> where, and why it does no harm here.
 STREAMLITS = {
     # The chapters of the sidebar stand as boxes between the list and its entries; they are read in their order.
@@ -37,9 +38,20 @@ UNREACHABLE = """() => {
 
 
 def findings(page: Page) -> list[str]:
-    """Serious and critical findings of axe-core, one a line."""
+    """Serious and critical findings of axe-core, one a line.
+
+    The page scrolls in a box of its own, and axe passes over what is outside of it: the window is made as high as the
+    page.
+    """
+    size = page.viewport_size
+    height = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
+    if size is not None:
+        page.set_viewport_size({"width": size["width"], "height": min(HIGHEST, int(height) + 50)})
     page.evaluate(AXE)
-    return list(page.evaluate(FINDINGS, STREAMLITS))
+    found = list(page.evaluate(FINDINGS, STREAMLITS))
+    if size is not None:
+        page.set_viewport_size(size)
+    return found
 
 
 def unreachable(page: Page) -> list[str]:

@@ -9,6 +9,7 @@ VISITS = {
     "alibi": ("foundations/positions.py", {"scheme": "alibi"}),
     "no positions": ("foundations/positions.py", {"scheme": "none"}),
     "all schemes": ("foundations/positions.py", {"scheme": "together"}),
+    "beyond the length": ("foundations/positions.py", {"scheme": "beyond"}),
     "heads": ("foundations/heads.py", {"text": "a \"quoted\"\n'text' \\ {x} \u202e", "layer": "1"}),
     "heads, mean": ("foundations/heads.py", {"of": "mean"}),
     "heads, rollout": ("foundations/heads.py", {"of": "rollout"}),

@@ -123,7 +123,7 @@ RECIPES: dict[str, Entry] = {
         lambda _: of_positions(SHIPPED),
         "a table: five position schemes read four times the length they were trained at",
         "1 hour",
-        "not climbed yet; 10 models",
+        "10 models; at 4 times the length ALiBi loses 0.02 nats a token, RoPE 0.28, sinusoidal 0.29",
         measured_on_corpus=False,
     ),
     "neurons": Entry(
