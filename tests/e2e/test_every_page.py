@@ -72,7 +72,7 @@ def test_what_is_folded_away_is_legible_too(visit, server, scheme):
 def test_faults_would_be_noticed(visit, server):
     page = visit(server).open("/").page
     page.evaluate(
-        "document.querySelector('[data-testid=\"stMainBlockContainer\"]').insertAdjacentHTML('beforeend',"
+        "document.querySelector('[data-testid=\"stMainBlockContainer\"]').insertAdjacentHTML('afterbegin',"
         " '<p style=\"color:#aaa;background:#fff\">pale</p><button tabindex=-1 id=mouse>only for a mouse</button>')"
     )
     assert any(finding.startswith("color-contrast") and "pale" in finding for finding in accessible.findings(page))
