@@ -2,9 +2,7 @@
 
 import json
 import pickle
-import resource
 import struct
-import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.bounded import bounded
 from tests.small import assert_load_refuses, model
 from tfcore import CheckpointError, load, save
 from tfcore.checkpoints import estimate
@@ -31,10 +30,8 @@ def folder(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _bounded():
-    memory, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    yield
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 1_000 * MEGABYTES
-    assert time.process_time() - start < SECONDS
+    with bounded(MEGABYTES, SECONDS):
+        yield
 
 
 def taken_apart(folder: Path) -> tuple[Header, bytes]:

@@ -1,11 +1,9 @@
 """The experiments of the page on routing."""
 
-import numpy as np
-
 from tfcore import load
 from tfcore.analysis.expert_scan import load_scan, of_text, preferred
 from tfcore.analysis.expert_sizes import expert_sizes, finer
-from tfcore.analysis.text_routing import RouterChange, agreement, route
+from tfcore.analysis.text_routing import RouterChange, agreement, cost, route
 from tfcore.config import ModelConfig
 from tfcore.figures.expert_sizes import weights_figure
 from tfcore.figures.routing import cost_figure, overview_figure, preferred_figure
@@ -31,10 +29,11 @@ def who_takes_what(model_name: str, text: str, tokens: int, layer: int, token: i
         print(f"layer {first_layer + i}: tokens of each expert {load_of_layer.tolist()}")
     pairs = agreement(ids, found.first)
     print(f"of {pairs.pairs} pairs of equal tokens, the same first expert by layer: {pairs.equal.round(2).tolist()}")
-    weight = np.take_along_axis(found.weights, np.maximum(found.first, 0)[..., None], -1)[..., 0]
     layers = range(first_layer, model.config.n_layers)
 
-    return overview_figure(found.first, weight, tokenizer.tokens(ids), layers, (layer - first_layer, token), height=240)
+    return overview_figure(
+        found.first, found.first_weight, tokenizer.tokens(ids), layers, (layer - first_layer, token), height=240
+    )
 
 
 def likings(model_name: str, at: int, expert: int, by: str) -> Figure:
@@ -66,9 +65,8 @@ def other_rules(model_name: str, text: str, tokens: int, at: int, change: Router
     before, after = route(model, ids), route(model, ids, change)
     print(f"loss {before.loss:.3f} as trained, {after.loss:.3f} nats a token now")
     print(f"{int(after.dropped.sum())} of {int(after.chosen.sum())} choices dropped for want of room")
-    difference = np.concatenate(([0.0], after.losses - before.losses))
     # A token is predicted from the one before it: did that one lose its expert?
-    lost = np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+    difference, lost = cost(before, after, at)
 
     return cost_figure(tokenizer.tokens(ids), difference, lost, height=300)
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from pages.experiments.routing import mixture
 from pages.ui import cache, controls, models, notices, text
 from tfcore import shipped
 from tfcore.analysis.expert_scan import ExpertScan, load_scan
@@ -43,11 +44,7 @@ class Reading(NamedTuple):
 @st.cache_resource(max_entries=1, show_spinner=False)
 def untrained() -> tuple[Any, Any]:
     """A model of the same shape with random weights, and the tokenizer it would have."""
-    from tfcore.model import Transformer
-    from tfcore.training.recipes.stories import STORIES_MOE
-
-    network = Transformer(STORIES_MOE.model, seed=0).eval().requires_grad_(False)
-    return network, cache.model(models.DEFAULT)[1]
+    return mixture(UNTRAINED)
 
 
 def network(name: str) -> tuple[Any, Any]:

@@ -108,10 +108,9 @@ def show_overview(now: reading.Reading, found: TextRouting, at: int, token: int)
             )
 
     labels, first = text.tick_labels(now.tokens), found.first
-    weight = np.take_along_axis(found.weights, np.maximum(first, 0)[..., None], -1)[..., 0]
     height = OVERVIEW + max(0, len(now.layers) - 4) * 22
     figure(
-        figures.overview_figure(first, weight, labels, now.layers, (at, token), height),
+        figures.overview_figure(first, found.first_weight, labels, now.layers, (at, token), height),
         key="overview", height=height, min_width=max(520, 13 * len(labels)), on_click=go,
         table=lambda: table(now, found),
         alt=f"The expert with the largest weight for each of {len(labels)} tokens in {len(now.layers)} layers. "

@@ -144,8 +144,7 @@ def show_load(now: reading.Reading, after: TextRouting, layer: int, at: int) -> 
 
 def show_cost(now: reading.Reading, before: TextRouting, after: TextRouting, layer: int, at: int) -> None:
     """Which tokens are predicted worse."""
-    change = np.concatenate(([0.0], after.losses - before.losses))
-    lost = np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+    change, lost = text_routing.cost(before, after, at)
     worst = int(change.argmax())
     st.markdown("**Change of each token's loss**: above 0 it is predicted worse")
     figure(

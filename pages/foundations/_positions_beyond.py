@@ -6,16 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import positions as experiments
+from pages.foundations._positions_effects import NAMES
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import beyond_length
 from tfcore.analysis.beyond_length import Beyond
 from tfcore.figures.beyond_length import beyond_figure
 from tfcore.training import ladder
-
-NAMES: dict[str, str] = {
-    "sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "none",
-}  # fmt: skip
 
 TRY: dict[str, dict[str, Any]] = {
     "who bends, who goes on": {"shown": [], "rise": True},
@@ -45,7 +42,7 @@ def beyond() -> None:
     )
     st.latex(r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n")
     page.try_this(TRY)
-    shown = controls.several("Schemes", "shown", list(NAMES), NAMES)
+    shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
     rise = controls.toggle("How much worse than at the trained length", "rise", default=False)
     rises = {scheme: found.rise(scheme) for scheme in shown}
     best, worst = min(rises, key=lambda s: rises[s]), max(rises, key=lambda s: rises[s])
@@ -59,7 +56,7 @@ def beyond() -> None:
         alt=f"Held-out loss by position for {', '.join(names.values())}. {finding}",
         caption=f"{finding} Every point is the mean of {int(found.ends[0])} positions; bands hold all {seeds} seeds.",
         table=lambda: pd.DataFrame(
-            {"position": found.ends, **{name: found.mean(scheme) for scheme, name in NAMES.items()}}
+            {"position": found.ends, **{NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
         ),
     )  # fmt: skip
     page.what_to_see(

@@ -16,7 +16,7 @@ MODEL, TOKENS, CHARACTERS = "stories", 40, 2_000
 TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red ball."
 )
-NAMES: dict[Positions, str] = {
+NAMES: dict[str, str] = {
     "none": "none", "sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi",
 }  # fmt: skip
 

@@ -74,24 +74,19 @@ def _is_json(text: str) -> bool:
     return True
 
 
-class _OfTheirType:
+_original = WStates.__getitem__
+
+
+def _of_its_type(states: WStates, key: str) -> Any:
     """Streamlit's lookup of what a widget was told, to which a value of another type than the widget's is none."""
-
-    def __init__(self) -> None:
-        self.original = WStates.__getitem__
-
-    def lookup(self, states: WStates, key: str) -> Any:
-        told, metadata = states.states.get(key), states.widget_metadata.get(key)
-        if isinstance(told, Serialized) and metadata is not None:
-            kind = told.value.WhichOneof("value")
-            if kind is not None and metadata.value_type is not None and kind != metadata.value_type:
-                states.states[key] = Value(metadata.deserializer(None))
-        return self.original(states, key)
-
-
-_checked = _OfTheirType()
+    told, metadata = states.states.get(key), states.widget_metadata.get(key)
+    if isinstance(told, Serialized) and metadata is not None:
+        kind = told.value.WhichOneof("value")
+        if kind is not None and metadata.value_type is not None and kind != metadata.value_type:
+            states.states[key] = Value(metadata.deserializer(None))
+    return _original(states, key)
 
 
 def expect_types() -> None:
     """From now on a widget holds its default when it is told a value of a type that it has not."""
-    WStates.__getitem__ = lambda states, key: _checked.lookup(states, key)  # type: ignore[method-assign]
+    WStates.__getitem__ = _of_its_type  # type: ignore[method-assign]

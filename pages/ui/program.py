@@ -195,21 +195,32 @@ def _names(source: str) -> set[str]:
 
 
 def _imported(source: str) -> dict[str, tuple[str, str]]:
-    """Name -> (module, name there) of all that a module imports; for `import numpy as np` the second is "as np"."""
+    """Name -> (module, what is imported of it) of all that a module imports: "load" or "load as read"; for
+    `import numpy as np` the second is "as np"."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom):
-            found |= {one.name: (node.module or "", one.name) for one in node.names}
+            found |= {one.asname or one.name: (node.module or "", _renamed(one)) for one in node.names}
         elif isinstance(node, ast.Import):
             found |= {one.asname or one.name: (one.name, f"as {one.asname or one.name}") for one in node.names}
     return found
 
 
+def _renamed(one: ast.alias) -> str:
+    return one.name + (f" as {one.asname}" if one.asname else "")
+
+
+def _group(module: str) -> int:
+    """Imports stand in groups: the standard library, other packages, our own."""
+    root = module.partition(".")[0]
+    return 0 if root in sys.stdlib_module_names else 2 if root == "tfcore" else 1
+
+
 def _import_lines(needed: set[tuple[str, str]]) -> str:
-    modules = sorted({module for module, _ in needed}, key=lambda module: (module.startswith("tfcore"), module))
+    modules = sorted({module for module, _ in needed}, key=lambda module: (_group(module), module))
     lines = []
     for i, module in enumerate(modules):
-        if i and module.startswith("tfcore") and not modules[i - 1].startswith("tfcore"):
+        if i and _group(module) != _group(modules[i - 1]):
             lines.append("")
         names = sorted((name for of, name in needed if of == module), key=_order)
         whole = names[0].startswith("as ")

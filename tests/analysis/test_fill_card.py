@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 
-from tests.cards import measured
+from tests.cards import STORIES, measured
 from tfcore.analysis.likeliest import next_tokens
 from tfcore.analysis.masked_tokens import filled, guesses, with_blanks
 from tfcore.analysis.one_text import one_text
 from tfcore.checkpoints import load
 
-STORIES = [
-    "Once upon a time there was a boy named Sam. Sam had a small green boat. One day he took his boat to the lake. "
-    "The wind was strong and the boat went far away. Sam was sad. A big duck saw the boat and pushed it back to him. "
-    '"Thank you, duck!" said Sam. He gave the duck some bread and they became good friends.',
-    "Lily and her mom went to the park. Lily wanted to play on the swing, but there was another girl on it. "
-    '"Can we take turns?" asked Lily. The girl smiled and said yes. They played together all day and had a lot of fun.',
-    "There was a little bear who did not like to sleep. Every night he looked at the moon. His mother said, "
-    '"You must go to bed now." The bear closed his eyes and soon he was asleep. In the morning he was very happy.',
-] * 6  # other tokens are hidden each time
 BLANK = "The dog was very ___ because he had lost his bone."
 
 
@@ -32,7 +23,8 @@ def test_the_card_meets_its_goals():
 
 
 def test_it_fills_blanks_about_as_well_as_the_card_says(fill):
-    found, card = filled(*fill, STORIES), measured("fill")
+    # said six times: other tokens are hidden each time
+    found, card = filled(*fill, STORIES * 6), measured("fill")
     assert found.hidden > 100
     assert found.top1 == pytest.approx(card["top1"], abs=0.15)
     assert found.top5 == pytest.approx(card["top5"], abs=0.15)

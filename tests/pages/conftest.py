@@ -9,6 +9,7 @@ from pages.inference import _kv_cache_watch
 from pages.ui import jobs, places, runs
 from pages.ui.run_records import Limits
 from pages.ui.workers import Workers
+from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.waiting import SOON
 from tfcore.analysis import attention_timing, balance, learned_positions
@@ -33,6 +34,13 @@ def _short_texts(monkeypatch):
     """Attention is timed on short texts only."""
     monkeypatch.setattr(attention_timing, "LENGTHS", (128, 256))
     monkeypatch.setattr(attention_timing, "REPEATS", 1)
+
+
+@pytest.fixture
+def short(monkeypatch) -> None:
+    """Trainings, networks and measurements are as small as a page that is visited many times can bear."""
+    for place, value in SHORT.items():
+        monkeypatch.setattr(place, value)
 
 
 @pytest.fixture(autouse=True)

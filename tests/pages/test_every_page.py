@@ -11,20 +11,15 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run
+
+pytestmark = pytest.mark.usefixtures("short")
 
 FILES = [file for file, *_ in listed()]
 TEACHING = [file for file in FILES if file != "home.py"]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 FEW = 4
-
-
-@pytest.fixture(autouse=True)
-def _short(monkeypatch):
-    for place, value in SHORT.items():
-        monkeypatch.setattr(place, value)
 
 
 def some(options: Sequence[str]) -> list[str]:

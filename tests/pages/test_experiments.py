@@ -21,7 +21,6 @@ from pages.ui.program import Program, notebook, program, script
 from tests.architecture.sources import ROOT
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
-from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.visits import opened
 from tfcore.training.lab.train import train_slice
@@ -42,10 +41,8 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch):
-    """Trainings and texts that the pages' parts choose are as short as can be."""
-    for place, value in SHORT.items():
-        monkeypatch.setattr(place, value)
+def _ends_at_once(monkeypatch, short):
+    """Trainings are short, and over when a page first looks at them."""
     monkeypatch.setattr(live, "begin", _ended)
 
 

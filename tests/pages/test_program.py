@@ -3,7 +3,10 @@
 import ast
 import io
 import json
+import linecache
+import sys
 from contextlib import redirect_stdout
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -79,6 +82,20 @@ def test_a_program_holds_what_it_uses_and_nothing_else():
     assert "from tfcore.part_configs import ExpertsConfig\n" in code
     assert "from tfcore.figures.theme import painted\n" in code  # and not Figure, which only the signature names
     assert code.rstrip().endswith('painted(figure).write_html("parameters-counted.html")')
+
+
+def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
+    source = "import numpy as np\nfrom tfcore import load as read\nfrom math import pi\n\n"
+    source += "def shown(n: int):\n    return read, np.full(n, pi)\n"
+    module = ModuleType("renamed")
+    linecache.cache["renamed.py"] = (len(source), None, source.splitlines(keepends=True), "renamed.py")
+    monkeypatch.setitem(sys.modules, "renamed", module)
+    exec(compile(source, "renamed.py", "exec"), vars(module))
+    module.__file__ = "renamed.py"
+    first = program(module.shown, {"n": 2}).imports.split("\n\n")
+    assert first[0] == "from math import pi"
+    assert first[1] == "import numpy as np"
+    assert "from tfcore import load as read" in first[2]
 
 
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])

@@ -26,6 +26,11 @@ class Beyond:
     ends: Int[ndarray, " bucket"]
     loss: dict[str, Float[ndarray, "seed bucket"]]
 
+    @property
+    def within(self) -> int:
+        """Which bucket is the last one within the trained length."""
+        return int(np.flatnonzero(self.ends <= self.trained)[-1])
+
     def mean(self, scheme: str) -> Float[ndarray, " bucket"]:
         """Over the seeds."""
         return self.loss[scheme].mean(0)
@@ -33,7 +38,7 @@ class Beyond:
     def rise(self, scheme: str) -> float:
         """By how much the last bucket costs more than the last one within the trained length, in nats a token."""
         mean = self.mean(scheme)
-        return float(mean[-1] - mean[self.ends <= self.trained][-1])
+        return float(mean[-1] - mean[self.within])
 
 
 def beyond(rows: Sequence[Mapping[str, Any]]) -> Beyond | None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -23,7 +22,7 @@ class Likeliest:
 
 def top(chance: Float[ndarray, " vocab"], count: int) -> Likeliest:
     """The first tokens of a distribution; at most as many as there are."""
-    ids = np.argsort(-chance, kind="stable")[:count]
+    ids = torch.from_numpy(chance).topk(min(count, len(chance))).indices.numpy()
     return Likeliest(ids, chance[ids])
 
 

@@ -90,6 +90,12 @@ class TextRouting:
         return np.where(self.taken.any(-1), best, -1)
 
     @property
+    def first_weight(self) -> Float[ndarray, "layer seq"]:
+        """That expert's weight; 0 where no expert takes the token."""
+        found = np.take_along_axis(self.weights, np.maximum(self.first, 0)[..., None], -1)[..., 0]
+        return np.where(self.first >= 0, found, 0.0)
+
+    @property
     def loss(self) -> float:
         """Mean of the losses, in nats a token; nan of a text of one token."""
         return float(self.losses.mean()) if len(self.losses) else float("nan")
@@ -199,6 +205,13 @@ def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement
         part.mean(-1) if part.shape[-1] else np.full(len(first), np.nan) for part in (same[:, same_token], same)
     )
     return Agreement(equal, any_two, int(same_token.sum()))
+
+
+def cost(before: TextRouting, after: TextRouting, at: int) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
+    """What a change of the routing does to each token: by how much its loss grows, in nats, 0 for the first; and
+    whether the token before it, from which it is predicted, is left without an expert in the layer at that place."""
+    change = np.concatenate(([0.0], after.losses - before.losses))
+    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
 
 
 @dataclass(frozen=True, slots=True)

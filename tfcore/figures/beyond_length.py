@@ -18,11 +18,10 @@ def beyond_figure(found: Beyond, names: Mapping[str, str], rise: bool, height: i
         rise: draw by how much each is above its own loss at the end of the trained length.
     """
     data: list[dict[str, Any]] = []
-    inside = int(np.flatnonzero(found.ends <= found.trained)[-1])
     for i, scheme in enumerate(found.loss):
         if scheme not in names:
             continue
-        loss = found.loss[scheme] - found.loss[scheme][:, [inside]] if rise else found.loss[scheme]
+        loss = found.loss[scheme] - found.loss[scheme][:, [found.within]] if rise else found.loss[scheme]
         colour, ends = f"@cat{i}", found.ends
         data.append({"type": "scatter", "mode": "lines", "x": np.concatenate([ends, ends[::-1]]),
                      "y": np.concatenate([loss.max(0), loss.min(0)[::-1]]), "fill": "toself", "hoverinfo": "skip",

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from tfcore.analysis.alignment import read_links, right
 from tfcore.analysis.attention_maps import attention_maps
-from tfcore.analysis.expert_load import expert_load
+from tfcore.analysis.expert_load import ExpertLoad, expert_load
 from tfcore.analysis.expert_scan import load_scan as load_expert_scan
 from tfcore.analysis.expert_scan import told
 from tfcore.analysis.heads import THRESHOLD, repeated_tokens
@@ -63,11 +63,15 @@ def of_experts(name: str, corpus: Path) -> dict[str, float]:
         CorpusError: when a text below `corpus` is missing.
     """
     model, tokenizer = _shipped(name)
-    context = model.config.max_seq_len
-    loads = expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
+    loads = _load_on_stories(model, tokenizer, corpus)
     shares = {"choices": loads.choices, "tokens": loads.tokens}
     found = {f"{end}_share_of_{of}": getattr(share, end)() for of, share in shares.items() for end in ("min", "max")}
     return of_stories(name, corpus) | {measure: round(float(value), 4) for measure, value in found.items()}
+
+
+def _load_on_stories(model: Transformer, tokenizer: BPETokenizer, corpus: Path) -> ExpertLoad:
+    context = model.config.max_seq_len
+    return expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
 
 
 def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> float:
@@ -175,8 +179,7 @@ def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
     """
     model, tokenizer = _shipped(name)
     found = load_expert_scan(name)
-    context = model.config.max_seq_len
-    again = expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
+    again = _load_on_stories(model, tokenizer, corpus)
     right = {f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(told(found).token)}
     return {
         "tokens": found.tokens, "tokens_kept": len(found.ids), **right,

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfcore.analysis.expert_scan import save_scan, scan, told
-from tfcore.checkpoints import load
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
-from tfcore.training.recipes.neurons import LICENCE
+from tfcore.training.recipes.neurons import LICENCE, with_tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +42,7 @@ def experts(
     """
     if Processes.join().rank > 0:  # one process does it
         return {}
-    model, tokenizer = load(recipe.model, device="cpu")
-    if tokenizer is None:
-        raise ValueError(f"{recipe.model} has no tokenizer, so no text can be read")
+    model, tokenizer = with_tokenizer(recipe.model)
     found = scan(model, [tokenizer.encode(story) for story in data.held_out(corpus)], recipe.kept, recipe.least)
     save_scan(out, found, LICENCE)
     known = told(found)

@@ -8,6 +8,8 @@ import numpy as np
 
 from tfcore.analysis.neuron_scan import PADDING, cut, save_scan, scan
 from tfcore.checkpoints import load
+from tfcore.model import Transformer
+from tfcore.tokenizers import Tokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
 
@@ -38,6 +40,19 @@ class NeuronsRecipe:
 NEURONS = NeuronsRecipe()
 
 
+def with_tokenizer(name: str) -> tuple[Transformer, Tokenizer]:
+    """A shipped model that reads texts, on the CPU.
+
+    Raises:
+        CheckpointError: when it is not there.
+        ValueError: it has no tokenizer.
+    """
+    model, tokenizer = load(name, device="cpu")
+    if tokenizer is None:
+        raise ValueError(f"{name} has no tokenizer, so no text can be read")
+    return model, tokenizer
+
+
 def neurons(
     corpus: Path,
     out: Path,
@@ -51,9 +66,7 @@ def neurons(
     """
     if Processes.join().rank > 0:  # one process does it
         return {}
-    model, tokenizer = load(recipe.model, device="cpu")
-    if tokenizer is None:
-        raise ValueError(f"{recipe.model} has no tokenizer, so no text can be read")
+    model, tokenizer = with_tokenizer(recipe.model)
     stories = data.held_out(corpus)[:: recipe.every]
     windows = cut([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
     found = scan(model, windows, recipe.kept)
