@@ -7,7 +7,7 @@ the gradients, so the losses are those of a single process (up to rounding, and 
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +36,7 @@ class Settings:
         clip: largest norm of the gradient.
         smoothing: share of each target that is spread over all tokens (label smoothing, arXiv:1512.00567, section 7).
         seed: of dropout; batches have their own.
+        bfloat16: products in half precision on a CPU too, as on every GPU; nearly twice as fast where it has AMX.
         evaluate_every, save_every: in steps.
     """
 
@@ -49,6 +50,7 @@ class Settings:
     clip: float = 1.0
     smoothing: float = 0.0
     seed: int = 0
+    bfloat16: bool = False
     evaluate_every: int = 250
     save_every: int = 250
 
@@ -161,6 +163,8 @@ def train(
     if processes.world > 1:  # an expert that got no token of a batch has no gradient
         routed = model.config.experts is not None
         loss_of = nn.parallel.DistributedDataParallel(loss_of, find_unused_parameters=routed)
+    half = device.type == "cuda" or settings.bfloat16
+    autocast = torch.autocast(device.type, torch.bfloat16, enabled=half)
     clock = _Clock(settings.steps)
     while step < settings.steps:
         lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
@@ -169,7 +173,7 @@ def train(
             torch.manual_seed(
                 hash((settings.seed, step, processes.rank)) % 2**63
             )  # dropout goes on as if never stopped
-            loss, norm = _step(loss_of, optimizer, batch, processes, lr, settings.clip, device)
+            loss, norm = _step(loss_of, optimizer, batch, processes, lr, settings.clip, device, autocast)
         step += 1
         if processes.rank == 0:
             due = step % settings.evaluate_every == 0 or step == settings.steps
@@ -189,14 +193,14 @@ def _step(
     lr: float,
     clip: float,
     device: torch.device,
+    autocast: torch.autocast,
 ) -> tuple[float, float]:
     """One optimiser step on the mean loss over the whole batch: (loss, gradient norm)."""
     for group in optimizer.param_groups:
         group["lr"] = lr
     count = int((batch.targets != IGNORE).sum())
     share = processes.share(batch)
-    half = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
-    with half:
+    with autocast:
         summed, auxiliary = loss_of(share.each(lambda tensor: tensor.to(device)))
     optimizer.zero_grad(set_to_none=True)
     # DistributedDataParallel averages over processes; the factor world makes that the sum, count the mean
