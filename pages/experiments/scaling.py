@@ -1,21 +1,27 @@
 """The experiments of the page on scaling."""
 
+import json
+
 import numpy as np
 
 from tfcore.analysis.budget_splits import splits
 from tfcore.analysis.compute_optimal import at_ratio, at_size, iso_flops, optimum
 from tfcore.analysis.known_models import MODELS
+from tfcore.analysis.ladder_fit import as_written, refitted
 from tfcore.analysis.law_curves import Against, law_curves, shares
 from tfcore.analysis.over_training import lifetime, over_training
 from tfcore.analysis.published_laws import KAPLAN, KAPLAN_COMPUTE, KAPLAN_SPLIT, LAWS, LawName
+from tfcore.analysis.scaling_law import Law
 from tfcore.analysis.six_nd import rule_errors
 from tfcore.analysis.training_cost import HARDWARE, Plan, training_cost
 from tfcore.figures.known_models import plane_figure
+from tfcore.figures.ladder import ladder_figure
 from tfcore.figures.over_training import extra_loss_figure, lifetime_figure
 from tfcore.figures.scaling import iso_flops_figure, law_figure, ratios_figure
 from tfcore.figures.theme import Figure
 from tfcore.figures.training_cost import days_figure, rule_figure
 from tfcore.presets import PRESETS
+from tfcore.training.ladder import SHIPPED, read_table
 
 
 def budget(flops: float, law_name: LawName, budgets: list[float]) -> Figure:
@@ -110,3 +116,17 @@ def whole_life(law_name: LawName, flops: float, served: float, ratio: float) -> 
     print(f"cheapest at {life.ratio[best]:,.0f} tokens per parameter, {life.n[best]:.3g} parameters")
 
     return lifetime_figure(life, ratio, height=360)
+
+
+def ladder(sizes: int | None) -> Figure:
+    """Small models trained alike and the law fitted to the smallest: does it foretell the larger ones?"""
+    # One row for each model that `python -m tfcore.training ladder-scaling` trained; the law beside them was written
+    # down before the largest was.
+    rows, kept = read_table(SHIPPED / "scaling.csv"), json.loads((SHIPPED / "scaling.json").read_text("utf-8"))
+    law = Law(**kept["law"])
+    found = as_written(rows, law, kept["foretold"]) if sizes is None else refitted(rows, sizes, near=law)
+    for n, d, said, loss in zip(found.n, found.d, found.said, found.loss, strict=True):
+        print(f"{n:9,.0f} parameters, {d:9,.0f} tokens: {loss:.4f} nats, the law says {said:.4f}")
+    print(f"foretold within {abs(found.residual[found.foretold]).max():.2%}")
+
+    return ladder_figure(found, height=430)

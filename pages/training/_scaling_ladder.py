@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import scaling as experiments
 from pages.training._scaling_words import metrics
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
@@ -108,6 +109,7 @@ def panel() -> None:
         "embeddings, D counts every token seen."
     )
     page.source(scaling_law.fit_law, scaling_law.Law, ladder_fit.as_written, rungs, scaling)
+    page.experiment(experiments.ladder, None if sizes == WRITTEN else sizes)
     st.caption(
         "The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, section D.2"
     )

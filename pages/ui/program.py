@@ -196,13 +196,13 @@ def _names(source: str) -> set[str]:
 
 def _imported(source: str) -> dict[str, tuple[str, str]]:
     """Name -> (module, what is imported of it) of all that a module imports: "load" or "load as read"; for
-    `import numpy as np` the second is "as np"."""
+    `import numpy as np` the second is " as np", for `import json` it is empty."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom):
             found |= {one.asname or one.name: (node.module or "", _renamed(one)) for one in node.names}
         elif isinstance(node, ast.Import):
-            found |= {one.asname or one.name: (one.name, f"as {one.asname or one.name}") for one in node.names}
+            found |= {one.asname or one.name: (one.name, _renamed(one).removeprefix(one.name)) for one in node.names}
     return found
 
 
@@ -223,11 +223,11 @@ def _import_lines(needed: set[tuple[str, str]]) -> str:
         if i and _group(module) != _group(modules[i - 1]):
             lines.append("")
         names = sorted((name for of, name in needed if of == module), key=_order)
-        whole = names[0].startswith("as ")
-        lines.append(f"import {module} {names[0]}" if whole else f"from {module} import {', '.join(names)}")
+        whole = names[0] == "" or names[0].startswith(" as ")
+        lines.append(f"import {module}{names[0]}" if whole else f"from {module} import {', '.join(names)}")
     return "\n".join(lines)
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
     """As ruff sorts them: CONSTANTS, Classes, functions."""
-    return not name.isupper(), not name[0].isupper(), name
+    return not name.isupper(), not name[:1].isupper(), name
