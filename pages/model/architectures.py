@@ -114,7 +114,7 @@ SHOW[job]()
 
 st.header("Which real models are which?", anchor=False)
 st.dataframe(
-    known(), hide_index=True, width="stretch",
+    known(), hide_index=True, width="stretch", placeholder="–",
     column_config={
         "year": st.column_config.NumberColumn(format="%d"),
         "parameters": st.column_config.NumberColumn(format="compact", help="Counted from the config, where we have it"),

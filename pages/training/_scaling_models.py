@@ -52,7 +52,8 @@ def panel() -> None:
             _plane([model for model in shown if model.tokens], chosen)
         else:
             _years(shown, chosen)
-    st.dataframe(_table([model for model in shown if model.tokens or view == "years"]), hide_index=True, height=280)
+    st.dataframe(_table([model for model in shown if model.tokens or view == "years"]), hide_index=True, height=280,
+                 placeholder="–")  # fmt: skip
     page.try_this(
         {
             "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},

@@ -50,8 +50,8 @@ def stack_figure(architecture: Architecture, layers: int, height: int) -> go.Fig
              "line": {"color": "@muted", "width": 1, "dash": "dot"}, "layer": "below"}
         )  # fmt: skip
         notes.append(
-            {"x": column - 0.46, "y": top + 0.43, "text": f"× {layers}", "showarrow": False, "xanchor": "left",
-             "yanchor": "bottom", "font": {"size": 12, "color": "@muted"}}
+            {"x": column + 0.5 * WIDE, "y": 2.5, "text": f"× {layers}", "showarrow": False, "xanchor": "right",
+             "font": {"size": 12, "color": "@muted"}}
         )  # fmt: skip
     if len(stacks) > 1:  # from the last state of the reader to the cross-attention of the writer
         notes.append(_arrow(0.5 * WIDE, 4.0, 1 - 0.5 * WIDE, 3.0))
