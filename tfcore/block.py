@@ -16,7 +16,7 @@ class Block(nn.Module):
     """x + attention(norm x), then x + feedforward(norm x): pre-norm (arXiv:2002.04745).
 
     Post-norm, as in 2017, is norm(x + attention(x)), then norm(x + feedforward(x)) (arXiv:1706.03762, section 3.1).
-    Sandwich is x + norm(attention(norm x)), and so on (arXiv:2105.13290, section 2.3). Parallel is
+    Sandwich is x + norm(attention(norm x)), and so on (arXiv:2105.13290, section 2.4). Parallel is
     x + attention(norm x) + feedforward(norm x) (arXiv:2204.02311, section 2). With d_ff = 0 there is no feed-forward
     part.
 

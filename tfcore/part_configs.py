@@ -17,7 +17,7 @@ class ExpertsConfig:
         n_experts: experts a router chooses from.
         top_k: how many of them a token goes to; with routing "experts", how many on average.
         d_expert: hidden width of one expert; None means the model's d_ff.
-        n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 4).
+        n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 9).
         routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
         softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
         renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
@@ -27,7 +27,7 @@ class ExpertsConfig:
             fixed scale).
         balance_loss, z_loss: factors of the two auxiliary losses (arXiv:2101.03961, eq. 4; arXiv:2202.08906, eq. 5).
         bias_rate: step of the loss-free balancing bias (arXiv:2408.15664, algorithm 1); 0 leaves it out.
-        dense_layers: that many first layers keep a plain feed-forward layer (arXiv:2401.06066, section 4.1.2).
+        dense_layers: that many first layers keep a plain feed-forward layer (arXiv:2401.06066, section 5.1.2).
 
     Raises:
         ValueError: naming the values that do not fit and what would.

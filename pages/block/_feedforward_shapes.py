@@ -104,7 +104,7 @@ def activations() -> None:
     )
     page.source(functions.SLOPES[kind], FeedForward)
     page.experiment(experiments.activations, model_name, TEXT, layer, kind, x)
-    st.caption("GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118, equation 2.")
+    st.caption("GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.")
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
         "and a layer with GELU not?",

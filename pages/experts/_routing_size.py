@@ -21,7 +21,7 @@ STRIPS, WEIGHTS = 210, 250
 SPLITS, SHARED, BATCHES = (1, 2, 4, 8), 4, (1, 8, 64)
 BASES = {"mixtral_8x7b": "Mixtral 8x7B", "deepseek_moe_16b": "DeepSeekMoE 16B", "ours": "our stories-moe"}
 NAMED = {  # what the papers say
-    "mixtral_8x7b": "The paper says 47 B and 13 B (arXiv:2401.04088, section 2.2).",
+    "mixtral_8x7b": "The paper says 47 B and 13 B (arXiv:2401.04088, section 3).",
     "deepseek_moe_16b": "The paper says 16.4 B and about 2.8 B (arXiv:2401.06066, section 5).",
 }
 

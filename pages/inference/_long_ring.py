@@ -84,7 +84,8 @@ def panel() -> None:
         "While a device computes, the next block is on its way. How large must a block be so that nobody waits?",
         "A block of c tokens costs 4 d c² operations for each head and sends 4 d c bytes (keys and values, two bytes "
         "each). At F operations and B bytes a second nothing waits if c ≥ F ÷ B: an A100 with 312 TFLOP/s and 300 GB/s "
-        "of NVLink needs about 1,040 tokens on each device (arXiv:2310.01889, section 3).",
+        "of NVLink needs blocks of about 1,040 tokens. The paper counts six such blocks of memory on each device, "
+        "its own text and what comes and goes, and so asks for 6,200 tokens there (arXiv:2310.01889, table 2).",
     )
 
 

@@ -78,11 +78,12 @@ def panel() -> None:
     page.source(one.count, sequence_cost)
     page.experiment(experiments.cut, kind, values)
     page.question(
-        "A second of sound has 16,000 samples. Why does Whisper read it as 50 tokens, and EnCodec write it as 600?",
+        "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
+        "600?",
         "Nobody could read the samples one by one: half a minute would have 480,000 tokens and 230 billion scores in "
         "every head. To read speech, 50 pictures of its pitches are enough, because only the words must come "
-        "through. To make sound, all of it must come back: 600 codes of 10 bits are 6,000 bits a second, a hundred "
-        "times less than a CD, and as little as still sounds right.",
+        "through. To make sound, all of it must come back: 600 codes of 10 bits are 6,000 bits a second, over "
+        "two hundred times less than a CD, and as little as still sounds right.",
     )
 
 

@@ -186,8 +186,8 @@ def words(spec: LabSpec | str) -> None:
     if isinstance(spec, LabSpec):
         page.experiment(experiments.training, spec)
     st.caption(
-        "Teacher forcing and what free running costs: arXiv:1506.03099, section 2. Copying and reversing as tests of "
-        "sequence models: arXiv:1410.5401."
+        "Teacher forcing and what free running costs: arXiv:1506.03099, section 2. Copying as a test of sequence "
+        "models: arXiv:1410.5401; reversing: arXiv:1506.02516."
     )
     page.question(
         "Under teacher forcing nine tokens of ten are right. Of twenty tokens written free, how many would you "

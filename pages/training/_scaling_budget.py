@@ -81,9 +81,10 @@ def panel() -> None:
     page.what_to_see(
         "The bottoms lie on a line: a budget a hundred times larger buys a model about ten times larger, on about ten "
         "times the text. Near its bottom a valley is flat, so half or twice the best size costs little; far off, it "
-        "costs much. The rule of **20 tokens per parameter** is where the first two approaches of Chinchilla and the "
-        "refit meet, near 10²³ operations. The third approach with its own printed constants says something else, "
-        "and ever more so for larger budgets: they were rounded, and fitted with an optimiser that stopped early. "
+        "costs much. The rule of **20 tokens per parameter** is close to what the first two approaches of Chinchilla "
+        "and the refit say from 10²⁰ to 10²⁴ operations: between 18 and 26. The third approach with its own printed "
+        "constants says something else, and ever more so for larger budgets: they were rounded, and fitted with an "
+        "optimiser that stopped early. "
         "Kaplan's rule put nearly all into size; Chinchilla's makers lay that to learning rates that were not made to "
         "fall with the length of each training."
     )

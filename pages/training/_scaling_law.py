@@ -88,8 +88,8 @@ def panel() -> None:
         }
     )
     page.what_to_see(
-        "Each curve bends where its other quantity runs short: against size, a curve of 1 B tokens is flat from a few "
-        "hundred million parameters on. Against compute every size has a stretch where it is the best one, and the "
+        "Each curve bends where its other quantity runs short: against size, a curve of 1 B tokens is flat from some "
+        "ten billion parameters on. Against compute every size has a stretch where it is the best one, and the "
         "dashed line touches them all. With the floor taken off, that line is straight over all twelve powers "
         "of ten: a power law with exponent αβ / (α + β), 0.18 for the refit. Kaplan's law has no floor: it goes to "
         "zero, which no text allows, and on a line this long that matters."

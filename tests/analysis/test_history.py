@@ -12,7 +12,7 @@ from tfcore.analysis.history import FAMILIES, FIELDS, milestones
 
 ARXIV = [entry for entry in milestones().values() if entry.source.startswith("arXiv")]
 KNOWN = {  # a few that everybody can look up
-    "neuron": (1943, None), "backprop": (1986, None), "lstm": (1997, None), "nplm": (2003, None),
+    "neuron": (1943, None), "backprop": (1986, None), "lstm": (1997, None), "nplm": (2000, None),
     "word2vec": (2013, "1301.3781"), "seq2seq": (2014, "1409.3215"), "bahdanau": (2014, "1409.0473"),
     "transformer": (2017, "1706.03762"), "bert": (2018, "1810.04805"), "t5": (2019, "1910.10683"),
     "gpt3": (2020, "2005.14165"), "vit": (2020, "2010.11929"), "switch": (2021, "2101.03961"),

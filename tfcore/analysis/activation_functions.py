@@ -42,7 +42,7 @@ def gelu_tanh_slope(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
 
 
 def silu_slope(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-    """d x s(x) / dx = s(x) (1 + x (1 - s(x))), with the logistic function s (SiLU: arXiv:1702.03118, eq. 2)."""
+    """d x s(x) / dx = s(x) (1 + x (1 - s(x))), with the logistic function s (SiLU: arXiv:1702.03118)."""
     sigmoid = torch.sigmoid(x)
     return sigmoid * (1 + x * (1 - sigmoid))
 

@@ -63,7 +63,7 @@ def residual(
     """One sublayer and its way around it, in every arrangement.
 
     pre: x + f(norm x) (arXiv:2002.04745). post: norm(x + f(x)) (arXiv:1706.03762, section 3.1). sandwich:
-    x + second(f(norm x)) (arXiv:2105.13290, section 2.3). none: x + f(x). Without the skip, x is left out of the sum.
+    x + second(f(norm x)) (arXiv:2105.13290, section 2.4). none: x + f(x). Without the skip, x is left out of the sum.
     """
     y = sublayer(norm(x) if placement in ("pre", "sandwich") else x)
     if placement == "sandwich" and second is not None:

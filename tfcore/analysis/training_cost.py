@@ -11,7 +11,7 @@ class Hardware:
 
     Args:
         peak: operations a second of dense matrix products in bfloat16 with sums in float32, as the maker states.
-        watts: the most the maker lets the board draw.
+        watts: the most the maker lets the board draw; of the TPU, whose maker does not say, the most that was measured.
         source: where the maker says so.
     """
 

@@ -167,8 +167,8 @@ def windows(
 def hide(rows: Tensor, share: float, mask_id: int, generator: torch.Generator) -> Batch:
     """Rows with a share of their tokens replaced by the mask; those tokens are the targets (arXiv:1810.04805, 3.1).
 
-    Every chosen token is hidden: leaving some as they are, or putting random ones there, as BERT does, helps what is
-    trained on top of the model later, not the filling of blanks (arXiv:2202.08005, section 5).
+    Every chosen token is hidden. BERT leaves some as they are and puts random ones in the place of others, because the
+    texts it is tuned on later have no blanks; these here have.
     """
     hidden = torch.rand(rows.shape, generator=generator) < share
     return Batch(rows.masked_fill(hidden, mask_id), rows.masked_fill(~hidden, IGNORE))
