@@ -242,9 +242,12 @@ def _bound(
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         links.rewrite(key, None if _same(value, default) else name(value))
-    if key in st.session_state and not _same(st.session_state[key], value):
+    before, drawn = links.visit().drawn.get(key), (value, name(value))
+    renamed = before is not None and _same(before[0], value) and before != drawn  # the browser holds the old words
+    if renamed or (key in st.session_state and not _same(st.session_state[key], value)):
         st.session_state[key] = value
     draw()
+    links.visit().drawn[key] = drawn
     links.mark_seen(key)
     return value
 
