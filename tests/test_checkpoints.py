@@ -11,6 +11,7 @@ import tfcore
 from tests.small import BASE, assert_load_refuses, difference, ids, model
 from tfcore import checkpoints
 from tfcore.checkpoints import CheckpointError, load, save, shipped
+from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers import ByteTokenizer, CharacterTokenizer
 
 
@@ -38,6 +39,17 @@ def test_what_was_saved_is_loaded(tmp_path, positions, tie):
     assert isinstance(tokenizer, ByteTokenizer)
     assert not loaded.training
     assert not any(parameter.requires_grad for parameter in loaded.parameters())
+
+
+def test_the_biases_that_balance_experts_are_kept(tmp_path):
+    saved = model(experts=ExpertsConfig(n_experts=4, top_k=1, bias_rate=0.01))
+    routers = [block.mlp for block in saved.decoder.blocks]
+    for router in routers:
+        router.balance_bias += torch.tensor([0.5, -0.5, 0.0, 0.25])
+    save(saved, tmp_path, dtype=torch.float32)
+    loaded, _ = load(tmp_path, device="cpu")
+    assert torch.equal(loaded.decoder.blocks[0].mlp.balance_bias, routers[0].balance_bias)
+    assert torch.equal(loaded(ids()).logits, saved(ids()).logits)
 
 
 def test_half_precision_halves_the_file_and_hardly_moves_the_answers(tmp_path):

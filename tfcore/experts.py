@@ -76,7 +76,6 @@ class Experts(nn.Module):
     """
 
     balance_bias: Tensor
-    load: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -86,6 +85,7 @@ class Experts(nn.Module):
         d_model, n = config.d_model, config.experts.n_experts
         d_expert = config.expert_size
         self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
+        self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
         self.router = Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
@@ -97,7 +97,6 @@ class Experts(nn.Module):
             self.shared_down = Linear(shared, d_model, bias=False)
         if config.experts.bias_rate > 0:
             self.register_buffer("balance_bias", torch.zeros(n))
-            self.register_buffer("load", torch.zeros(n), persistent=False)  # since the last even_out_
 
     def forward(
         self, x: Float[Tensor, "batch seq d_model"], tape: Tape, real: Bool[Tensor, "batch seq"] | None = None
@@ -119,7 +118,7 @@ class Experts(nn.Module):
             load = expert_load(indices, self.config.n_experts, chosen)
             self._losses(logits, probs, load, tape, real)
             if self.config.bias_rate > 0:
-                self.load += load
+                self.load = load if self.load is None else self.load + load
         sum_to_one = self.config.softmax == "after" or self.config.renormalize
         weights = expert_weights(probs, indices, chosen, sum_to_one=sum_to_one)
         if (dropped := self._dropped(indices, tape, real)) is not None:
@@ -139,9 +138,9 @@ class Experts(nn.Module):
         Args:
             total: makes one sum of the loads of several processes.
         """
-        if self.config.bias_rate > 0:
+        if self.load is not None:
             update_balance_bias_(self.balance_bias, total(self.load), self.config.bias_rate)
-            self.load.zero_()
+            self.load = None
 
     def _choose(self, probs: Tensor, tape: Tape, real: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Indices, and which of these slots go to their expert if it has room (None: all)."""

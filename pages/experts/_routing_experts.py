@@ -41,7 +41,7 @@ def show() -> None:
     mine(now, layer, at, expert)
     page.what_to_see(
         "Experts are no specialists for topics. Each has kinds of tokens: marks, articles, verbs, the pieces of long "
-        "words; and further up places in a sentence, such as how a speech begins. Much larger models show the "
+        "words; and further up places in a sentence, such as what begins a clause. Much larger models show the "
         "same: experts of syntax rather than of subjects (arXiv:2401.04088, section 5; arXiv:2202.08906, section 7)."
     )
     page.source(expert_scan.preferred, expert_scan.told, expert_scan.scan)

@@ -23,7 +23,7 @@ TRY: dict[str, dict[str, Any]] = {
     "first layer": {"show": "text", "layer": 0, "text": reading.TEXT},
     "who speaks": {"show": "text", "layer": 3, "text": SAID},
     "code": {"show": "text", "layer": 1, "text": CODE},
-    "an expert's likings": {"show": "experts", "layer": 3, "expert": 3, "by": "share"},
+    "an expert of verbs": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
     "too little room": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
     "experts choose": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
@@ -142,6 +142,10 @@ def show_probs(now: reading.Reading, found: TextRouting, layer: int, at: int, to
     st.markdown(f"**Router's probabilities for “{shown}”** in layer {layer}; above the chosen, the weight")
     best = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -probs[i])
     said = " and ".join(f"expert {i + 1} ({probs[i]:.2f}, weight {weights[i]:.2f})" for i in best) or "no expert"
+    if reading.network(now.model)[0].config.experts.bias_rate > 0:
+        biased = " Each expert also has a fixed bias that counts only for the choice and keeps the load even."
+    else:
+        biased = ""
     dots = " Diamonds: how often it goes there in the held-out stories." if usual is not None else ""
     figure(
         figures.probs_figure(probs, weights, chosen, usual, BESIDE), key="probs", height=BESIDE,
@@ -149,7 +153,7 @@ def show_probs(now: reading.Reading, found: TextRouting, layer: int, at: int, to
                                     "probability": probs, "weight": weights}),
         alt=f"Probabilities of {len(probs)} experts for '{name}' in layer {layer}: it goes to {said}.",
         caption=f"Token {token}, '{name}', goes to {said}: softmax over all {len(probs)}, then the chosen ones' "
-        f"weights{' made to sum to 1' if abs(float(weights.sum()) - 1) < 1e-3 else ''}.{dots}",
+        f"weights{' made to sum to 1' if abs(float(weights.sum()) - 1) < 1e-3 else ''}.{biased}{dots}",
     )  # fmt: skip
 
 

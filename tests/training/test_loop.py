@@ -12,12 +12,14 @@ from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
 from tests.training import tiny_run
+from tfcore.analysis.expert_load import expert_load
 from tfcore.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.ladder import read_table
 from tfcore.training.loop import Settings, train
 from tfcore.training.recipes import RECIPES
+from tfcore.training.recipes.stories import even_out
 
 ROOT = Path(__file__).resolve().parents[2]
 DROPOUT = 0.1
@@ -172,7 +174,19 @@ def test_the_bias_of_a_router_is_moved_once_a_step_and_kept_with_the_run(tmp_pat
     for one, other in zip(whole, resumed, strict=True):
         assert 0.01 <= float(one.balance_bias.abs().max()) <= 0.04 + 1e-6
         assert torch.equal(one.balance_bias, other.balance_bias)
-        assert not one.load.any()
+        assert one.load is None
+
+
+def test_experts_of_a_trained_model_get_as_much_to_do_by_biases_alone():
+    subject, rows = routed().eval().requires_grad_(False), ids(32, 16)
+
+    def spread(of):
+        return float(expert_load(of, rows.tolist()).tokens.std())
+
+    even = even_out(subject, lambda _: Batch(rows, rows), steps=100, rate=0.005)
+    assert spread(even) < 0.3 * spread(subject)
+    weights = dict(even.named_parameters())
+    assert all(torch.equal(weights[name], weight) for name, weight in subject.named_parameters())
 
 
 def test_a_state_is_replaced_whole(tmp_path):

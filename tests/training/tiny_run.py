@@ -59,7 +59,8 @@ def in_small(name: str, dropout: float) -> Any:
     experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=12) if recipe.model.experts else None
     model = tiny(recipe.model, vocab_size=400, dropout=dropout, experts=experts)
     start = replace(recipe.start, steps=2, rows=4)
-    return replace(recipe, model=model, start=start, start_seq=20, seq=24, grown=6, held_out_stories=2)
+    short = {"start_seq": 20, "seq": 24, "grown": 6, "held_out_stories": 2, "even_steps": 2}
+    return replace(recipe, model=model, start=start, **short)
 
 
 def in_small_ladder(recipe: Any) -> Any:

@@ -10,10 +10,13 @@ from tfcore.analysis.heads import repeated_tokens_measure
 from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import save
 from tfcore.config import ModelConfig
+from tfcore.experts import Experts
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, Settings, train
+
+TALES = "tinystories"  # the source that the held-out stories are of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class StoriesRecipe:
         repeated_rows: rows of each step that are repeated tokens.
         grown: the step at which they are drawn from the whole vocabulary.
         held_out_stories: how many are measured during training; all of them at the end.
+        even_steps, even_rate: of even_out, at the end, where there are experts.
     """
 
     model: ModelConfig
@@ -45,6 +49,8 @@ class StoriesRecipe:
     grown: int = 3_000
     seed: int = 0
     held_out_stories: int = 64
+    even_steps: int = 0
+    even_rate: float = 0.002
 
     def alphabet_at(self, step: int) -> int:
         """How many different tokens the repeated rows are drawn from: grows by the same factor every step."""
@@ -60,7 +66,8 @@ STORIES = StoriesRecipe(
 
 # As many parameters at work for a token as without experts (two of 256 for a layer of 512), and all else alike. Half as
 # long as STORIES: after some 3,000 steps the experts begin to learn the texts by heart, of which there are few.
-# In half precision, as a GPU would.
+# In half precision, as a GPU would. The rows of repeated tokens get an expert of their own in every layer, which has
+# little to do in stories: the last steps even that out.
 STORIES_MOE = replace(
     STORIES,
     model=replace(
@@ -68,6 +75,7 @@ STORIES_MOE = replace(
     ),
     settings=replace(STORIES.settings, steps=3_000, bfloat16=True),
     grown=1_500,
+    even_steps=200,
 )
 
 
@@ -95,6 +103,11 @@ def stories(
         text = data.text_windows(texts.streams, story_texts.WEIGHTS, rows, recipe.seq, generator)
         return data.join(text, data.repeated_tokens(recipe.repeated_rows, recipe.seq, alphabet, generator))
 
+    def tales(step: int) -> data.Batch:
+        generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + recipe.settings.steps + step)
+        of_one = {TALES: texts.streams[TALES]}
+        return data.text_windows(of_one, {TALES: 1.0}, recipe.settings.rows, recipe.seq, generator)
+
     def measure(model: Transformer, stories: list[str]) -> dict[str, float]:
         return {
             "bits_per_byte": bits_per_byte(model, texts.tokenizer, stories),
@@ -111,10 +124,34 @@ def stories(
     train(model, batches, recipe.settings, out / "run", evaluate, report)
     if processes.rank > 0:
         return {}
+    if recipe.model.experts is not None and recipe.even_steps:
+        model = even_out(model, tales, recipe.even_steps, recipe.even_rate)
     with torch.no_grad():
         measures = measure(model, texts.held_out)
     save(model, out, texts.tokenizer)
     return measures
+
+
+@torch.no_grad()
+def even_out(model: Transformer, batches: Callable[[int], data.Batch], steps: int, rate: float) -> Transformer:
+    """The same weights with a balance bias for each expert, moved batch by batch until all have as much to do
+    (arXiv:2408.15664, algorithm 1, after the training instead of during it). Forward passes only.
+
+    Args:
+        model: with experts.
+        rate: step of a bias, which is added to the probabilities.
+    """
+    config = model.config
+    assert config.experts is not None
+    even = Transformer(replace(config, experts=replace(config.experts, bias_rate=rate)))
+    even.load_state_dict(model.state_dict(), strict=False)  # the biases begin at 0
+    even.to(next(model.parameters()).device).train()
+    for step in range(steps):
+        even(batches(step).ids.to(next(even.parameters()).device))
+        for layer in even.modules():
+            if isinstance(layer, Experts):
+                layer.even_out_()
+    return even.eval()
 
 
 def stories_moe(
