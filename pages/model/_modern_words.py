@@ -1,14 +1,15 @@
 """The page on modern blocks: what each switch is, whence it comes, and the sizes that are counted."""
 
 from tfcore.analysis.modernising import first_of
+from tfcore.training.recipes.ladder_modernisation import MODERNISATION
 
 FIRST = {
-    "small": first_of(96, 4, 4, 2048, 128),
+    "small": MODERNISATION.model,
     "base": first_of(512, 6, 8, 37_000, 512),
     "large": first_of(4096, 32, 32, 32_000, 4096),
 }
 SIZE_NAMES = {
-    "small": "a small one, width 96", "base": "2017's base, width 512", "large": "width 4,096, 32 layers",
+    "small": "ours, width 64", "base": "2017's base, width 512", "large": "width 4,096, 32 layers",
 }  # fmt: skip
 ABOUT = {
     "block of 2017": "Attention and ReLU layers, each added to what came in and normalised **after** the addition; "

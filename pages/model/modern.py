@@ -1,5 +1,7 @@
 """From the Transformer of 2017 to today's, one switch at a time."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -25,10 +27,14 @@ def versions(size: str) -> list[Version]:
     return modernising.versions(FIRST[size])
 
 
+def trained() -> list[dict[str, Any]]:
+    """The rows of the ladder that ships; none where it does not ship."""
+    return ladder.read_table(ladder.SHIPPED / "modernisation.csv")
+
+
 def losses() -> list[list[float]]:
-    """Held-out losses of the ladder that ships, a list for each switch; none where it does not ship."""
-    rows = ladder.read_table(ladder.SHIPPED / "modernisation.csv")
-    found = [[float(row["loss"]) for row in rows if row["switch"] == name] for name in NAMES]
+    """Its held-out losses, a list for each switch; none where one is missing."""
+    found = [[float(row["loss"]) for row in trained() if row["switch"] == name] for name in NAMES]
     return found if all(found) else []
 
 
@@ -50,9 +56,9 @@ def panels(found: list[Version], speeds: list[Speed]) -> list[Panel]:
         Panel("ms to read 128", read, [_ms(value) for value in read]),
         Panel("ms a token written", written, [_ms(value) for value in written]),
     ]
-    if trained := losses():
-        means = [sum(seeds) / len(seeds) for seeds in trained]
-        drawn.append(Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], trained, near=True))
+    if seeds := losses():
+        means = [sum(of_switch) / len(of_switch) for of_switch in seeds]
+        drawn.append(Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], seeds, near=True))
     return drawn
 
 
@@ -120,18 +126,30 @@ def draw(job: jobs.Job) -> None:
             effects_figure(NAMES, panels(found, speeds), step, HEIGHT), key="effects", height=HEIGHT, min_width=640,
             on_click=choose, alt=f"{len(NAMES)} versions from 2017 to today. Switch {step}, {name}: {said}",
             caption=f"Switch {step} of {LAST}, {name}: {said} Counted for {SIZE_NAMES[size]}; timed here and now on "
-            "models of width 256 with 4 layers, the quickest of up to 7 runs.",
+            f"models of width 256 with 4 layers, the quickest of up to 7 runs. {_schooling()}",
             table=lambda: _table(found, speeds),
         )  # fmt: skip
 
 
+def _schooling() -> str:
+    """What the models whose losses are drawn went through."""
+    if not losses():
+        return ""
+    one = trained()[0]
+    return (
+        f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
+        f"tokens of stories, {len(losses()[0])} of each kind (dots) and their mean."
+    )
+
+
 def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
-    by_step = {speed.step: speed for speed in speeds}
+    by_step, seeds = {speed.step: speed for speed in speeds}, losses()
     return pd.DataFrame(
         [
             {"switch": version.name, "parameters": version.parameters, "cached numbers a token": version.cached,
              "seconds to read 128": by_step[i].read if i in by_step else None,
-             "seconds a token written": by_step[i].written if i in by_step else None}
+             "seconds a token written": by_step[i].written if i in by_step else None,
+             **({"held-out loss, mean": sum(seeds[i]) / len(seeds[i])} if seeds else {})}
             for i, version in enumerate(found)
         ]
     )  # fmt: skip
@@ -152,11 +170,14 @@ beside(found, step)
 page.what_to_see(
     "Most switches change hardly any number that can be counted: they were made because training is steadier or the "
     "loss lower. Only shared keys and values (GQA) cut the cache, which is what a long text costs; only tying cuts a "
-    "small model's parameters, most of which are its vocabulary. A larger model shifts the balance: choose one."
+    "small model's parameters, most of which are its vocabulary. A larger model shifts the balance: choose one. "
     + (
-        ""
+        "The losses are those of small models after a short training, where two switches count: RoPE, because places "
+        "need not be learned first, and tying, which takes from a small model more than a third of its parameters. "
+        "The others lie within what another seed does; what they are for, steadiness and speed at size, cannot be seen "
+        "in models that are so small."
         if losses()
-        else " The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
+        else "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
     )
 )
 page.source(modernising.versions, modernising.race)

@@ -51,12 +51,15 @@ def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
         "ladder-modernisation" in said(opened(), "markdown") or ladder.SHIPPED.joinpath("modernisation.csv").is_file()
     )
     rows = "\n".join(
-        f"{name},{seed},{3 - 0.1 * step + 0.01 * seed}" for step, name in enumerate(SWITCHES) for seed in (0, 1)
+        f"{name},{seed},8,2,2048000,{3 - 0.1 * step + 0.01 * seed}"
+        for step, name in enumerate(SWITCHES)
+        for seed in (0, 1)
     )
-    (tmp_path / "modernisation.csv").write_text(f"switch,seed,loss\n{rows}\n", "utf-8")
+    (tmp_path / "modernisation.csv").write_text(f"switch,seed,d_model,n_layers,tokens,loss\n{rows}\n", "utf-8")
     monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    _, spec = figures(opened(seed="1"))["effects"]
+    head, spec = figures(opened(seed="1"))["effects"]
     marks = spec["data"][-1]
     assert marks["type"] == "scatter"
     assert marks["x"][0] == pytest.approx(3.005)
     assert marks["text"][-1] == "2.205"
+    assert "after 2.0 M tokens of stories, 2 of each kind" in head["caption"]

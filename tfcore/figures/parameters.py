@@ -42,9 +42,10 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
     names = list(count.by_component)
     trace = {
         "type": "pie", "hole": 0.58, "labels": names, "values": list(count.by_component.values()), "sort": False,
-        "direction": "clockwise", "texttemplate": "%{text}<br>%{percent}", "textposition": "outside", "automargin": True,
+        "direction": "clockwise", "texttemplate": "%{text}<br>%{percent}", "textposition": "outside",
+        "automargin": True, "text": [name.replace(" ", "<br>") for name in names],  # narrow, for a phone
         "marker": {"colors": [COLOURS[name] for name in names], "line": {"color": "@paper", "width": 1.5}},
-        "textfont": {"size": 12, "color": "@ink"}, "text": [name.replace(" ", "<br>") for name in names],  # narrow, for a phone
+        "textfont": {"size": 12, "color": "@ink"},
         "hovertemplate": "%{label}: %{value:,} (%{percent})<extra></extra>",
     }  # fmt: skip
     note = {"text": f"<b>{short(count.total)}</b>", "showarrow": False, "font": {"size": 22, "color": "@ink"},

@@ -32,8 +32,8 @@ class ModernisationRecipe:
 
 
 MODERNISATION = ModernisationRecipe(
-    model=replace(first_of(96, 4, 4, story_texts.VOCAB_SIZE, 128), init_std=96**-0.5),
-    settings=Settings(steps=600, rows=16, lr=2e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
+    model=replace(first_of(64, 2, 4, story_texts.VOCAB_SIZE, 128), init_std=64**-0.5),
+    settings=Settings(steps=1_000, rows=16, lr=4e-3, lr_min=1e-4, warmup=150, betas=(0.9, 0.98), evaluate_every=10_000),
 )
 
 

@@ -1,4 +1,4 @@
-"""The ladder of `scaling`: seven sizes with three budgets of tokens, a law fitted, its largest rungs foretold."""
+"""The ladder of `scaling`: six sizes with three budgets of tokens, a law fitted, its largest rungs foretold."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class ScalingRecipe:
 SCALING = ScalingRecipe(
     model=ModelConfig(vocab_size=story_texts.VOCAB_SIZE, max_seq_len=128, tie_embeddings=True),
     settings=Settings(steps=500, rows=16, lr=4e-3, lr_min=1e-4, warmup=100, betas=(0.9, 0.98), evaluate_every=10_000),
-    sizes=((16, 2), (24, 2), (32, 3), (48, 3), (64, 4), (96, 4), (128, 4)),
+    sizes=((16, 2), (24, 2), (32, 3), (48, 3), (64, 4), (96, 4)),
 )
 
 
