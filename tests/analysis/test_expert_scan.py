@@ -113,7 +113,7 @@ def test_the_recipe_reads_the_held_out_stories_with_any_mixture(tmp_path, monkey
     folder.mkdir(parents=True)
     (folder / "train.txt").write_text("Known.<|endoftext|>Other.", "utf-8")
     (folder / "valid.txt").write_text("Known.<|endoftext|>A cat sat.<|endoftext|>A dog ran to a cat.", "utf-8")
-    monkeypatch.setattr(recipe, "load", lambda *_, **__: (model, Letters()))
+    monkeypatch.setattr(recipe, "with_tokenizer", lambda *_, **__: (model, Letters()))
     told_of_it = experts(tmp_path / "corpus", tmp_path / "made", print, recipe.ExpertsRecipe(kept=2, least=1))
     assert told_of_it["tokens read"] == len("A cat sat.") + len("A dog ran to a cat.")
     monkeypatch.setattr(expert_scan, "PRETRAINED", tmp_path)
