@@ -15,8 +15,8 @@ from tfcore.figures import feedforward as figures
 
 MODEL = "stories"
 TEXT = "Once upon a time there was a little dog named Max. Max had a red ball. One day he lost it, and he was very sad."
-PLAIN_LAYERS = set(shipped("decoder", "encoder")) - {"induction", "stories-moe"}  # attention alone, and experts
-FED = {name: name for name in sorted(PLAIN_LAYERS)}
+OTHER = ("induction", "stories-moe")  # attention alone, and experts
+FED = {name: name for name in shipped("decoder", "encoder") if name not in OTHER}
 NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 FORMULAS: dict[Activation, str] = {
     "relu": r"\mathrm{ReLU}(x) = \max(0, x) \qquad \mathrm{ReLU}'(x) = [x > 0]",

@@ -142,10 +142,8 @@ def show_probs(now: reading.Reading, found: TextRouting, layer: int, at: int, to
     st.markdown(f"**Router's probabilities for “{shown}”** in layer {layer}; above the chosen, the weight")
     best = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -probs[i])
     said = " and ".join(f"expert {i + 1} ({probs[i]:.2f}, weight {weights[i]:.2f})" for i in best) or "no expert"
-    if reading.network(now.model)[0].config.experts.bias_rate > 0:
-        biased = " Each expert also has a fixed bias that counts only for the choice and keeps the load even."
-    else:
-        biased = ""
+    has_bias = reading.network(now.model)[0].config.experts.bias_rate > 0
+    biased = " Each expert also has a fixed bias that counts only for the choice and keeps the load even." * has_bias
     dots = " Diamonds: how often it goes there in the held-out stories." if usual is not None else ""
     figure(
         figures.probs_figure(probs, weights, chosen, usual, BESIDE), key="probs", height=BESIDE,

@@ -34,7 +34,8 @@ def trained() -> list[dict[str, Any]]:
 
 def losses() -> list[list[float]]:
     """Its held-out losses, a list for each switch; none where one is missing."""
-    found = [[float(row["loss"]) for row in trained() if row["switch"] == name] for name in NAMES]
+    rows = trained()
+    found = [[float(row["loss"]) for row in rows if row["switch"] == name] for name in NAMES]
     return found if all(found) else []
 
 
@@ -133,12 +134,12 @@ def draw(job: jobs.Job) -> None:
 
 def _schooling() -> str:
     """What the models whose losses are drawn went through."""
-    if not losses():
+    if not (seeds := losses()):
         return ""
     one = trained()[0]
     return (
         f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
-        f"tokens of stories, {len(losses()[0])} of each kind (dots) and their mean."
+        f"tokens of stories, {len(seeds[0])} of each kind (dots) and their mean."
     )
 
 
