@@ -1,5 +1,6 @@
 """A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's."""
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,6 +55,13 @@ def shipped(*architectures: Architecture) -> list[str]:
     if not architectures:
         return found
     return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
+
+
+@functools.cache
+def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
+    """The config and the tokenizer of a shipped model, without its weights."""
+    config, _ = _promised(PRETRAINED / name)
+    return config, _read_tokenizer(PRETRAINED / name / "tokenizer.json", config)
 
 
 @dataclass(frozen=True, slots=True)

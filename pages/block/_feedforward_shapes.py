@@ -6,7 +6,7 @@ import streamlit as st
 from pages.experiments import feedforward as experiments
 from pages.ui import cache, controls, models, own_models, page
 from pages.ui.figure import figure
-from tfcore import presets, shipped
+from tfcore import presets
 from tfcore.analysis import activation_functions as functions
 from tfcore.analysis import feed_forward_widths as widths
 from tfcore.config import Activation, ModelConfig
@@ -15,8 +15,6 @@ from tfcore.figures import feedforward as figures
 
 MODEL = "stories"
 TEXT = "Once upon a time there was a little dog named Max. Max had a red ball. One day he lost it, and he was very sad."
-OTHER = ("induction", "stories-moe")  # attention alone, and experts
-FED = {name: name for name in shipped("decoder", "encoder") if name not in OTHER}
 NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 FORMULAS: dict[Activation, str] = {
     "relu": r"\mathrm{ReLU}(x) = \max(0, x) \qquad \mathrm{ReLU}'(x) = [x > 0]",
@@ -45,9 +43,11 @@ def layer_inputs(model_name: str, layer: int) -> functions.Inputs:
     return functions.layer_inputs(model, tokenizer.encode(TEXT)[: model.config.max_seq_len], layer)
 
 
-def no_layer(config: ModelConfig, _: object) -> str | None:
+def no_layer(config: ModelConfig, tokenizer: object) -> str | None:
     """Why a model is of no use for its inputs."""
-    return "its feed-forward layers are experts, of which a token sees only a few." if config.experts else None
+    if config.experts:
+        return "its feed-forward layers are experts, of which a token sees only a few."
+    return models.attention_alone(config, tokenizer)
 
 
 def activations() -> None:
@@ -60,7 +60,7 @@ def activations() -> None:
     with left:
         kind = controls.select("Function", "act", list(NAMES), "gelu", NAMES)
         x = controls.slider("Input x", "x", -functions.LIMIT, functions.LIMIT, -1.0, 0.1)
-        model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_layer, options=FED)
+        model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_layer)
         n_layers = models.config(model_name).n_layers
         layer = controls.slider("Layer of the model", "gates", 0, n_layers - 1, min(1, n_layers - 1))
         value, slope = functions.at(kind, x)

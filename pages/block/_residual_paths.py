@@ -9,7 +9,6 @@ from pages.experiments import residuals as experiments
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
-from tfcore import shipped
 from tfcore.analysis import dropping, paths
 from tfcore.analysis.dropping import Dropped
 from tfcore.analysis.paths import Paths
@@ -23,7 +22,6 @@ TEXT = (
 N_LAYERS = 4
 KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")]  # in the order of the sublayers
 SKIPPED = {"attention2", "mlp2"}  # in the default view
-FED = {name: name for name in shipped("decoder", "encoder") if name != "induction"}  # that has attention alone
 PARTS = {"attn_out": "attention", "mlp_out": "feed-forward"}
 
 
@@ -150,7 +148,7 @@ def dropout() -> None:
         p = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
         training = controls.toggle("Training (off: inference)", "training", True)
         seed = controls.slider("Draw", "draw", 0, 99, 0)
-        model_name = models.choose("decoder", "encoder", default=MODEL, options=FED)
+        model_name = models.choose("decoder", "encoder", default=MODEL, why_not=models.attention_alone)
         n_layers = models.config(model_name).n_layers
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
     result = dropped(model_name, TEXT, layer, p, training, seed)

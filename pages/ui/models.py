@@ -14,7 +14,7 @@ import streamlit as st
 
 from pages.ui import cache, controls, jobs, links, model_settings, notices, own_models, run_models, text
 from pages.ui.own_models import Own, Refused
-from tfcore import shipped
+from tfcore import checkpoints, shipped
 from tfcore.config import Architecture, ModelConfig
 
 DEFAULT = "stories"
@@ -39,12 +39,13 @@ def choose(
     Args:
         architectures: of the models that will do; none means all.
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
-        options: name -> label of what is on the list besides this visitor's own; None means what ships.
+            A shipped one is then not on the list; a visitor's own is, and the page says why.
+        options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     asked = model_settings.named(_wanted(key))
     mine = remember(asked)
     own_names = {name: name for name in mine}
-    listed = {**(options or {name: name for name in shipped(*architectures)}), **own_names}
+    listed = {**(options or {name: name for name in fitting(*architectures, why_not=why_not)}), **own_names}
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
         return name
@@ -59,9 +60,20 @@ def choose(
     return default
 
 
+def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list[str]:
+    """Names of the shipped models that will do."""
+    named = shipped(*architectures)
+    return [name for name in named if why_not is None or why_not(*checkpoints.described(name)) is None]
+
+
 def silent(config: ModelConfig, _: Any) -> str | None:
     """Why a model cannot say what comes next, or None: for `choose`."""
     return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
+
+
+def attention_alone(config: ModelConfig, _: Any) -> str | None:
+    """Why a model has no feed-forward layers, or None: for `choose`."""
+    return "it is made of attention alone, without feed-forward layers." if config.d_ff == 0 else None
 
 
 def only(name: str, reason: str) -> None:
