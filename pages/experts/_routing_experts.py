@@ -14,6 +14,12 @@ from tfcore.figures import routing as figures
 
 SHOWN, HEIGHT = 16, 430
 BY = {"share": "most faithful", "work": "most of its work"}
+QUESTION = (
+    "An expert of verbs takes nearly every “saw” and “loved”. Does that make it the place where the model knows what "
+    "these verbs mean?",
+    "Only in part: a token is sent to two experts in every layer, and embeddings and attention are shared by all. "
+    "The router sorts by what is useful to compute next; that verbs are alike in this is a by-product.",
+)
 
 
 def show() -> None:

@@ -17,13 +17,19 @@ from tfcore.figures import expert_sizes as figures
 from tfcore.figures.large_numbers import power
 from tfcore.figures.parameters import short
 
-STRIPS, WEIGHTS = 210, 250
+STRIPS, WEIGHTS = 210, 270
 SPLITS, SHARED, BATCHES = (1, 2, 4, 8), 4, (1, 8, 64)
 BASES = {"mixtral_8x7b": "Mixtral 8x7B", "deepseek_moe_16b": "DeepSeekMoE 16B", "ours": "our stories-moe"}
 NAMED = {  # what the papers say
     "mixtral_8x7b": "The paper says 47 B and 13 B (arXiv:2401.04088, section 3).",
     "deepseek_moe_16b": "The paper says 16.4 B and about 2.8 B (arXiv:2401.06066, section 5).",
 }
+
+QUESTION = (
+    "Mixtral 8x7B computes with 12.9 billion parameters for a token. Would a machine with memory for 12.9 billion do?",
+    "No: the next token goes to other experts, so all 46.7 billion must be at hand. A mixture saves operations, not "
+    "memory; and of a batch of many tokens every expert gets some, so that all of them are read.",
+)
 
 
 def config_of(base: str) -> ModelConfig:

@@ -28,6 +28,13 @@ TRY: dict[str, dict[str, Any]] = {
     "experts choose": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
+QUESTION = (
+    "In the first layer equal tokens go to equal experts (almost) whatever stands before them. Does the router of "
+    "that layer not see the context?",
+    "It does: attention comes before it in the block. But after one attention the vector is still mostly the "
+    "embedding of the token itself, so the scores of equal tokens are close, and the same experts win. Two layers on "
+    "enough context is written into the stream, and equal tokens part.",
+)
 
 
 @cache.data(max_entries=96)
@@ -65,7 +72,7 @@ def show() -> None:
         show_load(now, found, layer, at, expert)
     page.what_to_see(
         "In the first layer the token itself decides: follow one word through the text, it keeps its colour. Full "
-        "stops, little words and names tend to have experts of their own. Further up, attention has mixed in what "
+        "stops, little words and nouns tend to have experts of their own. From layer 2 on, attention has mixed in what "
         "came before, and equal tokens part. Nobody told the experts what to be; training only asked for an even load."
     )
     page.source(routing.choose_experts, routing.expert_weights, mix, text_routing.route)

@@ -23,6 +23,13 @@ NO_LIMIT = 0.0
 CAPACITIES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 ROOMS = {factor: f"{factor:g}" for factor in CAPACITIES} | {NO_LIMIT: "no limit"}
 NOISES = (0.5, 1.0, 2.0, 4.0)
+QUESTION = (
+    "An expert that chooses takes the tokens it scores highest in the whole text. Why can a model that writes not "
+    "be run like this?",
+    "Whether this token is among the highest depends on tokens that come after it, and while it writes there are "
+    "none yet: it would have to know its own continuation. So experts choose in training and in models that read "
+    "a whole text at once.",
+)
 
 
 @cache.data(max_entries=24)
@@ -78,8 +85,9 @@ def show() -> None:
     page.what_to_see(
         "Fewer experts than trained cost a little, more hardly help: the router learned to need two. A capacity "
         "drops whoever comes late, so it is the end of a text that suffers. Where experts choose, the load is "
-        "perfectly even, but some tokens get none; and each choice looks at tokens that come later, which a model "
-        "that writes does not have. Noise below the lead of the winner changes little; beyond it the choice is blind."
+        "perfectly even, but with places for one expert a token (k = 1) a quarter of the tokens get none; and each "
+        "choice looks at tokens that come later, which a model that writes does not have. Noise below the lead of "
+        "the winner changes little; beyond it the choice is blind."
     )
     page.source(routing.over_capacity, routing.choose_tokens, routing.expert_capacity, text_routing.rerouted,
                 text_routing.shaken)  # fmt: skip

@@ -26,10 +26,4 @@ st.caption(
     "and finer experts, arXiv:2401.06066."
 )
 places.link("balance", {}, "How the load was kept even while it learned, and what happens without.")
-page.question(
-    "In the first layer equal tokens go to equal experts (almost) whatever stands before them. Does the router of "
-    "that layer not see the context?",
-    "It does: attention comes before it in the block. But after one attention the vector is still mostly the "
-    "embedding of the token itself, so the scores of equal tokens are close, and the same experts win. With every "
-    "layer more context is written into the stream, and equal tokens part.",
-)
+page.question(*SECTIONS[show].QUESTION)

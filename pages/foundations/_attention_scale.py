@@ -12,7 +12,7 @@ from tfcore.analysis import score_scale
 from tfcore.analysis.score_scale import WIDTHS, GradientTheory, ProductSpread, Saturation
 from tfcore.figures import score_scale as figures
 
-SAMPLES = 4_000
+SAMPLES = 2_000
 spread = cache.data(max_entries=8)(score_scale.product_spread)
 saturate = cache.data(max_entries=16)(score_scale.saturation)
 theory = cache.data(max_entries=64)(score_scale.gradient_theory)

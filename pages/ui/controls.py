@@ -93,7 +93,9 @@ def segmented(
     help: str | None = None,
 ) -> Option:
     """A few choices side by side, exactly one of them on. The address carries the label of the option."""
-    draw = partial(st.segmented_control, label, list(options), default=default, key=key, help=help, required=True)
+    draw = partial(
+        st.segmented_control, label, list(options), default=default, key=key, help=help, required=True, wrap=True
+    )
     return _choice(key, options, default, labels, draw)
 
 

@@ -111,23 +111,21 @@ class Saturation:
 def saturation(n_keys: int, seed: int) -> Saturation:
     """Draw queries and keys as `product_spread` does, and follow scores through the softmax and its gradient.
 
-    About 4,000 scores in all: the fewer keys, the more queries.
+    About 2,000 scores in all: the fewer keys, the more queries.
 
     Source: arXiv:1706.03762, section 3.2.1 ("pushing the softmax function into regions where it has extremely small
     gradients").
     """
     generator = torch.Generator().manual_seed(seed)
-    queries = min(max(4_096 // n_keys, 64), 1_024)
+    queries = min(max(2_048 // n_keys, 32), 512)
     q = torch.randn(queries, 1, WIDTHS[-1], generator=generator)
     k = torch.randn(queries, n_keys, WIDTHS[-1], generator=generator)
-    rows = []
-    for width, product in products_by_width(q, k):  # (query, key)
-        for scores in (product, product / math.sqrt(width)):
-            weights, jacobian = scores.softmax(-1), measured_jacobian(scores)
-            norm, steepest = jacobian.flatten(1).norm(dim=1), jacobian.flatten(1).amax(1)
-            rows.append(torch.stack((entropy_bits(weights), weights.amax(-1), norm, steepest)))
-    found = torch.stack(rows).unflatten(0, (-1, 2)).permute(2, 1, 0, 3)  # (measure, without and with, width, query)
-    entropy, largest, gradient, steepest = found.numpy()
+    products = [(product, product / math.sqrt(width)) for width, product in products_by_width(q, k)]
+    scores = torch.stack([torch.stack(pair) for pair in products], dim=1)  # (without and with, width, query, key)
+    weights, jacobian = scores.softmax(-1), measured_jacobian(scores.flatten(0, 2)).flatten(1)
+    shape = scores.shape[:3]
+    gradient, steepest = (values.view(shape).numpy() for values in (jacobian.norm(dim=1), jacobian.amax(1)))
+    entropy, largest = entropy_bits(weights).numpy(), weights.amax(-1).numpy()
     return Saturation(np.array(WIDTHS), n_keys, entropy, largest, gradient, steepest)
 
 

@@ -41,7 +41,7 @@ def before_after(
         yaxis={"tickvals": places, "ticktext": list(labels), "range": [len(places) - 0.4, -0.6], "fixedrange": True,
                "showgrid": False, "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"}},
         legend={"traceorder": "normal", "y": 1.03},
-        margin={"t": 48, "r": 12},
+        margin={"t": 64, "r": 12},
         bargap=0.22, bargroupgap=0.06,
     )  # fmt: skip
     return theme.build(bars, layout)

@@ -11,6 +11,7 @@ from tfcore.figures import theme
 from tfcore.figures.parameters import COLOURS, short
 
 GAP = 0.12  # of an expert's width
+SMALL = 0.005  # of all parameters, what can be seen of a bar
 MOST = 300  # experts that are drawn one by one
 WORDS = {"shared": "shared: every token", "at work": "routed, at work for a token", "idle": "routed, idle for it"}
 SHARED = {
@@ -20,6 +21,8 @@ SHARED = {
 LOOKS: dict[str, dict[str, Any]] = {
     "shared": SHARED, "at work": {"color": "@feedforward"}, "idle": {"color": "@feedforward/0.2"},
 }  # fmt: skip
+# All layers' components, where a model has feed-forward layers beside its experts.
+KINDS = {"shared experts": SHARED, "feed-forward": {"color": "@feedforward/0.35"}}
 
 
 def strips_figure(rows: Sequence[tuple[str, ExpertSizes]], height: int) -> go.Figure:
@@ -60,7 +63,10 @@ def strips_figure(rows: Sequence[tuple[str, ExpertSizes]], height: int) -> go.Fi
 
 def weights_figure(sizes: ExpertSizes, height: int) -> go.Figure:
     """All parameters of a model, and those at work for one token, by component."""
-    data = [_component(name, total, at_work(sizes, name, total)) for name, total in sizes.count.by_component.items()]
+    data = [
+        {**_component(name, total, at_work(sizes, name, total)), "showlegend": total > SMALL * sizes.count.total}
+        for name, total in sizes.count.by_component.items()
+    ]
     layout = theme.base_layout(
         height, barmode="stack", bargap=0.35, margin={"t": 58, "r": 78, "l": 92}, legend={"traceorder": "normal"},
         xaxis={"title": "parameters", "fixedrange": True, "range": [0, 1.01 * sizes.count.total]},
@@ -83,6 +89,6 @@ def at_work(sizes: ExpertSizes, name: str, total: int) -> int:
 def _component(name: str, total: int, active: int) -> dict[str, Any]:
     return {
         "type": "bar", "orientation": "h", "name": name, "y": [0, 1], "x": [total, active],
-        "marker": SHARED if name == "shared experts" else {"color": COLOURS[name]},
+        "marker": KINDS.get(name, {"color": COLOURS[name]}),
         "hovertemplate": f"{name}: %{{x:,}}<extra></extra>",
     }  # fmt: skip

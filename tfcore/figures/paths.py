@@ -13,6 +13,7 @@ from tfcore.analysis.paths import Paths
 from tfcore.figures import theme
 from tfcore.figures.masks import round_up
 
+LEAST = 1e-3  # nats, where the axis begins at the lowest: a loss of 0 has no place on a logarithmic one
 WIDE = 0.7  # of a column of dots, in steps of the axis
 BINS = 48
 SHOWN = 64  # numbers of the vector that are drawn
@@ -26,7 +27,7 @@ def paths_figure(result: Paths, chosen: int, height: int = 420) -> go.Figure:
         chosen: row of the set to mark.
         height: in pixels.
     """
-    loss, n = result.loss, int(result.removed.max())
+    loss, n = result.loss.clip(LEAST), int(result.removed.max())
     x = result.removed + _beside(result.removed, loss)
     means = np.array([loss[result.removed == k].mean() for k in range(n + 1)], dtype=np.float32)
     words = [", ".join(_name(s) for s in range(n) if not row >> s & 1) or "nothing" for row in range(len(loss))]
@@ -44,12 +45,13 @@ def paths_figure(result: Paths, chosen: int, height: int = 420) -> go.Figure:
         "marker": {"size": 15, "symbol": "diamond", "color": "@accent", "line": {"color": "@paper", "width": 1.5}},
         "name": "your set", "hoverinfo": "skip",
     }  # fmt: skip
-    powers = [p for p in (1, 2, 5, 10, 20, 50, 100) if 0.7 * loss.min() < p < 1.4 * loss.max()]
+    low, high = float(loss.min()), float(loss.max())
+    powers = [p for e in (-2, -1, 0, 1, 2) for m in (1, 2, 5) if 0.7 * low < (p := m * 10**e) < 1.4 * high]
     layout = theme.base_layout(
         height,
         xaxis={"title": "sublayers left out", "range": [-0.6, n + 0.6], "dtick": 1, "showgrid": False},
         yaxis={"title": "loss (nats per token)", "type": "log", "tickvals": powers,
-               "range": [math.log10(0.85 * float(loss.min())), math.log10(1.15 * float(loss.max()))]},
+               "range": [math.log10(0.85 * low), math.log10(1.15 * high)]},
     )  # fmt: skip
     return theme.build([dots, mean, mark], layout)
 

@@ -190,7 +190,7 @@ def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: s
     most = 100 if by == "share" else 100 * float(values.max(initial=0.01))
     layout = theme.base_layout(
         height, margin={"t": 8, "r": 118 if by == "work" else 92}, bargap=0.25,
-        xaxis={"title": title, "range": [0, most], "fixedrange": True},
+        xaxis={"title": title, "range": [0, 1.001 * most], "fixedrange": True},
         yaxis={"tickvals": list(range(n)), "ticktext": list(labels), "range": [max(n, 4) - 0.5, -0.5],
                "fixedrange": True, "showgrid": False,
                "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"}},
