@@ -121,7 +121,9 @@ def show() -> None:
 
 def excited_by(layer: int, neuron: int, side: int) -> None:
     """The key: texts with the strongest activation, shaded by the activation at each token."""
-    st.markdown(f"**Key.** What excites neuron {layer}.{neuron} most, in stories not trained on; darker: more active.")
+    st.markdown(
+        f"**Key.** What excites neuron {layer}.{neuron} most, in stories not trained on; stronger colour: more active."
+    )
     tokenizer = cache.model(MODEL)[1]
     found = key_of(layer, neuron, side)
     record = found[0].values[found[0].peak] or 1.0

@@ -19,7 +19,8 @@ NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GE
 FORMULAS: dict[Activation, str] = {
     "relu": r"\mathrm{ReLU}(x) = \max(0, x) \qquad \mathrm{ReLU}'(x) = [x > 0]",
     "gelu": r"\mathrm{GELU}(x) = x\,\Phi(x) \qquad \mathrm{GELU}'(x) = \Phi(x) + x\,\varphi(x)",
-    "gelu_tanh": r"\tfrac{x}{2}\left(1 + \tanh\!\left[\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right]\right)",
+    "gelu_tanh": r"f(x) = \tfrac{x}{2}(1 + \tanh u) \qquad f'(x) = \tfrac{1 + \tanh u}{2} + "
+    r"\tfrac{x}{2}\,(1 - \tanh^2 u)\,u' \qquad u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)",
     "silu": r"\mathrm{SiLU}(x) = x\,\sigma(x) \qquad \mathrm{SiLU}'(x) = \sigma(x)\,\big(1 + x\,(1 - \sigma(x))\big)",
 }
 GATES: dict[Activation, str] = {"swiglu": "SwiGLU", "geglu": "GEGLU", "reglu": "ReGLU"}

@@ -102,7 +102,9 @@ def first_steps() -> None:
     st.latex(r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)")
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        n_layers = controls.slider("Layers", "deep", 2, DEEPEST_TRAINED, 8, 2)
+        n_layers = controls.slider(
+            "Layers", "deep", 2, DEEPEST_TRAINED, 8, 2, help=f"{DEEPEST_TRAINED} at most: all four are trained now."
+        )
         peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
         warmup = controls.slider("Warm-up: steps to reach it", "warmup", 5, training.STEPS, 40, 5)
         seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)

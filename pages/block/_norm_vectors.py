@@ -204,6 +204,7 @@ def which_axis() -> None:
     page.source(normalise, normalising.axis_leak)
     lines = [line.strip() for line in pasted.splitlines() if line.strip()][:ROWS]
     page.experiment(experiments.which_axis, model_name, lines, TOKENS, row, position, kind)
+    st.caption("Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167")
     page.question(
         "BatchNorm averages over the texts of a batch and works well for images. Why not here?",
         "Its averages depend on who else is in the batch and on how long the texts are; when generating, token by "

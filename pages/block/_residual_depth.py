@@ -94,8 +94,8 @@ def gradients() -> None:
     )  # fmt: skip
     page.what_to_see(
         "Without skips and norms, every layer multiplies what comes in and what comes back by something below 1, and "
-        "after 64 layers nothing is left that float32 can hold. The skip keeps the 1 in the bracket: the first layer "
-        "of 64 hears the loss about as well as that of one. A norm without a skip also keeps the gradient "
+        "after 64 layers what is left is below float32's normal range. The skip keeps the 1 in the bracket: the first "
+        "layer of 64 hears the loss about as well as that of one. A norm without a skip also keeps the gradient "
         "from vanishing, but look at the lowest row: attention averages, nothing remembers, and within a few layers "
         "all tokens are the same vector (arXiv:2103.03404). With skips that takes far longer, or never happens."
     )
@@ -169,9 +169,9 @@ def initial_weights() -> None:
         "Under pre-LN each sublayer adds a vector of about the same size, independent of the others, so the variance "
         "grows by the same amount each time and the stream with the root of the depth. GPT-2 divides the matrices "
         "that write to the stream by √(2N), since there are 2N of them: the sum then grows by the same factor "
-        "at any depth (move the depth and compare the two numbers at the left). Std 1 writes a hundred times too "
-        "loudly from the first block on. Take the norms away and there is nothing left that holds it: it leaves what "
-        "fp16, then float32, can hold."
+        "at any depth (move the depth and compare the two numbers at the left). Std 1 writes some sixty times "
+        "too loudly from the first block on. Take the norms away and there is nothing left that holds it: it "
+        "leaves what fp16, then float32, can hold."
     )
     page.source(initialise.initialise, depth.activations)
     ways = {start: (init, std) for start, (init, std, _) in STARTS.items()}

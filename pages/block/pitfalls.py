@@ -12,7 +12,17 @@ from pages.ui import controls, jobs, live, page
 from pages.ui.figure import figure
 from tfcore.analysis import pitfall_variants as variants
 from tfcore.analysis.pitfall_findings import Finding, finding
-from tfcore.analysis.pitfalls import DOSES, KINDS, Look, Pitfall, PitfallConfig, Twin, last_said, train_twins
+from tfcore.analysis.pitfalls import (
+    DOSES,
+    KINDS,
+    Look,
+    Pitfall,
+    PitfallConfig,
+    Twin,
+    last_said,
+    most_steps,
+    train_twins,
+)
 from tfcore.figures import pitfalls as figures
 from tfcore.masks import bidirectional
 
@@ -38,7 +48,7 @@ def choose() -> PitfallConfig:
         options, usual = DOSES[kind]
         names = {option: words.doses.format(f"{option:,}") for option in options}
         dose = controls.select(words.dose, kind, options, usual, names)
-    steps = controls.slider("Training steps", "steps", 40, 400, 160, 20)
+    steps = controls.slider("Training steps", "steps", 40, most_steps(kind, dose), 160, 20)
     seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
     return PitfallConfig(kind=kind, dose=dose, seed=seed, steps=steps)
 

@@ -135,7 +135,7 @@ def mine(now: reading.Reading, layer: int, at: int, expert: int) -> None:
     taken = found.taken[at, :, expert]
     st.markdown(
         f"**In your text** expert {expert + 1} takes {int(taken.sum())} of {len(now.ids)} tokens in layer {layer}; "
-        "darker: larger weight."
+        "stronger colour: larger weight."
     )
     weights = np.where(taken, found.weights[at, :, expert], 0.0)
     text.chips(

@@ -19,7 +19,7 @@ from tfcore.figures import heads as figures
 from tfcore.figures.tokens import token_heatmap
 
 LAYER, HEAD, TOKEN = 3, 0, 25  # what the first visitor sees: “red” finds the ball
-MANY_HEADS, TILE, SMALL_TILE = 48, 48, 24  # cells along a side of a tile of the mosaic, fewer where heads are many
+MANY_HEADS, TILE, LONG_TILE, SMALL_TILE = 48, 48, 36, 24  # cells along a side of a tile, fewer where they are many
 RANGE = 128  # tokens a side up to which a map is drawn cell by cell
 ALL = -1
 SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
@@ -58,19 +58,19 @@ def mosaic(reading: Reading, names: dict[tuple[int, int], str]) -> tuple[int, in
         kinds = ["all", *sorted(set(found.heads.kind.ravel()))]
         kind = controls.select("Show heads of kind", "kind", kinds, "all")
     shown = [place for place in order(found, sort) if kind in ("all", found.heads.kind[place])]
-    side = TILE if n_layers * n_heads <= MANY_HEADS else SMALL_TILE
-    pooled = (
-        f" Beyond {side} tokens a cell shows the largest of its weights." if max(found.patterns.shape) > side else ""
-    )
+    tokens = max(found.patterns.shape[2:])
+    side = SMALL_TILE if n_layers * n_heads > MANY_HEADS else TILE if tokens <= TILE else LONG_TILE
+    pooled = " A cell shows the largest of the weights it stands for." if tokens > side else ""
+    tiles = {place: name.replace(" token", "") for place, name in names.items()}
     figure(
-        figures.mosaic(pool(found.patterns, side), names, shown, (layer, head), height=620),
+        figures.mosaic(pool(found.patterns, side), tiles, shown, (layer, head), height=620),
         key="mosaic",
         alt=f"Attention maps of {len(shown)} of {n_layers * n_heads} heads, each with what it does: "
         + ", ".join(f"{place[0]}.{place[1]} {names[place]}" for place in shown),
         height=620,
         min_width=400,
         caption=f"Every head as layer.head with what it does on this text; induction is tested on random tokens said "
-        f"twice. Rows look, columns are looked at, dark is weight 1; click one to look closer.{pooled}",
+        f"twice. Rows look, columns are looked at, full colour is weight 1; click one to look closer.{pooled}",
         table=lambda: head_table(found),
         on_click=_choose_head,
     )
@@ -210,7 +210,7 @@ def _lines(shown: Shown, window: slice, token: int) -> None:
 def words() -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
-        "A stripe just below the diagonal is a *previous token* head. A dark first column is a *sink*: the head has "
+        "A stripe just below the diagonal is a *previous token* head. A strong first column is a *sink*: the head has "
         "nothing to do here and rests on the first token. Short slanted stripes far from the diagonal are "
         "*induction*: at a word seen before, the head looks at what came after it the last time. *Rollout* multiplies "
         "the layers, half of each being the residual connection: which tokens reach this place at all."

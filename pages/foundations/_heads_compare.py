@@ -54,6 +54,13 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
         kinds = [r.found.heads.kind[layer, head] for r in (reading, other)]
         same = "the same on both" if kinds[0] == kinds[1] else f"{kinds[0]} on one, {kinds[1]} on the other"
         st.metric("What the head does", same)
+    page.try_this(
+        {
+            "two that copy": {"with": "head", "layer": 3, "head": 0, "layer2": 3, "head2": 2},
+            "copying and the word before": {"with": "head", "layer": 3, "head": 0, "layer2": 1, "head2": 1},
+            "the same head, another text": {"with": "text", "layer": 3, "head": 0},
+        }
+    )
     page.what_to_see(
         "A head that does one thing does it on every text: change the text and its stripe stays, only the words under "
         "it change. Two heads with one name need not agree on where to look: the share they have in common says how "

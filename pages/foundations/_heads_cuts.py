@@ -76,6 +76,13 @@ def cuts(reading: Reading, model_name: str) -> None:
         st.info(f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here.")
     else:
         sharing(shared_of(model_name, ids), config.n_heads, layer)
+    page.try_this(
+        {
+            "one head": {"n_heads": 1},
+            "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
+            "as it was trained": {"n_heads": config.n_heads},
+        }
+    )
     page.what_to_see(
         "With one head there is one map, an average of what the heads do apart. With many, each has few dimensions and "
         "a softer map. Sharing keys and values makes the cache smaller by the same factor, but here the heads were "
@@ -109,7 +116,9 @@ def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
         + "; ".join(f"{figures.kind(v.kv_heads, n_heads)}: {v.kv_heads} for {n_heads}" for v in shared),
         caption="Orange: query heads. Blue: the key/value heads they read.", table=lambda: table,
     )  # fmt: skip
-    st.dataframe(table, hide_index=True)
+    numbers = {name: st.column_config.NumberColumn(format="localized") for name in table.columns[3:]}
+    numbers[table.columns[2]] = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(table, hide_index=True, column_config=numbers)
     own, height = shared[0].patterns[layer], 170 * len(shared) + 20
     figure(
         figures.shared_maps_figure(shared, layer, height), key="shared maps", height=height, min_width=560,

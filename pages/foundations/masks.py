@@ -221,6 +221,10 @@ page.what_to_see(
 )
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
 page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
+st.caption(
+    "An encoder-decoder has three masks at once, one for each of its attentions: see translate on the page of heads, "
+    "and the three side by side on that of architectures."
+)
 cheating()
 page.question(
     "A prefix-LM lets the first tokens see what comes after them. Why is that no cheating?",

@@ -70,7 +70,8 @@ def film() -> None:
         "For hundreds of steps nothing seems to happen: the model knows that all tokens are equally likely, and no "
         f"more. Then, around step {formed}, stripes appear in layer 0 and layer 1 **at the same time**, and the loss "
         "on the second copy falls off a cliff: neither head is of use without the other, so there is no halfway. The "
-        "K-composition begins to rise long before the loss says anything. While the heads form, the loss on the first "
+        "K-composition doubles in the first hundred steps, long before the loss says anything, waits, and rises "
+        "again with the heads. While the heads form, the loss on the first "
         "copy *rises*: the model copies before it has learned when not to."
     )
     page.source(growth.moment, growth.in_context_score, growing.film_moment)
@@ -83,9 +84,9 @@ def film() -> None:
     page.question(
         "The training loss of a large model dips early and for a short time, and nobody changed anything. What might "
         "have happened, and what would you look at?",
-        "Induction heads may have formed: the paper finds such a bump in models of every size, at the time when later "
-        "tokens of a text suddenly become easier than early ones. Look at the in-context learning score, and at the "
-        "induction score of every head before and after.",
+        "Induction heads may have formed: the paper finds such a bump in models of every size with two or more "
+        "layers, at the time when later tokens of a text suddenly become easier than early ones. Look at the "
+        "in-context learning score, and at the induction score of every head before and after.",
     )
 
 

@@ -231,7 +231,8 @@ def words(found: Kinds) -> None:
     page.source(analysis.copying, analysis.scores_of, targets, analysis.foreseeable)
     st.caption(
         "Induction heads and this test: arXiv:2209.11895. The three scores are those of TransformerLens's head "
-        "detector, per token that has something to find. Losses of a model that knows nothing: ln of its vocabulary."
+        "detector, per token that has something to find. On the list are models that write; an encoder and a "
+        "translator read another text at once. Losses of a model that knows nothing: ln of its vocabulary."
     )
     page.question(
         "Knock out one induction head of stories alone (3.0): the loss on the second copy hardly moves. Is the head "

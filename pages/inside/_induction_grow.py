@@ -46,7 +46,7 @@ def grow_one() -> None:
     live.watch(config, draw, live.begin(config, lambda: grow(config)))
     page.try_this(TRY)
     page.what_to_see(
-        "Wait for the cliff: ten or twenty seconds after the start, a few hundred steps in, the second copy "
+        "Wait for the cliff: about half a minute after the start, a few hundred steps in, the second copy "
         "becomes easy within some hundred steps, and at that moment the stripes are there. Another seed moves the "
         "moment and the heads' places; it comes all the same. With one layer it never comes: the loss stays near "
         f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f}."

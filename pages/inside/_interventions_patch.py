@@ -151,8 +151,9 @@ def words() -> None:
     page.what_to_see(
         "Follow the difference through the layers. It begins at the one token that differs. In the example of Sam it "
         "stays there for two blocks, and before block 3 it is at the last token, which has to answer; “attention” "
-        "shows who moved it: attention 2 at the last position. In “ball or hat” it waits until block 3, whose copying "
-        "heads fetch it at the last moment. The feed-forward layers move nothing, they only work on what is there."
+        "shows who moved it: attention 0 writes what “boy” means at its own place, and attention 2 fetches it to the "
+        "last position. In “ball or hat” it waits until block 3, whose copying heads fetch it at the last moment. The "
+        "feed-forward layers move nothing, they only work on what is there."
     )
     st.latex(
         r"\begin{gathered}\text{share} = "

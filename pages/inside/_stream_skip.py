@@ -49,7 +49,7 @@ def skip(choice: Choice) -> None:
         st.info("One token has nothing that follows it: give at least two to see the loss of each.")
     page.what_to_see(
         "The stream runs past what is left out, so the model still speaks, and often says the same. Red cells are "
-        "tokens that can no longer be guessed. Layer 0 is needed nearly everywhere, because all others were trained on "
+        "tokens that are guessed less well. Layer 0 is needed nearly everywhere, because all others were trained on "
         "a stream it has written into; a late layer matters where its heads had something to find. Blue cells are "
         "tokens that are guessed better without the part."
     )

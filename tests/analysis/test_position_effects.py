@@ -37,9 +37,20 @@ def test_vectors_are_added_to_the_embeddings_at_their_size():
     q, k, _ = by_hand(subject.decoder.blocks[0], moved)
     plain = subject(tokens, capture=names).activations
     added = q @ k.T / 2 - plain[names[0]][0, 2] @ plain[names[1]][0, 2].T / 2
-    found = position_effects(subject, IDS, 2, table)
+    found = position_effects(subject, IDS, 2)
+    assert "learned" not in found
     np.testing.assert_allclose(found["sinusoidal"].added, added.numpy(), atol=1e-4)
-    np.testing.assert_allclose(found["learned"].added, found["sinusoidal"].added, atol=1e-6)
+
+
+def test_learned_vectors_are_what_a_model_that_has_them_does():
+    subject = model(positions="learned")
+    found, name = position_effects(subject, IDS, 3), "blocks.0.attn.pattern"
+    own = subject(torch.tensor([IDS]), capture=(name,)).activations[name][0, 3]
+    assert difference(torch.tensor(found["learned"].weights), own) < 1e-5
+    without = model(positions="none")
+    without.load_state_dict({k: v for k, v in subject.state_dict().items() if "pos_embed" not in k})
+    plain = without(torch.tensor([IDS]), capture=(name,)).activations[name][0, 3]
+    assert difference(torch.tensor(found["none"].weights), plain) < 1e-5
 
 
 def by_hand(block, x):

@@ -1,5 +1,7 @@
 """Figures of normalisation, depth and paths: what plotly accepts, small, and true to their numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,7 @@ FIGURES = {
     "race": lambda: depth_figures.race_figure({"pre": ("@cat0", [[2.0, 1.0], []])}, 80, 2.77, 380),
     "diverged": lambda: depth_figures.race_figure({"pre": ("@cat0", [[np.nan, np.inf], [1e9]])}, 80, 2.77, 380),
     "paths": lambda: path_figures.paths_figure(PATHS, 3),
+    "paths of what is known for certain": lambda: path_figures.paths_figure(replace(PATHS, losses=PATHS.losses * 0), 3),
     "dropped": lambda: path_figures.dropped_figure(DROPPED),
     "means": lambda: path_figures.means_figure(DROPPED),
     "inference": lambda: path_figures.means_figure(SAME),

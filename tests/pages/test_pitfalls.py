@@ -9,7 +9,7 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.pitfalls import DOSES, KINDS, PitfallConfig
+from tfcore.analysis.pitfalls import DOSES, KINDS, PitfallConfig, most_steps
 
 pytestmark = pytest.mark.usefixtures("patience")
 
@@ -47,8 +47,9 @@ def test_the_default_trains_by_itself_and_shows_both_curves():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_mistake_begins_with_a_figure_and_stops(kind):
-    test = opened(kind=kind, steps="400")
-    config = PitfallConfig(kind=kind, steps=400)
+    most = most_steps(kind, PitfallConfig(kind=kind).dose)
+    test = opened(kind=kind, steps=str(most))
+    config = PitfallConfig(kind=kind, steps=most)
     assert set(figures(test)) == {"loss", "symptom"}
     press(test, "stop")
     assert jobs.JOBS.look(config, "").state == "stopped"

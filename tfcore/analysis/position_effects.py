@@ -36,42 +36,39 @@ class Effect:
 
 
 @torch.no_grad()
-def position_effects(
-    model: Transformer, ids: Sequence[int], head: int, table: Float[Tensor, "seq d_model"] | None = None
-) -> dict[Positions, Effect]:
-    """Take a head of the first layer of a decoder trained with RoPE, and give it each scheme in turn.
+def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[Positions, Effect]:
+    """Take a head of the first layer of a decoder trained with RoPE or learned positions; give it each scheme in turn.
 
-    Queries and keys before the rotation carry no position. For sinusoidal (and learned) vectors they are computed
-    again from embeddings to which the vectors were added, scaled to the same mean square as the embeddings; for RoPE
-    they are rotated, which is what the model was trained with; for ALiBi the head's bias is added to the scores.
-
-    Args:
-        table: learned position vectors, of another model; left out where there are none.
+    Queries and keys before a rotation carry no position, nor do those from embeddings to which no vector was added.
+    Sinusoidal vectors are added to the embeddings, scaled to their mean square; learned ones, which only a model
+    trained with them has, as they are; for RoPE queries and keys are rotated; for ALiBi the head's bias is added to
+    the scores.
     """
     n, config = len(ids), model.config
     places = torch.arange(n)
     tokens = one_text(model, ids)
     size = model.embed(tokens).square().mean().sqrt().cpu()
-    vectors = {"sinusoidal": sinusoidal(places, config.d_model)}
-    if table is not None:
-        vectors["learned"] = table[:n]
-    q, k = _queries_keys(model, tokens, head, None)
+    waves = sinusoidal(places, config.d_model)
+    vectors: dict[Positions, Tensor] = {"sinusoidal": waves * (size / waves.square().mean().sqrt())}
+    own = torch.zeros_like(waves)  # what the model itself adds
+    if config.positions == "learned":
+        vectors["learned"] = own = model.decoder.pos_embed.weight[:n].detach().float().cpu()
+    q, k = _queries_keys(model, tokens, head, -own)
     plain = attention_scores(q, k)
     angles = rope_angles(places, config.head_size, config.rope_base)
     slope = alibi_slopes(config.n_heads)[head : head + 1]
     scores: dict[Positions, Tensor] = {"none": plain}
     for name, added in vectors.items():
-        scaled = added * (size / added.square().mean().sqrt())
-        scores[name] = attention_scores(*_queries_keys(model, tokens, head, scaled))  # type: ignore[index]
+        scores[name] = attention_scores(*_queries_keys(model, tokens, head, added - own))
     scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles))
     scores["alibi"] = plain + alibi_bias(slope, places, places)[0]
     return {name: _effect(value, plain) for name, value in scores.items()}
 
 
-def _queries_keys(model: Transformer, tokens: Tensor, head: int, added: Tensor | None) -> tuple[Tensor, Tensor]:
+def _queries_keys(model: Transformer, tokens: Tensor, head: int, added: Tensor) -> tuple[Tensor, Tensor]:
     """Queries and keys of a head, (seq, d_head), before any rotation, with vectors added to the embeddings."""
     names = ("blocks.0.attn.q", "blocks.0.attn.k")
-    edits = [] if added is None else [Edit.add("embed", added.to(tokens.device))]
+    edits = [Edit.add("embed", added.to(tokens.device))]
     found = model(tokens, capture=names, edits=edits).activations
     group = model.config.n_heads // model.config.kv_heads
     return found[names[0]][0, head].float().cpu(), found[names[1]][0, head // group].float().cpu()

@@ -117,7 +117,7 @@ def saturation(n_keys: int, seed: int) -> Saturation:
     gradients").
     """
     generator = torch.Generator().manual_seed(seed)
-    queries = min(max(2_048 // n_keys, 32), 512)
+    queries = min(max(2_048 // n_keys, 32), 1_024)
     q = torch.randn(queries, 1, WIDTHS[-1], generator=generator)
     k = torch.randn(queries, n_keys, WIDTHS[-1], generator=generator)
     products = [(product, product / math.sqrt(width)) for width, product in products_by_width(q, k)]

@@ -181,8 +181,9 @@ def shares_figure(blocks: Sequence[tuple[str, BlockShare]], chosen: str, height:
             "x": [getattr(block, part) / block.total for _, block in blocks],
             "customdata": [getattr(block, part) for _, block in blocks],
             "text": [f"{block.share:.1%}" if part == "feed_forward" else "" for _, block in blocks],
-            "textposition": "inside", "insidetextanchor": "start", "insidetextfont": {"color": "@paper", "size": 12},
-            "marker": {"color": colour, "opacity": [1 if name == chosen else 0.6 for name, _ in blocks]},
+            "textposition": "inside", "insidetextanchor": "start",
+            "insidetextfont": {"color": ["@paper" if name == chosen else "@ink" for name, _ in blocks], "size": 12},
+            "marker": {"color": colour, "opacity": [1 if name == chosen else 0.35 for name, _ in blocks]},
             "hovertemplate": f"%{{y}}: {label} %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>",
         }
         for part, label, colour in parts

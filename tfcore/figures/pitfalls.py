@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.pitfall_findings import Finding, Note
@@ -28,7 +29,7 @@ def loss_figure(looks: Sequence[Look], finding: Finding, steps: int, height: int
     layout["shapes"] = [_mark(value) for value, _ in finding.marks]
     layout["annotations"] = [
         *(_mark_words(value, words) for value, words in finding.marks),
-        _remark(finding.loss, steps, finding.loss.value, 0.62 * top if finding.loss.value < 0.55 * top else 0.42 * top),
+        _remark(finding.loss, steps, finding.loss.value, _free(looks, "loss", steps, [0, top], finding.marks)),
     ]
     return theme.build(_curves(looks, "loss", ".3f"), layout)
 
@@ -51,9 +52,25 @@ def symptom_figure(
     if log:
         layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((axis[1] - axis[0]) / 6))}
     at = math.log10(max(finding.symptom.value, 1e-30)) if log else finding.symptom.value
-    middle = (axis[0] + axis[1]) / 2
-    layout["annotations"] = [_remark(finding.symptom, steps, at, middle)]
+    layout["annotations"] = [_remark(finding.symptom, steps, at, _free(looks, "symptom", steps, axis, (), log=log))]
     return theme.build(_curves(looks, "symptom", ".3g"), layout)
+
+
+def _free(
+    looks: Sequence[Look],
+    what: str,
+    steps: int,
+    axis: list[float],
+    marks: Sequence[tuple[float, str]],
+    *,
+    log: bool = False,
+) -> float:
+    """The height at which a box of words hides least: farthest from the curves, where they pass it, and the marks."""
+    beside = [look for look in looks if look.step > 0.35 * steps] or looks[-1:]
+    taken = [value for look in beside for value in getattr(look, what)]
+    heights = np.array([math.log10(max(value, 1e-30)) if log else value for value in taken] + [m for m, _ in marks])
+    places = np.linspace(axis[0], axis[1], 13)[2:-2]
+    return float(places[np.abs(places[:, None] - heights).min(axis=1).argmax()])
 
 
 def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
