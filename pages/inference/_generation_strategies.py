@@ -41,6 +41,7 @@ TRY: dict[str, dict[str, Any]] = {
 
 def show(prompt: Prompt) -> None:
     """The section."""
+    st.latex(r"\overline{\log p} = \frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})")
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:

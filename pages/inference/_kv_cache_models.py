@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pages.ui import cache, controls
+from pages.ui import cache, controls, models
 from pages.ui.presets import NAMES, known
 from tfcore import shipped
 from tfcore.analysis import cache_size
@@ -29,21 +29,26 @@ class Known(NamedTuple):
 @cache.data(max_entries=1)
 def all_known() -> dict[str, Known]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
-    found = {}
-    for key in [*NAMES, *shipped("decoder")]:
-        if (config := known(key)).architecture == "decoder":
-            name = NAMES.get(key, f"{key} (ours)")
-            found[key] = Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len)
+    names = NAMES | {key: f"{key} (ours)" for key in shipped("decoder")}
+    found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
     found[LATENT] = Known("DeepSeek-V2", cache_size.DEEPSEEK_V2_PARAMETERS, cache_size.DEEPSEEK_V2, 131_072)
     return found
 
 
+def described(key: str, name: str) -> Known:
+    """A decoder whose config is at hand."""
+    config = known(key)
+    return Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len)
+
+
 def choose_model() -> Known:
-    """A model from the list, or one's own by sliders."""
-    models = all_known()
-    names = {key: model.name for key, model in models.items()} | {OWN: "your own, by sliders"}
-    chosen = controls.select("Model", "of", list(names), "llama3_70b", names)
-    return by_sliders() if chosen == OWN else models[chosen]
+    """A model from the list, one that this visitor brought, or one's own by sliders."""
+    listed = all_known()
+    names = {key: model.name for key, model in listed.items()} | {OWN: "your own, by sliders"}
+    chosen = models.choose("decoder", key="of", default="llama3_70b", options=names)
+    if chosen == OWN:
+        return by_sliders()
+    return listed[chosen] if chosen in listed else described(chosen, chosen)
 
 
 def by_sliders() -> Known:

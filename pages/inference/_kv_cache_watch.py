@@ -131,6 +131,6 @@ def words(seed: int) -> None:
     page.question(
         "Add up the operations of all steps with the cache. Which single pass costs the same?",
         "The last one without it: a pass over the whole text. Each step with the cache does just what its token adds "
-        "to that pass, so 160 steps together cost one reading of 160 tokens, where without the cache there are 160 "
-        "readings.",
+        "to that pass, so all steps together, the prompt's among them, cost one reading of the whole text, where "
+        "without the cache every step is a reading.",
     )

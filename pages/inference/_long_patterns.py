@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.experiments import long_context as experiments
 from pages.inference import _long_text as source
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from pages.ui.player import player
 from tfcore.analysis import sparse_reach
@@ -145,6 +145,7 @@ def panel() -> None:
 def _check(config: MaskConfig, name: str) -> None:
     """A token changed in a real model under this mask: where do the outputs change?"""
     st.subheader("And in a real model?", anchor=False)
+    models.only(source.MODEL, "the check is on the mask, which lets the same tokens through in any decoder.")
     pasted = controls.text_area("Text", "text", source.TEXT, source.CHARACTERS, height=80)
     ids, tokens, _ = source.read(pasted)
     if len(ids) < 2:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.ui import cache, controls, notices, text
+from pages.ui import cache, controls, models, notices, text
 from pages.ui.reading import FirstTokens, first_tokens
 from tfcore.analysis.head_vectors import HeadVectors, head_vectors
 
@@ -37,6 +37,7 @@ def vectors(pasted: str, layer: int, head: int) -> HeadVectors:
 
 def choose() -> Head:
     """The controls; without a text nothing more is drawn."""
+    models.only(MODEL, "tiles and rings do the same with the heads of any model; only the numbers differ.")
     config = cache.model(MODEL)[0].config
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)

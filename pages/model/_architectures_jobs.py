@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import architectures as experiments
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.alignment import Writing, writing
@@ -97,6 +97,7 @@ def bars(found: Guesses, key: str, who: str, caption: str) -> None:
 @st.fragment
 def translate_job() -> None:
     """Read a sentence, write another, and show where each word came from."""
+    models.only("translate", "of those that ship, it alone was trained to translate.")
     sentence = controls.text_area("English sentence", "sentence", TEXTS["translate"], CHARACTERS, height=68)
     if not sentence.strip():
         st.info("There is no sentence yet: type one in English, short and plain.")
@@ -126,7 +127,7 @@ def translate_job() -> None:
         figure(
             token_heatmap(weights, text.tick_labels(wrote), text.tick_labels(read), height=460,
                           hover="while %{y} is written, %{x} gets %{z:.2f}"),
-            key="alignment", height=460, min_width=380, cursor=True,
+            key="alignment", height=460, min_width=320, cursor=True,
             alt=f"Cross-attention of {place}: {finding}.",
             caption=f"Cross-attention, (written, read) = ({n}, {len(read)}), {place}: "
             f"“{text.escape(text.visible(wrote[step]))}” looks most at “{text.escape(looked_at)}”, {weight:.2f}.",
@@ -134,7 +135,7 @@ def translate_job() -> None:
         )  # fmt: skip
     every_head(found, layer, head)
     page.what_to_see(
-        "The dark cells follow the diagonal as long as both languages use one order, and jump where they do not: "
+        "The strong cells follow the diagonal as long as both languages use one order, and jump where they do not: "
         "*red book* becomes *livre rouge*, *gave me* becomes *me donna*. Nobody told the model which words belong "
         "together; it learned to look there because that helps to write the right one."
     )
@@ -147,6 +148,7 @@ def every_head(found: Writing, layer: int, head: str | int) -> None:
     layers, heads, n, across = found.patterns.shape
     places = [(i, j) for i in range(layers) for j in range(heads)]
     rows = f"{layers} layers of {heads} heads, ({n}, {across}) each"
+    largest = ", ".join(f"{weight:.2f}" for weight in found.largest)
     figure(
         tiles(
             found.patterns.reshape(-1, n, across), [f"{i}.{j}" for i, j in places], heads,
@@ -154,7 +156,7 @@ def every_head(found: Writing, layer: int, head: str | int) -> None:
             selected=None if head == "mean" else layer * heads + int(head), height=420,
         ),
         key="heads", height=420, min_width=460, on_click=choose_head,
-        alt=f"The cross-attention of every head: {rows}. Early heads look at many words at once, late ones at one.",
+        alt=f"The cross-attention of every head: {rows}. Mean largest weight of a token, layer by layer: {largest}.",
         caption=f"Every head as layer.head: {rows}; rows write, columns are read. Click one to look closer.",
     )  # fmt: skip
 
@@ -169,6 +171,7 @@ def choose_head(event: Event) -> None:
 @st.fragment
 def fill_job() -> None:
     """Both sides of a blank, against the left side alone."""
+    models.only("fill and stories", "they read the same stories, one from both sides and one from the left.")
     pasted = controls.text_area(f"Text, a blank is {BLANK}", "blanks", TEXTS["fill"], CHARACTERS, height=80)
     tokens, places, found = filled(pasted)
     if not places:
@@ -201,6 +204,7 @@ def fill_job() -> None:
 @st.fragment
 def continue_job() -> None:
     """One token after the other."""
+    models.only("stories", "it stands for its kind beside the other two; the page on generation lets yours write.")
     pasted = controls.text_area("Beginning of a story", "beginning", TEXTS["stories"], CHARACTERS, height=80)
     new = controls.slider("Tokens to write", "new", 0, NEW, 12)
     tokens, likely = continued(pasted, new)

@@ -20,6 +20,7 @@ from tfcore.figures.parameters import short
 
 TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
+ROUTING = "experts/routing.py"  # for a mixture of experts alone
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "start/walkthrough.py": ("step by step", ONE_STACK, {}),
@@ -34,6 +35,8 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "model/parameters.py": ("parameters and costs", (), {}),
     "training/information.py": ("a text in bits", ("decoder",), {"show": "text"}),
     "inference/generation.py": ("how it writes", ("decoder",), {}),
+    "inference/kv_cache.py": ("with and without a cache", ("decoder",), {}),
+    ROUTING: ("which expert takes what", ("decoder",), {}),
     "inside/induction.py": ("induction heads", ("decoder",), {}),
     "inside/stream.py": ("who wrote the answer", ("decoder",), {}),
     "inside/interventions.py": ("parts switched off", ("decoder",), {}),
@@ -147,7 +150,8 @@ def where_to(name: str, config: ModelConfig) -> None:
     st.markdown("**Look at it on**")
     with st.container(horizontal=True):
         for file, (label, kinds, more) in PAGES.items():
-            if not kinds or config.architecture in kinds:
+            fits = file != ROUTING or config.experts is not None
+            if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(
         "There, and wherever a page has a choice named Model, it is on the list beside "

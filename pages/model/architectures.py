@@ -91,6 +91,8 @@ page.begin(
     "Three kinds of Transformer",
     "The same blocks make three machines; what tells them apart is who may look at whom, and so what they can be "
     "trained to do.",
+    r"\begin{gathered}\mathrm{softmax}\Big(\tfrac{QK^\top}{\sqrt{d_k}} + M\Big)\,V"
+    r"\\ M_{ij} = 0 \text{ where } i \text{ may see } j,\ -\infty \text{ elsewhere}\end{gathered}",
 )
 page.try_this(
     {

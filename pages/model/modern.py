@@ -102,6 +102,8 @@ page.begin(
     "What has changed since 2017?",
     "The block is still attention and a feed-forward layer, each added to what came in. Eight switches lead from the "
     "first one to that of today's open models; each is small, and all together are most of what is new.",
+    r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
+    r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}",
 )
 left, right = st.columns([1, 3], gap="medium")
 with left:

@@ -5,42 +5,22 @@ import streamlit as st
 
 from pages.experiments import parameters as experiments
 from pages.model._parameters_choice import OWN, by_sliders
-from pages.ui import cache, controls, models, page
+from pages.model._parameters_costs import built, costs, every_preset
+from pages.ui import controls, models, page
 from pages.ui.figure import figure
-from pages.ui.presets import NAMES, all_names, known
+from pages.ui.presets import all_names, known
 from tfcore.analysis import model_costs
 from tfcore.analysis.memory_use import Dtype
 from tfcore.analysis.model_costs import ModelCosts
 from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.figures import parameters as figures
+from tfcore.figures.byte_words import amount
 from tfcore.figures.parameters import short
-from tfcore.presets import PRESETS
 
-costs = cache.data(max_entries=256)(model_costs.model_costs)
-built = cache.data(max_entries=64)(model_costs.built)
 VIEWS = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 NONE = "none"
-
-
-@cache.data(max_entries=1)
-def every_preset() -> pd.DataFrame:
-    """All presets, a row each."""
-    rows = []
-    for name, label in NAMES.items():
-        config = PRESETS[name]()
-        found = model_costs.model_costs(config, seq=1024)
-        rows.append(
-            {
-                "model": label, "parameters": found.count.total, "active": found.count.active,
-                "12 N d² + V d": found.formula, "error": found.formula_error, "d_model": config.d_model,
-                "layers": config.encoder_layers + config.decoder_layers, "heads": config.n_heads,
-                "key/value heads": config.kv_heads, "GFLOPs a token": found.flops.forward / 1e9,
-                "weights in bf16 (GB)": found.memory.weights / 1e9, "KV bytes a token": found.memory.kv_cache // 1024,
-            }
-        )  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def facts(config: ModelConfig, found: ModelCosts) -> None:
@@ -55,6 +35,24 @@ def facts(config: ModelConfig, found: ModelCosts) -> None:
     st.metric(f"Unembedding {other}", short(found.other_tying))
     st.metric("Operations a token, forward", f"{short(found.flops.forward)} FLOP",
               f"6 N in training: {short(found.flops.six_n)}", delta_color="off", delta_arrow="off")  # fmt: skip
+    if said := without_head(found):
+        st.caption(said)
+
+
+def without_head(found: ModelCosts) -> str:
+    """The size that is quoted of a model for hidden words: published weights come without the head that guesses."""
+    parts = found.count.by_component
+    if "mlm head" not in parts:
+        return ""
+    pooler = f", the pooler's {parts['pooler']:,} among them" if "pooler" in parts else ""
+    return (
+        f"Without the head for hidden words ({parts['mlm head']:,}): {found.count.total - parts['mlm head']:,}{pooler}."
+    )
+
+
+def most(name: str, found: ModelCosts, asked: int) -> str:
+    """A sentence where a text was cut to what the model can read."""
+    return f" {name} reads {found.seq:,} at most." if found.seq < asked else ""
 
 
 page.begin(
@@ -104,17 +102,20 @@ with right:
             caption=f"{finding}. {len(found.count.by_layer)} blocks.",
             table=lambda: pd.DataFrame(found.count.by_component.items(), columns=["component", "parameters"]),
         )  # fmt: skip
-    uses = {label: found.memory}
+    compared = {label: found}
     if versus != NONE:
-        other = costs(known(versus), batch=batch, seq=seq, dtype=dtype)
-        uses[names[versus]] = other.memory
+        compared[names[versus]] = costs(known(versus), batch=batch, seq=seq, dtype=dtype)
+    uses = {name: one.memory for name, one in compared.items()}
     train, generate = (sum(figures.bytes_of(found.memory, purpose).values()) / 1e9 for purpose in ("train", "generate"))
     height = 200 + 44 * (len(uses) - 1)
-    words = f"{label} in {dtype}, {batch} x {seq} tokens: {train:,.2f} GB to train with AdamW, "
-    words += f"{generate:,.2f} GB to generate"
+    words = f"{label} in {dtype}, {batch} x {found.seq:,} tokens: {train:,.2f} GB to train with AdamW, "
+    words += f"{generate:,.2f} GB to generate." + "".join(most(name, one, seq) for name, one in compared.items())
+    alone = found.weights
     figure(
         figures.memory_figure(uses, ("train", "generate"), height), key="memory", height=height, min_width=480,
-        alt=words + ".", caption=words + ".",
+        alt=words,
+        caption=f"{words} Weights alone, quantised: {amount(alone['int8'])} in int8, {amount(alone['int4'])} in int4, "
+        "without the scales these need besides.",
         table=lambda: pd.DataFrame({name: figures.bytes_of(use, "train") for name, use in uses.items()}),
     )  # fmt: skip
     if versus != NONE:
@@ -123,10 +124,11 @@ with right:
                 {
                     name: {
                         "parameters": f"{c.count.total:,}", "active": f"{c.count.active:,}",
+                        "tokens of a text": f"{c.seq:,}",
                         "GFLOPs a token": f"{c.flops.forward / 1e9:,.2f}",
-                        "KV cache (bytes a token)": f"{c.memory.kv_cache / batch / seq:,.0f}",
+                        "KV cache (bytes a token)": f"{c.cached:,}",
                     }
-                    for name, c in ((label, found), (names[versus], other))
+                    for name, c in compared.items()
                 }
             )
         )  # fmt: skip
@@ -151,6 +153,11 @@ st.dataframe(
         "weights in bf16 (GB)": st.column_config.NumberColumn(format="%.2f"),
     },
 )  # fmt: skip
+st.caption(
+    "Operations: in a text of 1,024 tokens, or of as many as the model reads at most. KV bytes in 16 bits; an encoder "
+    "keeps none, and of an encoder-decoder they are the decoder's own, without the keys and values of the text that "
+    "was read."
+)
 page.source(parameters, model_costs.formula)
 page.experiment(experiments.counted, config, batch, seq, dtype)
 st.caption(

@@ -35,9 +35,9 @@ def height_of(n: int) -> int:
 
 def side_by_side(said: Words, height: int) -> tuple[Any, Any]:
     """Places for before and after, with an arrow between them that says what happens."""
-    left, between, right = st.columns([10, 2, 10])
+    left, between, right = st.columns([8, 3, 8])
     with between, st.container(height=height, border=False, vertical_alignment="center", key="walk-arrow"):
-        st.latex(r"\rule{0pt}{1.8em}\large\xrightarrow{\;" + said.arrow + r"\;}")
+        st.latex(r"\rule{0pt}{1.8em}\xrightarrow{\;" + said.arrow + r"\;}")
     return left, right
 
 

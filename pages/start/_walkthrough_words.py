@@ -173,15 +173,15 @@ WORDS: dict[str, Words] = {
         "softmax", "Scores become shares",
         "Each row of scores becomes shares that sum to 1: how much of its attention a token gives to each other one.",
         r"A_{ij} = e^{S_{ij}} \Big/ \sum_j e^{S_{ij}}", r"\text{softmax}",
-        "Dark is much attention. The first token can only look at itself. Try other heads: each has its own way of "
-        "looking.",
+        "Strong colour is much attention. The first token can only look at itself. Try other heads: each has its own "
+        "way of looking.",
         "attention",
     ),
     "values": Words(
         "mix values", "Take what was looked for",
         "Each token collects the values of the others, as much of each as its attention says.",
         r"z_i = \sum_j A_{ij}\, v_j, \quad Z = A V", r"A V",
-        "Where a row of A is dark in one place only, its row of the result is a copy of that token's row of V.",
+        "Where a row of A is strong in one place only, its row of the result is a copy of that token's row of V.",
         "value",
     ),
     "concat": Words(
@@ -224,7 +224,7 @@ WORDS: dict[str, Words] = {
     "router": Words(
         "router", "Which experts?",
         "A small layer decides for each token which of $n_experts experts it goes to.",
-        r"p = \mathrm{softmax}(x\,W_r)", r"W_r", "Dark: the experts this token would rather go to.", "feedforward",
+        r"p = \mathrm{softmax}(x\,W_r)", r"W_r", "Strong: the experts this token would rather go to.", "feedforward",
     ),
     "experts": Words(
         "experts", "Ask the chosen ones",

@@ -175,15 +175,15 @@ if fills_blanks(model_name):
     hidden = controls.slider("Token hidden from the model", "hidden", 0, last, last)
 followed, _, total = encode(model_name, pasted, None)
 notices.tokens(total, len(followed))
-stroll(model_name, pasted, hidden)
 page.try_this(TRY)
+stroll(model_name, pasted, hidden)
 st.caption(
     "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
     "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each part arXiv:2002.04745."
 )
 page.question(
     "At which stops can one token learn anything about another?",
-    "At one only: where values are mixed with the weights of attention. Everything else, from the embedding to the "
-    "last softmax, treats each row by itself. Step through and watch: the rows of a picture depend on other rows only "
-    "where a (query, key) matrix stands before it.",
+    "In attention only, from the scores to the mixed values: a row of scores compares its query with the keys of other "
+    "rows, and the weights then mix their values. Everything else, from the embedding to the last softmax, treats each "
+    "row by itself.",
 )

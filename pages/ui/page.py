@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ParamSpec
 
 import streamlit as st
@@ -49,6 +49,7 @@ def source(function: Callable[..., Any] | type, *more: Callable[..., Any] | type
             st.code(_code(one), language="python")
 
 
+@lru_cache(maxsize=512)
 def _code(thing: Callable[..., Any] | type) -> str:
     try:
         return inspect.getsource(thing)

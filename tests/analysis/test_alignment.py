@@ -37,6 +37,8 @@ def test_a_token_s_row_is_that_of_the_position_that_foretells_it(model, tokenize
     ids, written = source_ids(tokenizer, SENTENCE.english), tokenizer.encode(SENTENCE.french)
     found = writing(model, ids, written)
     assert found.patterns.shape[2:] == (len(written), len(ids))
+    rows = [[max(row) for head in layer for row in head] for layer in found.patterns]
+    np.testing.assert_allclose(found.largest, [sum(row) / len(row) for row in rows], rtol=1e-5)
     name = "decoder.blocks.1.cross_attn.pattern"
     for place in range(len(written)):  # one at a time, as if the rest were not there yet
         so_far = torch.tensor([[model.config.start_id, *written[:place]]])

@@ -22,7 +22,23 @@ def test_all_is_counted_for_the_same_config():
     found = model_costs(subject, batch=3, seq=1_000, dtype="float32")
     assert found.count == parameters(subject)
     assert found.memory == memory(subject, batch=3, seq=64, dtype="float32"), "cut to the context"
+    assert found.seq == 64
+    assert found.weights["float32"] == found.memory.weights == 8 * found.weights["int4"]
     assert found.other_tying == parameters(replace(subject, tie_embeddings=False)).total
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_token_leaves_a_key_and_a_value_for_each_of_their_heads_in_every_layer_of_the_decoder(name):
+    subject = PRESETS[name]()
+    kept = 2 * subject.decoder_layers * subject.kv_heads * subject.head_size * 2
+    assert [model_costs(subject, seq=seq).cached for seq in (16, 100_000)] == [kept, kept]
+    found = model_costs(subject, batch=3, seq=64).memory.kv_cache
+    assert found == kept * 3 * 64, "the cache of a text shorter than any window"
+
+
+@pytest.mark.parametrize(("name", "kept"), [("t5_small", 12_288), ("t5_base", 36_864), ("t5_large", 98_304)])
+def test_of_an_encoder_decoder_it_is_the_decoders_own_cache(name, kept):
+    assert model_costs(PRESETS[name]()).cached == kept
 
 
 @pytest.mark.parametrize("name", PRESETS)

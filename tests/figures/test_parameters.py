@@ -27,6 +27,15 @@ def test_every_preset_is_drawn_whole(name):
         theme.check(figure)
 
 
+def test_neighbours_of_a_deep_model_share_a_tile():
+    deep = figures.treemap_figure(model_costs(PRESETS["llama3_405b"]()).count, 400).data[0]
+    blocks = [name for name, parent in zip(deep["labels"], deep["parents"], strict=True) if parent == figures.BLOCKS]
+    assert len(blocks) <= figures.MOST_TILES
+    assert (blocks[0], blocks[-1]) == ("blocks 0 to 3", "blocks 124 to 125")
+    both = figures.treemap_figure(model_costs(PRESETS["t5_large"]()).count, 400).data[0]
+    assert {"encoder.blocks 0 to 1", "decoder.blocks 22 to 23"} <= set(both["labels"])
+
+
 def test_memory_is_stacked_by_what_holds_it():
     use = model_costs(PRESETS["gpt2_small"](), batch=2, seq=256).memory
     figure = figures.memory_figure({"a": use, "b": use}, ("train", "generate"), 300)

@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.ui import jobs, model_settings, own_models
 from tests import own_folders
+from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
-from tfcore.figures import your_model as figures
+from tfcore.figures import your_model
 
 PAGES = {
     "heads": ("foundations/heads.py", {}),
@@ -123,6 +124,44 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     assert "your own model" not in said(opened("block/feedforward.py"), "caption")
 
 
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("inference/long_context.py", {"look": "Flash attention"}),
+        ("inference/long_context.py", {"look": "Ring attention"}),
+        ("inference/long_context.py", {"look": "Sparse patterns"}),
+        ("model/architectures.py", {"job": "translate"}),
+        ("model/architectures.py", {"job": "fill the blank"}),
+        ("model/architectures.py", {"job": "continue the text"}),
+    ],
+)
+def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
+    test = opened(file, **address)
+    assert "your own model" not in said(test, "caption")
+    test.session_state["_ui_own_models"] = ["./gpt2"]
+    assert "and not your own model" in said(run(test), "caption")
+
+
+@pytest.mark.parametrize("part", ["How large it is", "Does it fit?"])
+def test_the_cache_of_a_decoder_of_ones_own_is_counted_and_no_other_models(allowed, part):
+    brought("./gpt2")
+    test = opened("inference/kv_cache.py", part=part, of="./gpt2")
+    assert any("./gpt2" in head["alt"] for head, _ in figures(test).values())
+    assert "./gpt2" not in opened("inference/kv_cache.py", part=part).selectbox(key="of").options
+    brought("./bert")
+    other = opened("inference/kv_cache.py", part=part, of="./bert")
+    assert "what is shown here needs a decoder" in said(other, "info")
+
+
+@pytest.mark.parametrize(("family", "routed"), [("gpt2", False), ("mixtral", True)])
+def test_a_mixture_of_experts_is_led_to_the_page_on_routing(allowed, family, routed):
+    brought(f"./{family}")
+    test = opened("model/your_model.py", model=f"./{family}")
+    pages = {e.proto.page for e in test.main if getattr(e, "type", "") == "page_link"}
+    assert "kv-cache" in pages
+    assert ("routing" in pages) == routed
+
+
 def wait_for(test, name, condition, seconds=60):
     """Run the page again whenever a job about this model has ended, until it shows what is waited for."""
     until = time.monotonic() + seconds
@@ -176,7 +215,7 @@ def test_the_page_looks_loads_and_shows(allowed):
     test = opened("model/your_model.py", model="./llama")
     wait_for(test, "./llama", lambda t: "load model" in keys(t))
     config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
-    assert test.metric[0].value == figures.gigabytes(config_says)
+    assert test.metric[0].value == your_model.gigabytes(config_says)
     own_models.STORE.make_room("./llama", 0, 0)
     run(test).button(key="load model").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))

@@ -32,6 +32,22 @@ def test_the_counts_are_those_of_the_weights(model, counts):
     assert counts[0] in figures(test)["parts"][0]["alt"]
 
 
+def test_a_text_is_counted_as_long_as_the_model_can_read():
+    test = opened(model="GPT-2 small", versus="GPT-2 large", seq="32768")
+    said = figures(test)["memory"][0]["caption"]
+    assert "1 x 1,024 tokens" in said
+    assert "GPT-2 small reads 1,024 at most. GPT-2 large reads 1,024 at most." in said
+    compared = test.dataframe[0].value.loc["KV cache (bytes a token)"]
+    assert list(compared) == ["36,864", "184,320"], "2 x layers x width x 2 bytes"
+    assert "at most" not in figures(opened(model="GPT-2 small"))["memory"][0]["caption"]
+
+
+def test_the_size_quoted_for_bert_is_that_without_the_head_for_hidden_words():
+    said = visits.said(opened(model="BERT base"), "caption")
+    assert "Without the head for hidden words (622,650): 109,482,240, the pooler's 590,592 among them." in said
+    assert "hidden words" not in visits.said(opened(model="GPT-2 small"), "caption")
+
+
 def test_heads_that_do_not_divide_the_width_say_what_would():
     test = opened(model="your own, by sliders", d_model="832", n_heads="12")
     assert "d_model=832 is not divisible by n_heads=12" in test.warning[0].value

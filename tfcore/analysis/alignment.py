@@ -52,6 +52,11 @@ class Writing:
     chances: Float[ndarray, "written vocab"]
     patterns: Float[ndarray, "layer head written read"]
 
+    @property
+    def largest(self) -> Float[ndarray, " layer"]:
+        """The largest weight of a row, averaged over the rows and heads of a layer: 1 would be one token looked at."""
+        return self.patterns.max(-1).mean((1, 2))
+
 
 @torch.no_grad()
 def writing(model: Transformer, read: Sequence[int], written: Sequence[int]) -> Writing:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from tfcore.analysis.cache_size import BITS, Precision, cache_shape
 from tfcore.analysis.flop_count import FlopCount, flops
-from tfcore.analysis.memory_use import Dtype, MemoryUse, Optimizer, memory
+from tfcore.analysis.memory_use import SIZES, Dtype, MemoryUse, Optimizer, memory
 from tfcore.analysis.parameter_count import ParameterCount, parameters
 from tfcore.checkpoints import blank
 from tfcore.config import ModelConfig
@@ -18,20 +19,29 @@ class ModelCosts:
         count: the parameters.
         formula: what 12 N d^2 + V d says instead.
         other_tying: the total, were the unembedding tied where it is not, or not where it is.
+        seq: tokens of a text: as many as were asked for, or the model's context where that is less.
         flops: of a text of seq tokens.
         memory: of training on a batch, and of generating.
+        cached: bytes that one token leaves in the decoder's own cache; an encoder keeps none.
     """
 
     count: ParameterCount
     formula: int
     other_tying: int
+    seq: int
     flops: FlopCount
     memory: MemoryUse
+    cached: int
 
     @property
     def formula_error(self) -> float:
         """The formula over the exact count, minus 1."""
         return self.formula / self.count.total - 1
+
+    @property
+    def weights(self) -> dict[Precision, int]:
+        """Bytes of the weights alone in every precision; the scales that int8 and int4 need besides are left out."""
+        return {name: self.count.total * bits // 8 for name, bits in BITS.items()}
 
 
 def formula(config: ModelConfig) -> int:
@@ -50,9 +60,20 @@ def model_costs(
         parameters(config),
         formula(config),
         parameters(tied).total,
+        seq,
         flops(config, seq),
         memory(config, batch=batch, seq=seq, dtype=dtype, optimizer=optimizer),
+        cached(config, dtype),
     )
+
+
+def cached(config: ModelConfig, dtype: Dtype) -> int:
+    """2 * layers * kv_heads * d_head * bytes a number, of the decoder: what one token leaves there, however long the
+    text is. Keys and values of the encoder's output, which cross-attention keeps besides, are not in it."""
+    if config.architecture == "encoder":
+        return 0
+    shape = cache_shape(config)
+    return shape.layers * shape.numbers * SIZES[dtype]
 
 
 def built(config: ModelConfig) -> int:

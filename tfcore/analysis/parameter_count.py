@@ -63,7 +63,11 @@ def parameters(config: ModelConfig) -> ParameterCount:
     Returns:
         Totals, by component and by block.
     """
-    by_layer = {layer.name: _block(config, layer) for layer in layers(config)}
+    kinds: dict[tuple[bool, bool, bool], dict[str, int]] = {}  # most blocks of a model are alike
+    by_layer = {}
+    for layer in layers(config):
+        kind = (layer.cross, layer.mixture, layer.plain)
+        by_layer[layer.name] = kinds.get(kind) or kinds.setdefault(kind, _block(config, layer))
     by_component = Counter(_ends(config))
     for counts in by_layer.values():
         by_component.update(counts)

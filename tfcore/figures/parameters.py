@@ -1,8 +1,12 @@
 """Pictures of what a model is made of and what it costs: a ring, a treemap, bars by block, bars of bytes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from math import ceil
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.memory_use import MemoryUse
@@ -27,6 +31,7 @@ COLOURS = {
 }
 BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}
 BLOCKS = "blocks"
+MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
 
 
 def short(count: float) -> str:
@@ -56,11 +61,11 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
 
 
 def treemap_figure(count: ParameterCount, height: int) -> go.Figure:
-    """Every block and what is in it, each as large as it has parameters."""
+    """Every block and what is in it, each as large as it has parameters; of a deep model a few blocks together."""
     inside = dict.fromkeys(count.by_component, 0)
     tiles: list[tuple[str, str, str, int, str]] = []  # id, label, parent, parameters, colour
-    for name, parts in count.by_layer.items():
-        tiles.append((name, name.replace("blocks.", "block "), BLOCKS, sum(parts.values()), "@muted/0.25"))
+    for name, parts in _few(count.by_layer).items():
+        tiles.append((name, name, BLOCKS, sum(parts.values()), "@muted/0.25"))
         for component, value in parts.items():
             tiles.append((f"{name} {component}", component, name, value, COLOURS[component]))
             inside[component] += value
@@ -82,14 +87,32 @@ def treemap_figure(count: ParameterCount, height: int) -> go.Figure:
     return build([trace], layout)
 
 
+def _few(by_layer: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+    """The blocks by their names on a tile; neighbours of one stack are added up until at most MOST_TILES or so are
+    left."""
+    size, few = ceil(len(by_layer) / MOST_TILES), {}
+    for stack, found in groupby(by_layer, lambda name: name.rpartition("blocks.")[0]):
+        names = list(found)
+        for first in range(0, len(names), size):
+            group = names[first : first + size]
+            if len(group) == 1:
+                few[f"{stack}block {first}"] = by_layer[group[0]]
+                continue
+            parts: Counter[str] = Counter()
+            for name in group:
+                parts.update(by_layer[name])
+            few[f"{stack}blocks {first} to {first + len(group) - 1}"] = parts
+    return few
+
+
 def blocks_figure(count: ParameterCount, height: int) -> go.Figure:
     """The parameters of every block, stacked by component."""
     components = [name for name in count.by_component if any(name in parts for parts in count.by_layer.values())]
-    blocks = list(count.by_layer)
+    blocks = np.array(list(count.by_layer))  # arrays: plotly copies a list number by number
     data = [
         {
-            "type": "bar", "name": component, "x": list(range(len(blocks))),
-            "y": [parts.get(component, 0) for parts in count.by_layer.values()],
+            "type": "bar", "name": component, "x": np.arange(len(blocks)),
+            "y": np.array([parts.get(component, 0) for parts in count.by_layer.values()], dtype=float),
             "marker": {"color": COLOURS[component]}, "customdata": blocks,
             "hovertemplate": "%{customdata}, " + component + ": %{y:,}<extra></extra>",
         }
