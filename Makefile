@@ -45,7 +45,7 @@ bench: setup-dev
 load: setup-dev
 	$(BIN)/python -m benchmarks.load $(if $(SOAK),--soak $(SOAK))
 
-# The pictures that link previews show, taken of every page
+# The pictures that link previews show, taken of every page, and the README's
 pictures: setup-dev
 	$(BIN)/python -m tools.pictures
 

@@ -1,4 +1,6 @@
-"""Several replicas of the app behind nginx, without containers: `python deploy/replicas.py --replicas 2 --port 8080`.
+"""Several replicas of the app behind nginx, without containers:
+
+    python deploy/replicas.py --replicas 2 --listen 127.0.0.1:8080
 
 It needs nginx (on Debian: apt-get install nginx-light) and nothing else. A replica that ends is started again. With
 `--print` it prints nginx's configuration for replicas that something else runs, such as systemd, and starts nothing.

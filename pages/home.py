@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages import _home_map
-from pages.ui import controls, links, recent, tour
+from pages.ui import controls, links, page, recent, tour
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -76,13 +76,13 @@ CHAPTERS = {
             "training/information.py",
             "What does a loss count? Entropy, KL and mutual information as bars to drag, and any text in bits.",
         ),
-        "Scaling": (
-            "training/scaling.py",
-            "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
-        ),
         "Lab": (
             "training/lab.py",
             "How does it learn? Train a small model here and now, and watch loss, attention and answers as it does.",
+        ),
+        "Scaling": (
+            "training/scaling.py",
+            "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
         ),
     },
     "Inference": {
@@ -159,8 +159,7 @@ CLAIM = (
 )
 TEXT = "The little dog lost the red ball. The little dog"
 
-st.title("See a Transformer work", anchor=False)
-st.markdown(CLAIM)
+page.begin("See a Transformer work", CLAIM)
 left, right = st.columns([4, 5], gap="large")
 with left:
     with st.container(border=True):

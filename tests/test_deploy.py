@@ -13,6 +13,7 @@ from threading import Thread
 import pytest
 import yaml
 
+import deploy.replicas
 from deploy.replicas import Replicas, configuration
 from tests.e2e.serving import get, serve
 
@@ -20,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
 NAME = re.compile(r"\bTFCORE_[A-Z_]+\b")
+NOT_PASSED_ON = {"TFCORE_SCHEDULER", "TFCORE_MODEL_FOLDER"}  # by compose, which says why
+SAID = ((DEPLOY / "README.md").read_text("utf-8"), deploy.replicas.__doc__ or "")
+COMMANDS = [one.strip() for text in SAID for one in re.findall(r"deploy/replicas\.py ([^#`>\n]+)", text)]
 
 
 class Loader(yaml.SafeLoader):
@@ -120,7 +124,10 @@ def test_every_setting_is_in_the_readmes_table_and_every_one_there_is_read():
     table = re.findall(r"^\| `(TFCORE_\w+)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert len(table) == len(set(table))
     assert set(table) == set(NAME.findall(code))
-    assert set(NAME.findall((DEPLOY / "compose.yaml").read_text("utf-8"))) <= set(table)
+    services = compose("compose.yaml")["services"]
+    passed_on = [set(services[name]["environment"]) for name in services if name != "proxy"]
+    assert all(names == set(table) - NOT_PASSED_ON for names in passed_on)
+    assert set(NAME.findall((DEPLOY / "compose.yaml").read_text("utf-8"))) == set(table)
 
 
 # ---- a Space, a unit of systemd, the script ----
@@ -150,6 +157,12 @@ def test_without_nginx_the_script_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(FileNotFoundError, match="apt-get install nginx-light"):
         Replicas([8501]).serve("", "", tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_said_of_the_script_is_understood(command):
+    call = [sys.executable, DEPLOY / "replicas.py", *command.split(), "--print"]
+    assert "proxy_pass" in subprocess.run(call, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_script_prints_a_configuration_for_replicas_of_systemd():

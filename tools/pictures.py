@@ -1,7 +1,7 @@
-"""The pictures of link previews, taken of the running app: `make pictures`, or `python -m tools.pictures heads masks`.
+"""The pictures of the running app: `make pictures`, or `python -m tools.pictures heads masks readme` for some of them.
 
-Each is the first figure of a page in its default view under the page's title, 1200 by 630 as link previews want it; the
-front page is taken as it is.
+Those of link previews are the first figure of a page in its default view under the page's title, 1200 by 630 as link
+previews want it; the front page is taken as it is. The README's is the whole window with the page of attention heads.
 """
 
 import io
@@ -9,7 +9,7 @@ import os
 import sys
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from pages.ui import previews
 from tests.e2e.serving import PYTHON_APP, serve
@@ -17,12 +17,17 @@ from tests.e2e.visitor import Visitor
 from tests.e2e.windows import FLAGS, find_chromium
 
 COLOURS = 32
+README, SHOWN = "readme", "heads"  # the README's picture: its name here, and its page
+WINDOW: ViewportSize = {"width": 1440, "height": 1288}
+CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
+SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide
 PATIENCE = 25_000  # milliseconds for pages that train before one looks
 # The component of the first figure, under a title, over everything else; it is made larger or smaller, or cut off.
 COMPOSE = """([title, site]) => {
   const figure = document.querySelector(".tf-figure"), box = figure.closest('[class*="-figure"][class*="st-key-"]')
   const over = document.createElement("div"), head = document.createElement("h1"), small = document.createElement("div")
   over.style = "position:fixed;inset:0;z-index:9999999;overflow:hidden;padding:36px 48px;box-sizing:border-box;" +
+    "display:flex;flex-direction:column;" +
     "background:" + getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor
   small.textContent = site
   small.style = "font-size:26px;opacity:.7"
@@ -31,6 +36,7 @@ COMPOSE = """([title, site]) => {
   figure.querySelector(".tf-foot").remove()
   const least = parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
   box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
+  box.style.margin = "auto 0"
   over.append(small, head, box)
   document.querySelector('[data-testid="stApp"]').append(over)
 }"""
@@ -48,9 +54,9 @@ def small(shot: bytes) -> bytes:
 def shoot(page: Page, server: str, url: str) -> bytes:
     """One page's picture as the browser sees it."""
     visitor = Visitor(page, server)
-    page.goto(f"{server}/{url}?embed=true")
+    page.goto(f"{server}/{SHOWN if url == README else f'{url}?embed=true'}")
     visitor.settle()
-    if url:
+    if url not in ("", README):
         page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
         if page.get_by_test_id("stProgress").count():
             page.wait_for_timeout(PATIENCE)
@@ -61,18 +67,20 @@ def shoot(page: Page, server: str, url: str) -> bytes:
 
 
 def main(names: list[str]) -> None:
-    """Take the pictures of these pages, or of all."""
-    urls = [url for url in previews.pages() if not names or (url or previews.HOME) in names]
+    """Take the pictures of these pages, or all."""
+    files = {url: previews.PICTURES / f"{url or previews.HOME}.png" for url in previews.pages()}
+    files[README] = previews.PICTURES.parent / "screenshot.png"
     previews.PICTURES.mkdir(exist_ok=True)
     with serve(*PYTHON_APP) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=FLAGS)
-        for url in urls:
-            window = browser.new_context(
-                viewport={"width": previews.WIDTH, "height": previews.HEIGHT}, color_scheme="light"
-            )
+        for url, file in files.items():
+            if names and (url or previews.HOME) not in names:
+                continue
+            size, scale = (WINDOW, SCALE) if url == README else (CARD, 1)
+            window = browser.new_context(viewport=size, device_scale_factor=scale, color_scheme="light")
             window.set_default_timeout(120_000)
             kept = small(shoot(window.new_page(), server, url))
-            (previews.PICTURES / f"{url or previews.HOME}.png").write_bytes(kept)
+            file.write_bytes(kept)
             sys.stdout.write(f"{url or previews.HOME}: {len(kept):,} bytes\n")
             window.close()
         browser.close()

@@ -1,9 +1,22 @@
-"""The experiment of the page on history."""
+"""The experiments of the page on history."""
 
+from tfcore.analysis.history import ancestors, descendants, matching, milestones, timeline
 from tfcore.analysis.sequence_cost import sequence_cost
 from tfcore.analysis.token_counts import SEQUENCES
-from tfcore.figures.history import lengths_figure
+from tfcore.figures.history import lengths_figure, timeline_figure
 from tfcore.figures.theme import Figure
+
+
+def lineage(by: str, field: str, family: str, words: str, chosen: str) -> Figure:
+    """The history by fields or by families, with what an entry builds on and what it led to."""
+    entries, shown = milestones(), matching(field, family, words)
+    before, after = ancestors(chosen), descendants(chosen)
+    print(f"{len(shown)} of {len(entries)} entries are shown")
+    for title, keys in (("builds on", before), ("led to", after)):
+        names = [f"{entry.name} ({entry.year})" for key, entry in entries.items() if key in keys]
+        print(f"{entries[chosen].name} {title} {len(names)}: {', '.join(names)}")
+
+    return timeline_figure(entries, timeline(by), shown, chosen, before | after, edges=by == "family")
 
 
 def cut(kind: str, values: dict[str, float]) -> Figure:

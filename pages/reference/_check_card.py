@@ -176,3 +176,4 @@ def sheet(slots: tuple[Slot, ...]) -> None:
             st.markdown(f"Answer: ________________ {slot.question.unit}".rstrip())
         with st.expander(f"Answer to {number}"):
             st.markdown(f"**{solution(slot.question, one)}**  \n{one.because}")
+            places.link(one.look.page, one.look.view, one.look.words)

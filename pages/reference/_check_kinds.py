@@ -28,8 +28,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """An option that is not right: its words, why not in one sentence, and where to see that (None: as the "
-    "question)."""
+    """An option that is not right: its words, why not in one sentence, where to see that (None: as the question)."""
 
     words: str
     why: str

@@ -57,8 +57,7 @@ class Slot:
 
 
 def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
-    """The questions of a round: chapters in turn, none twice, numbers again with other values where there are too "
-    "few."""
+    """The questions of a round: chapters in turn, none twice; where there are too few, numbers with other values."""
     rng = Random(f"round {seed}")
     pools = {}
     for chapter in chapters:

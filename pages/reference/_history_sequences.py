@@ -70,7 +70,8 @@ def panel() -> None:
             _views.links([one.see.format(**values)], "history", "cut")
     page.try_this(TRY)
     page.what_to_see(
-        "The bars span three orders of magnitude: a robot reads 48 tokens and a ten-second sound to be made has 6,000. "
+        f"From {_said(order[0])} to {_said(order[-1])} is a factor of "
+        f"{SEQUENCES[order[-1]].published() / SEQUENCES[order[0]].published():.0f}. "
         "Halve the side of a patch and an image has four times as many tokens, a film too, and either "
         "costs sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
         "by codes that another network has learned."
@@ -85,6 +86,11 @@ def panel() -> None:
         "through. To make sound, all of it must come back: 600 codes of 10 bits are 6,000 bits a second, over "
         "two hundred times less than a CD, and as little as still sounds right.",
     )
+
+
+def _said(key: str) -> str:
+    one = SEQUENCES[key]
+    return f"the {one.published():,} tokens of “{one.name}” ({one.model})"
 
 
 def _click(event: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.experiments import history as experiments
 from pages.reference import _views
 from pages.ui import controls, page, text
 from pages.ui.figure import figure
@@ -32,15 +33,15 @@ QUESTION = (
 )
 
 
-def choose_filter() -> list[str]:
-    """The controls of the filter; keys of the entries that pass it."""
+def choose_filter() -> tuple[str, str, str]:
+    """The controls of the filter: field, family, words."""
     field = controls.segmented("Field", "field", [ALL, *FIELDS], ALL, {ALL: "All", **FIELDS})
     left, right = st.columns(2, gap="medium")
     with left:
         family = controls.select("Family", "family", [ALL, *FAMILIES], ALL, {ALL: "All families", **FAMILIES})
     with right:
         words = controls.text_line("Search: a name, a year, a word", "words", "", LONGEST)
-    return history.matching(field, family, words)
+    return field, family, words
 
 
 def choose_entry(shown: list[str]) -> str:
@@ -53,8 +54,9 @@ def choose_entry(shown: list[str]) -> str:
 
 def panel(families: bool) -> None:
     """The timeline by fields, or by families with who builds on whom."""
-    shown, entries = choose_filter(), history.milestones()
-    layout = history.timeline("family" if families else "field")
+    wanted, entries = choose_filter(), history.milestones()
+    shown, by = history.matching(*wanted), "family" if families else "field"
+    layout = history.timeline(by)
     picture = st.container()
     page.try_this(TRY)
     chosen = choose_entry(shown) if shown else None
@@ -64,6 +66,7 @@ def panel(families: bool) -> None:
         figure(
             figures.timeline_figure(entries, layout, shown, chosen, related, edges=families),
             key="timeline", height=figures.height_of(layout), min_width=NARROWEST, alt=finding, on_click=_click,
+            at=figures.place_of(layout, chosen, NARROWEST) if chosen else None,
             caption=f"{finding} A year is drawn as wide as it was eventful. Click an entry.",
             table=lambda: pd.DataFrame([_row(entries[key]) for key in shown]),
         )  # fmt: skip
@@ -86,6 +89,8 @@ def panel(families: bool) -> None:
             "because whatever can be cut into tokens can be read by the same machine."
         )
         page.source(history.matching, history.timeline, history.year_starts)
+    if chosen is not None:
+        page.experiment(experiments.lineage, by, *wanted, chosen)
     st.caption(
         "Years are those of the first public version: of arXiv papers, that of their number. The Transformer is "
         "arXiv:1706.03762. An entry is here because a page of this app shows its idea, or because another entry "

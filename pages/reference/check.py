@@ -1,5 +1,4 @@
-"""Questions over all chapters: drawn and computed anew for each round, graded at once, each leading to its "
-"experiment."""
+"""Questions over all chapters: computed anew for each round, graded at once, each leading to its experiment."""
 
 import secrets
 from typing import Any
@@ -68,8 +67,8 @@ words: list[State] = ["open" if state is None else "right" if state else "wrong"
 
 asking, map_place = st.columns([3, 2], gap="large")
 with asking:
-    shown = controls.slider("Question", "question", 1, len(slots), 1)
-    if sheet:
+    shown = None if sheet else controls.slider("Question", "question", 1, len(slots), 1)
+    if shown is None:
         cards.sheet(slots)
     else:
         cards.card(slots, given, shown)
@@ -78,7 +77,7 @@ with map_place:
     rows = len({slot.chapter for slot in slots})
     height = max(120, 40 * rows + 16)
     figure(
-        round_map([NAMES[slot.chapter] for slot in slots], words, -1 if sheet else shown - 1, height),
+        round_map([NAMES[slot.chapter] for slot in slots], words, -1 if shown is None else shown - 1, height),
         key="round",
         alt=f"{len(slots)} questions of {rows} chapters; {done} answered, {right} of them right.",
         height=height,

@@ -74,12 +74,12 @@ def badge(verdict: str) -> str:
 
 def table(claims: list[Claim], findings: dict[str, Finding]) -> str:
     """Every claim shown, as a table in Markdown, each with a link to its view."""
-    rows = ["| claim | computed | verdict | why |", "|---|---|---|---|"]
+    rows = ["| claim | verdict | computed | why |", "|---|---|---|---|"]
     for claim in claims:
         finding, name = findings[claim.key], _views.parts(claim.see)[0]
         link = f" [See it.]({claim.see.replace(' ', '+')})" if places.known(name) else ""
         said = f"{text.escape(claim.said)} :small[:gray[{text.escape(claim.where)}]]"
-        cells = (said, text.escape(finding.found), badge(finding.verdict), text.escape(claim.why) + link)
+        cells = (said, badge(finding.verdict), text.escape(finding.found), text.escape(claim.why) + link)
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -127,9 +127,10 @@ if claims:
 else:
     st.info("No claim has all of this: take a word or a filter away.")
 page.what_to_see(
-    "Marks in the shaded strip are as said. A single mark far off is a claim that is wrong; a line from the strip to "
-    "far outside is one that was true of the model it was made for, and is quoted of others: 12 N d² knows no wide "
-    "layers, two thirds no shared keys, 6 N D no large vocabulary."
+    f"Marks in the shaded strip are off by at most {ROUGH:.0%}; the sign says whether that is near enough for what is "
+    "claimed. It is not for a count: GPT-2's 117 M lies in the strip and is wrong. Several marks in a row are several "
+    "cases. A diamond depends on them: often the claim was true of the model it was made for, and is quoted of others. "
+    "12 N d² knows no wide layers, two thirds no shared keys, 6 N D no large vocabulary."
 )
 page.source(compare)
 st.caption(

@@ -113,6 +113,16 @@ async function paint(Plotly, view) {
   if (first) listen(view)
   view.plot.classList.toggle("tf-clickable", view.head.click)
   view.drawn = stamp
+  bring(view)
+}
+
+// Scrolls to the mark that the page names, where it has changed and is out of sight with the words beside it.
+function bring({ scroll, head: { at } }) {
+  const room = Math.min(120, scroll.clientWidth / 3)
+  if (at === null || at === Number(scroll.dataset.at)) return
+  scroll.dataset.at = at
+  if (at < scroll.scrollLeft || at + room > scroll.scrollLeft + scroll.clientWidth)
+    scroll.scrollLeft = at - scroll.clientWidth / 2
 }
 
 // A picture wider than its place is scrolled with the arrow keys, too.

@@ -42,6 +42,7 @@ def figure(
     on_click: Callable[[Event], None] | None = None,
     on_hover: Callable[[Event], None] | None = None,
     min_width: int = 0,
+    at: int | None = None,
     cursor: bool = False,
 ) -> None:
     """Show a figure.
@@ -57,6 +58,7 @@ def figure(
             customdata of the clicked mark.
         on_hover: the same for the mark under the pointer, after it rested there.
         min_width: on a narrower screen the figure scrolls sideways instead of shrinking further, in pixels.
+        at: where in a picture of `min_width` the mark is that must be in sight, in pixels from the left.
         cursor: mark the row and the column under the pointer (heatmaps).
     """
     state = f"{key}:figure"
@@ -64,7 +66,7 @@ def figure(
     csv = _csv(table) if st.session_state.pop(f"{state}:csv", False) and table is not None else b""
     head = {
         "height": height, "size": len(body), "hash": zlib.crc32(body), "name": re.sub(r"\W+", "-", key).strip("-"),
-        "alt": alt, "caption": caption, "minWidth": min_width, "cursor": cursor, "csv": table is not None,
+        "alt": alt, "caption": caption, "minWidth": min_width, "at": at, "cursor": cursor, "csv": table is not None,
         "file": bool(csv), "click": on_click is not None, "hover": on_hover is not None,
         "key": key, "v": links.VERSION, "alone": embedding.is_alone(key), "open": embedding.is_allowed(),
     }  # fmt: skip

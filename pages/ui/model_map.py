@@ -18,9 +18,8 @@ def stacks(config: ModelConfig) -> list[Stack]:
     if config.architecture != "encoder-decoder":
         return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
     read, written = "reads", "writes, looking at what was read"
-    state = Group(
-        rows=((Part("States of what was read", f"{config.d_model} numbers a token", "residual", "architectures"),),)
-    )
+    note = f"{config.d_model} numbers a token"
+    state = Group(rows=((Part("States of what was read", note, "residual", "architectures", across="gives"),),))
     return [
         Stack(title=f"The encoder {read}", groups=(start(config), block(config, True, False), state)),
         Stack(title=f"The decoder {written}", groups=(start(config), block(config, False, True), end(config))),
@@ -60,7 +59,7 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     )
     halves: list[tuple[Part, ...]] = [attention]
     if looks_across:
-        halves.append((Part("Cross-attention", "to what was read", "key", "architectures"),))
+        halves.append((Part("Cross-attention", "to what was read", "key", "architectures", across="takes"),))
     if config.experts is not None:
         experts = f"{config.experts.n_experts} experts, {config.experts.top_k} a token"
         halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))

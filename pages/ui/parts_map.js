@@ -13,10 +13,11 @@ export function render({ data, parentElement, setTriggerValue }) {
   for (const [role, colour] of Object.entries(roles)) view.root.style.setProperty("--role-" + role, colour)
   view.send = setTriggerValue
   const stamp = JSON.stringify(data)
-  if (stamp !== view.stamp) draw(view, data)
+  if (stamp !== view.stamp) draw(view, data), join(view)
   view.stamp = stamp
   return () => {
     views.delete(parentElement)
+    view.observer.disconnect()
     view.root.remove()
   }
 }
@@ -31,7 +32,9 @@ function html(tag, name, parent, words) {
 
 function create(parent) {
   const root = html("nav", "tf-parts", parent)
-  const view = { root }
+  const view = { root, ends: {} }
+  view.observer = new ResizeObserver(() => join(view))
+  view.observer.observe(root)
   views.set(parent, view)
   return view
 }
@@ -39,6 +42,7 @@ function create(parent) {
 function draw(view, { stacks, label }) {
   view.root.setAttribute("aria-label", label)
   view.root.replaceChildren()
+  view.ends = {}
   let count = 0
   for (const { title, groups } of stacks) {
     const stack = html("section", "tf-stack", view.root)
@@ -54,8 +58,30 @@ function draw(view, { stacks, label }) {
   }
 }
 
-function box(view, line, { label, note, role, url, marked }, index) {
+// An arrow from the box that gives to the one that takes.
+function join({ root, ends: { gives, takes } }) {
+  root.querySelector(".tf-across")?.remove()
+  root.classList.remove("tf-beside")
+  if (!gives || !takes) return
+  const frame = root.getBoundingClientRect()
+  const beside = takes.getBoundingClientRect().left < gives.getBoundingClientRect().right
+  root.classList.toggle("tf-beside", beside)
+  const from = gives.getBoundingClientRect(), to = takes.getBoundingClientRect()
+  const middle = box => box.top + box.height / 2 - frame.top
+  const start = (beside ? from.left : from.right) - frame.left, end = to.left - frame.left
+  const turn = beside ? 6 : gives.closest(".tf-stack").getBoundingClientRect().right - frame.left + 12
+  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+  made.setAttribute("class", "tf-across")
+  made.setAttribute("aria-hidden", "true")
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path")
+  path.setAttribute("d", `M${start} ${middle(from)}H${turn}V${middle(to)}H${end - 2}m-6 -5l6 5l-6 5`)
+  made.append(path)
+  root.append(made)
+}
+
+function box(view, line, { label, note, role, url, marked, across }, index) {
   const link = html("a", marked ? "tf-part-box tf-marked" : "tf-part-box", line)
+  if (across) view.ends[across] = link
   link.href = url
   link.style.setProperty("--own", `var(--role-${role})`)
   html("span", "tf-part-label", link, label)

@@ -6,6 +6,7 @@ read by a screen reader.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 from pages.ui import assets
 from pages.ui.player import target
@@ -23,6 +24,7 @@ class Part:
         role: its colour role.
         url: address of its page, after the root.
         marked: stands out.
+        across: "gives" or "takes", of the two boxes between which an arrow leads from one stack to the other.
     """
 
     label: str
@@ -30,6 +32,7 @@ class Part:
     role: str
     url: str
     marked: bool = False
+    across: Literal["", "gives", "takes"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

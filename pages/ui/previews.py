@@ -102,10 +102,11 @@ def tags(url: str, base: str | None) -> str:
     title, description = pages()[url]
     named = {"og:type": "website", "og:site_name": site(), "og:title": title, "og:description": description}
     name = url if url in pictures() else HOME
+    shown = f"{title}: a figure of this page" if url == name else f"The front page of {site()}"
     if base is not None and name in pictures():
         named |= {
             "og:image": f"{base}/previews/{name}.png", "og:image:type": "image/png", "og:image:width": str(WIDTH),
-            "og:image:height": str(HEIGHT), "og:image:alt": f"{title}: a figure of this page",
+            "og:image:height": str(HEIGHT), "og:image:alt": shown,
         }  # fmt: skip
     plain = {"description": description, "twitter:card": "summary_large_image" if "og:image" in named else "summary"}
     lines = [f'<meta property="{key}" content="{escape(value)}" />' for key, value in named.items()]

@@ -51,7 +51,7 @@ STOPS = (
     Stop("stream", "After each layer the model is asked for its next word. Read from one end to the other: guesses "
          "begin vague, and the answer appears on the way.", {"show": "Logit lens", "text": TEXT}),
     Stop("induction", "Random tokens, said twice: nothing to know, only to copy. The stripe is a head that looks at "
-         "what followed last time; switch it off and the second copy costs as much as the first.",
+         "what followed last time; with such heads off, as here, the second copy costs as much as the first.",
          {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"}),
     Stop("generation", "The whole distribution of the next word, and what is cut away before the draw. Raise the "
          "temperature and see the tail come back.", {"temperature": "1.2", "text": PARK}),

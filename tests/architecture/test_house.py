@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,22 @@ OWN = [*files("tfcore", "pages", "benchmarks", "tools", "deploy", "tests"), ROOT
 @pytest.mark.parametrize("path", OWN, ids=module_name)
 def test_files_are_short(path):
     assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+
+
+def broken_docstrings(source: str) -> list[str]:
+    """Docstrings that were wrapped like a text in quotes: their lines end and begin with one."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    said = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [words for words in said if re.search(r' "\n\s*"', words)]
+
+
+@pytest.mark.parametrize("path", OWN, ids=module_name)
+def test_docstrings_are_whole(path):
+    assert broken_docstrings(path.read_text("utf-8")) == []
+
+
+def test_a_broken_docstring_is_found():
+    assert broken_docstrings('def f():\n    """One "\n    "two."""\n    "a "\n    "b"') == ['One "\n"two.']
 
 
 def leads_elsewhere(source: str) -> list[int]:

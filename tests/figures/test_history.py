@@ -31,6 +31,28 @@ def test_every_entry_is_drawn_once(by, words):
     )
 
 
+@pytest.mark.parametrize("edges", [False, True])
+def test_labels_that_lines_may_cross_have_a_ground_and_that_of_the_ring_stands_beside_it(edges):
+    layout, entries = history.timeline("family"), milestones()
+    figure = figures.timeline_figure(entries, layout, list(entries), "gpt2", {"gpt"}, edges=edges)
+    labels = {label.text: label for label in figure.layout.annotations}
+    assert len(labels) == (len(entries) if edges else 1)
+    assert all(label.bgcolor.startswith("@paper") for label in labels.values())
+    assert labels["<b>GPT-2</b>"].xshift > 8, "the ring is 16 wide"
+    written = [word for trace in marks(figure) for word in trace.text if word]
+    assert len(written) + len(labels) == len(entries)
+    assert not edges or labels["BERT"].font.color == "@muted"
+
+
+def test_the_place_of_an_entry_is_where_plotly_draws_it():
+    layout = history.timeline("field")
+    figure = figures.timeline_figure(milestones(), layout, [], None)
+    first, last = figure.layout.xaxis.range
+    left, right = figure.layout.margin.l, figure.layout.margin.r
+    share = (layout.x["transformer"] - first) / (last - first)
+    assert figures.place_of(layout, "transformer", 960) == round(left + share * (960 - left - right))
+
+
 def test_lines_join_the_chosen_entry_with_its_neighbours():
     layout, entries = history.timeline("family"), milestones()
     figure = figures.timeline_figure(entries, layout, list(entries), "gpt2", set(), edges=True)

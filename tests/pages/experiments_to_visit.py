@@ -98,6 +98,8 @@ VISITS = {
     "skip a layer": ("inside/stream.py", {"show": "Skip a layer"}),
     "interventions": ("inside/interventions.py", {}),
     "patching": ("inside/interventions.py", {"show": "Patch from another text"}),
+    "timeline": ("reference/history.py", {"field": "Language", "words": "attention"}),
+    "families": ("reference/history.py", {"show": "Families", "entry": "1997 LSTM"}),
     "sequences": ("reference/history.py", {"show": "What else is a sequence"}),
     "folklore": ("reference/folklore.py", {}),
     "parameters": ("model/parameters.py", {}),

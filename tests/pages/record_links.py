@@ -1,6 +1,7 @@
 """A link to every page with all controls set, and what the controls then show, for the file of old links:
 
-python -m tests.pages.record_links 0.2.0 >> tests/pages/old_links.jsonl
+python -m tests.pages.record_links 0.2.0 >> tests/pages/old_links.jsonl            # of every page
+python -m tests.pages.record_links 0.2.0 heads masks >> tests/pages/old_links.jsonl # of these
 """
 
 import json
@@ -30,11 +31,13 @@ def shown(test: AppTest) -> dict[str, Any]:
     return found
 
 
-def main(release: str) -> None:
-    """One line of JSON a page."""
+def main(release: str, *urls: str) -> None:
+    """One line of JSON for each page, or for those at these addresses."""
     os.environ["TFCORE_RUNS"] = "0"
     jobs.Jobs.start = lambda *_, **__: jobs.Job("refused")  # type: ignore[method-assign]
     for file, _, _, url in listed():
+        if urls and url not in urls:
+            continue
         test = set_all(opened(file), f"{release} {file}")
         address = urlencode({**test.query_params, "v": links.VERSION})
         line = {"release": release, "link": f"/{url}?{address}", "shows": shown(test)}
@@ -42,4 +45,4 @@ def main(release: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -177,3 +177,6 @@ def test_the_sheet_has_all_questions_with_answers_folded():
     assert [e.label for e in test.expander][:LENGTH] == [f"Answer to {number}" for number in range(1, LENGTH + 1)]
     at = number_of(Number)
     assert solution(SLOTS[at - 1].question, ready(at)) in words
+    leads_to = {page for page, _ in links_of(test)}
+    assert {ready(number).look.page for number in range(1, LENGTH + 1)} <= leads_to
+    assert not test.slider, "there is no single question to choose"

@@ -9,13 +9,15 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.test_router import listed
 from tests.pages.visits import press, said
+from tfcore import load
+from tfcore.analysis.folklore import ROUGH
 from tfcore.analysis.folklore_table import CLAIMS
 
 opened = partial(visits.opened, "reference/folklore.py")
 
 
 def claims(test):
-    """The rows of the table: claim, computed, verdict, why."""
+    """The rows of the table: claim, verdict, computed, why."""
     rows = [line for markdown in test.markdown for line in markdown.value.split("\n") if line.startswith("| ")]
     return [row.replace("\\", "").replace("\u2060", "").strip("| ").split(" | ") for row in rows[1:]]
 
@@ -25,16 +27,23 @@ def test_all_claims_are_in_the_table_with_number_and_verdict():
     assert len(rows) == len(CLAIMS) >= 25
     by_claim = {row[0]: row for row in rows}
     gpt2 = next(row for claim, row in by_claim.items() if "117 M" in claim)
-    assert gpt2[1] == "124,439,808"
-    assert "wrong" in gpt2[2]
+    assert "wrong" in gpt2[1]
+    assert gpt2[2] == "124,439,808"
     assert "(parameters?model=gpt2_small)" in gpt2[3]
-    assert all(any(verdict in row[2] for verdict in ("true", "roughly", "wrong", "depends")) for row in rows)
+    assert all(any(verdict in row[1] for verdict in ("true", "roughly", "wrong", "depends")) for row in rows)
+
+
+def test_what_to_see_fits_the_figure():
+    assert "GPT-2's 117 M lies in the strip and is wrong" in said(opened(), "markdown")
+    found = CLAIMS["gpt2"].check(*load("stories"))
+    assert found.verdict == "wrong"
+    assert all(abs(ratio - 1) < ROUGH for ratio in found.ratios.values())
 
 
 def test_the_address_filters():
-    assert 0 < len(claims(opened(verdict="wrong"))) == sum("wrong" in row[2] for row in claims(opened()))
+    assert 0 < len(claims(opened(verdict="wrong"))) == sum("wrong" in row[1] for row in claims(opened()))
     model = claims(opened(chapter="Model", words="mixtral"))
-    assert [row[1] for row in model] == ["46,702,792,704", "12,879,925,248"]
+    assert [row[2] for row in model] == ["46,702,792,704", "12,879,925,248"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,7 @@ def test_nothing_found_is_said():
 
 def test_buttons_filter_and_choose():
     test = press(opened(), "try all that is wrong")
-    assert all("wrong" in row[2] for row in claims(test))
+    assert all("wrong" in row[1] for row in claims(test))
     assert "softmax(8" in said(test, "subheader")
 
 

@@ -34,6 +34,14 @@ def test_default_view_shows_all_and_the_transformer():
     assert sorted(labelled) == sorted(milestones())
 
 
+def test_the_chosen_entry_is_brought_into_sight():
+    places = [
+        figures(opened(entry=entry))["timeline"][0]["at"] for entry in ("1943 McCulloch–Pitts neuron", "2020 GPT-3")
+    ]
+    assert 0 < places[0] < 390 < places[1] < 960
+    assert figures(opened(words="nothing has this"))["timeline"][0]["at"] is None
+
+
 def test_the_address_filters_and_chooses():
     test = opened(field="biology", entry="alphafold")
     assert card(test) == "2021 · AlphaFold 2"
@@ -73,6 +81,14 @@ def test_lengths_follow_the_sliders(address, tokens):
     assert test.metric[0].value == f"{tokens:,}"
     assert test.metric[1].value == f"{tokens**2:,}"
     assert f"{tokens:,} tokens" in figures(test)["lengths"][0]["alt"]
+
+
+def test_how_far_apart_the_lengths_are_is_counted():
+    lengths = sorted(one.published() for one in SEQUENCES.values())
+    words = said(opened(show="sequences"), "markdown")
+    assert f"From the {lengths[0]:,} tokens of" in words
+    assert f"to the {lengths[-1]:,} tokens of" in words
+    assert f"a factor of {lengths[-1] / lengths[0]:.0f}." in words
 
 
 def test_an_entry_about_sequences_leads_to_them_on_this_page():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import links
+from pages.ui import links, previews
 from tests.pages.test_router import listed
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
@@ -35,6 +35,14 @@ def test_it_leads_to_every_page():
     assert set(links_shown) == {url for *_, url in listed() if url}
 
 
+def test_its_chapters_are_those_of_the_sidebar_in_the_same_order():
+    router, here = previews.literal("router.py", "PAGES"), previews.literal("home.py", "CHAPTERS")
+    assert {name: [file for file, *_ in pages] for name, pages in router.items()} == {
+        name: ["home.py"] * (name == "Start") + [file for file, _ in pages.values()] for name, pages in here.items()
+    }
+    assert list(router) == list(here)
+
+
 def test_the_button_takes_the_text_along():
     test = opened()
     test.text_area(key="text").set_value("One $x$ :red[two]")
@@ -43,6 +51,12 @@ def test_the_button_takes_the_text_along():
     assert not test.exception, test.exception
     assert test.title[0].value == "What does each head look at?"
     assert test.text_area(key="text").value == "One $x$ :red[two]"
+
+
+def test_its_link_can_be_copied():
+    assert any(getattr(e, "type", "") == "bidi_component" and e.proto.component_name.endswith("copy_link")
+               for e in opened().main)  # fmt: skip
+    assert any("This link has version 99" in words.value for words in opened(v="99").caption)
 
 
 def test_nothing_to_see_without_a_text():

@@ -71,6 +71,15 @@ def test_a_decoder_beside_an_encoder_looks_across():
     assert reader[-1] == ("States of what was read",)
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_arrow_leads_from_what_was_read_to_where_it_is_looked_at(name):
+    stacks = model_map.stacks(PRESETS[name]())
+    ends = [
+        [part.across for group in stack.groups for row in group.rows for part in row if part.across] for stack in stacks
+    ]
+    assert ends == ([["gives"], ["takes"]] if len(stacks) == 2 else [[]])
+
+
 def test_what_is_new_stands_out():
     (before,), (after,) = (model_map.stacks(config) for config in (SMALL, replace(SMALL, qk_norm=True, n_kv_heads=1)))
     parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]

@@ -24,6 +24,10 @@ def _no_training(monkeypatch):
     monkeypatch.setenv("TFCORE_RUNS", "0")
 
 
+def test_there_is_a_link_of_every_page():
+    assert {urlsplit(line["link"]).path for line in LINES} == set(FILES)
+
+
 @pytest.mark.parametrize("line", LINES, ids=[f"{line['release']} {urlsplit(line['link']).path}" for line in LINES])
 def test_an_old_link_shows_what_it_did(line):
     path, query = urlsplit(line["link"]).path, urlsplit(line["link"]).query

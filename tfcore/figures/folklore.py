@@ -15,7 +15,7 @@ LOOKS: dict[Verdict, tuple[str, str]] = {
     "true": ("@cat2", "circle"), "roughly": ("@cat0", "circle-open"), "depends": ("@cat6", "diamond"),
     "wrong": ("@cat1", "x"),
 }  # fmt: skip
-TICKS = {0.25: "¼", 0.5: "½", 1: "as said", 2: "2 ×", 4: "4 ×"}
+TICKS = {0.25: "¼", 0.5: "½", 1: "1 ×", 2: "2 ×", 4: "4 ×"}
 TARGETS = [LOW * (HIGH / LOW) ** (i / 12) for i in range(13)]  # so that a click anywhere in a row counts
 
 

@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 from tfcore.analysis.history import FAMILIES, FIELDS, Milestone, Timeline
 from tfcore.figures import theme
 
-ROW, TOP, BOTTOM, LEFT = 18, 58, 28, 116  # pixels
+ROW, TOP, BOTTOM, LEFT, RIGHT = 18, 58, 28, 116, 12  # pixels
+FIRST, LAST = -0.008, 1.17  # ends of the axis of years: labels need room behind the last one
 # family: (colour, symbol)
 LOOKS = {
     "feed-forward": ("@cat4", "circle"), "recurrent": ("@cat1", "circle"), "convolutional": ("@cat2", "circle"),
@@ -23,6 +24,11 @@ STEPS = 16  # points of a curve
 def height_of(layout: Timeline) -> int:
     """The height of a timeline, in pixels."""
     return TOP + BOTTOM + ROW * layout.rows
+
+
+def place_of(layout: Timeline, key: str, width: int) -> int:
+    """How far from the left an entry is in a timeline so many pixels wide."""
+    return round(LEFT + (layout.x[key] - FIRST) / (LAST - FIRST) * (width - LEFT - RIGHT))
 
 
 def timeline_figure(
@@ -45,7 +51,7 @@ def timeline_figure(
     """
     data = _edges(entries, layout, shown, related, chosen) if edges else []
     data += [_legend(family) for family in FAMILIES]
-    data += [_marks(family, entries, layout, shown, chosen, related if edges else None) for family in FAMILIES]
+    data += [_marks(family, entries, layout, shown, chosen, related, edges) for family in FAMILIES]
     data.append(_faint([key for key in entries if key not in shown], layout))
     if chosen is not None:
         data.append(_ring(chosen, layout))
@@ -54,9 +60,11 @@ def timeline_figure(
     lines = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": at - 0.5, "y1": at - 0.5, "layer": "below",
               "line": {"color": "@grid", "width": 1}} for at in bounds]  # fmt: skip
     figure_layout = theme.base_layout(
-        height_of(layout), shapes=lines, margin={"l": LEFT, "r": 12, "t": TOP, "b": BOTTOM},
+        height_of(layout), shapes=lines, margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
+        annotations=[_label(key, entries, layout, key == chosen, edges and not _is_strong(key, related, chosen))
+                     for key in entries if key == chosen or (edges and key in shown)],
         legend={"y": 1.035, "itemclick": False, "itemdoubleclick": False, "traceorder": "normal"},
-        xaxis={"range": [-0.008, 1.17], "tickvals": list(layout.years.values()), "fixedrange": True,
+        xaxis={"range": [FIRST, LAST], "tickvals": list(layout.years.values()), "fixedrange": True,
                "ticktext": [str(year) for year in layout.years], "automargin": False, "tickangle": 0},
         yaxis={"range": [layout.rows - 0.5, -0.5], "fixedrange": True, "showgrid": False, "automargin": False,
                "tickvals": [first + (count - 1) / 2 for first, count in layout.lanes.values()],
@@ -67,21 +75,36 @@ def timeline_figure(
 
 def _marks(
     family: str, entries: Mapping[str, Milestone], layout: Timeline, shown: Collection[str], chosen: str | None,
-    related: Collection[str] | None,
+    related: Collection[str], edges: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """The labelled entries of one family."""
+    """The entries of one family; where lines may cross them, their labels are not among them but on top."""
     keys = [key for key in entries if key in shown and entries[key].family == family]
     colour, symbol = LOOKS[family]
-    strong = [related is None or key in related or key == chosen for key in keys]
+    strong = [not edges or _is_strong(key, related, chosen) for key in keys]
     return {
         "type": "scatter", "mode": "markers+text", "name": FAMILIES[family],
         "x": [round(layout.x[key], 4) for key in keys], "y": [layout.row[key] for key in keys],
-        "text": [f"<b>{entries[key].name}</b>" if key == chosen else entries[key].name for key in keys],
+        "text": ["" if edges or key == chosen else entries[key].name for key in keys],
         "textposition": "middle right", "cliponaxis": False, "showlegend": False,
-        "textfont": {"size": 11, "color": ["@ink" if on else "@muted" for on in strong]},
+        "textfont": {"size": 11, "color": "@ink"},
         "marker": {"size": 8, "color": colour, "symbol": symbol, "opacity": [1.0 if on else 0.35 for on in strong]},
         "customdata": keys, "hovertext": [_words(entries[key]) for key in keys],
         "hovertemplate": "%{hovertext}<extra></extra>",
+    }  # fmt: skip
+
+
+def _is_strong(key: str, related: Collection[str], chosen: str | None) -> bool:
+    return key in related or key == chosen
+
+
+def _label(
+    key: str, entries: Mapping[str, Milestone], layout: Timeline, is_chosen: bool, is_faint: bool
+) -> dict[str, Any]:
+    """A name on a ground of its own, so that lines pass behind it; that of the chosen entry stands beside its ring."""
+    return {
+        "x": round(layout.x[key], 4), "y": layout.row[key], "showarrow": False, "xanchor": "left", "yanchor": "middle",
+        "text": f"<b>{entries[key].name}</b>" if is_chosen else entries[key].name, "xshift": 11 if is_chosen else 5,
+        "font": {"size": 11, "color": "@muted" if is_faint else "@ink"}, "bgcolor": "@paper/0.8", "borderpad": 0,
     }  # fmt: skip
 
 

@@ -20,8 +20,7 @@ def capacity(rng: Random) -> Problem:
 
 
 def gate(rng: Random) -> Problem:
-    """The weight of the better of two experts: the softmax of the chosen scores alone (arXiv:2401.04088, section "
-    "2.1)."""
+    """The weight of the better of two experts: the softmax of the chosen scores alone (arXiv:2401.04088, sec. 2.1)."""
     scores = torch.tensor([rng.sample(range(-4, 7), 4)], dtype=torch.float64)[None] / 2
     probs = scores.softmax(-1)
     chosen = choose_experts(probs, 2)
