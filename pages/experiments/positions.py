@@ -6,11 +6,13 @@ from tfcore.analysis.learned_positions import EVERY, Task, learn_positions
 from tfcore.analysis.ordering import shuffle_experiment
 from tfcore.analysis.position_effects import position_effects
 from tfcore.analysis.position_schemes import linear_biases, rotary_scores, sinusoidal_table
+from tfcore.analysis.position_table import position_table
 from tfcore.config import Positions
 from tfcore.figures.beyond_length import beyond_figure
+from tfcore.figures.learned_positions import learned_figure, position_table_figure
 from tfcore.figures.position_effects import weights_figure
 from tfcore.figures.position_scores import differences_figure, reach_figure, rotary_scores_figure
-from tfcore.figures.positions import learned_figure, table_figure
+from tfcore.figures.positions import table_figure
 from tfcore.figures.theme import Figure
 from tfcore.training.ladder import SHIPPED, read_table
 
@@ -33,6 +35,17 @@ def learned(task: Task, step: int) -> Figure:
         print(f"step {at:3}: loss {loss:.2f} nats; the best possible is {run.floor:.2f}")
 
     return learned_figure(run, step // EVERY)
+
+
+def position_vectors(model_name: str, positions: int, head: int) -> Figure:
+    """Learned positions: the table of a trained model, and where it makes a head of the first layer look."""
+    model, _ = load(model_name)
+    result = position_table(model, positions)
+    for k, weight in enumerate(result.back(head)[:4]):
+        print(f"{k} tokens back: a weight of {weight:.2f} in the mean over random tokens")
+    print("shares of the variance:", *(f"{share:.2f}" for share in result.explained))
+
+    return position_table_figure(result, head)
 
 
 def rope(d_head: int, base: float, alike: float, moved: int, distance: int) -> Figure:

@@ -30,16 +30,17 @@ def effects_on(model_name: str, pasted: str, head: int) -> dict[Positions, Effec
 
 def not_turned(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
-    if config.positions == "rope":
+    if config.positions in ("rope", "learned"):
         return None
-    return f"its positions are {config.positions}, and the experiment needs queries and keys made for rotation (RoPE)."
+    return f"its positions are {config.positions}, and the experiment needs a model with RoPE or learned ones."
 
 
 def effects() -> None:
     """The panel that compares them all."""
     st.markdown(
         "**One head, one text, every scheme in turn**: queries and keys of a trained model before they know any "
-        "position, then with each scheme's own way of telling them."
+        "position, then with each scheme's own way of telling them. Learned vectors belong to the model that learned "
+        "them: choose one that did, and they are the fifth."
     )
     st.latex(
         r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
@@ -57,7 +58,7 @@ def effects() -> None:
     if not found:
         st.info("The tokenizer of this model makes no token of this text: type something else.")
         return
-    n = len(found["none"].weights)
+    n, trained = len(found["none"].weights), NAMES[models.config(model_name).positions]
     back = ", ".join(f"{NAMES[name]} {effect.distance:.1f}" for name, effect in found.items())
     table = pd.DataFrame(
         {
@@ -81,17 +82,18 @@ def effects() -> None:
         st.dataframe(table, hide_index=True)
     page.try_this(
         {
-            "a head that looks near": {"of_head": 1},
-            "one that looks far": {"of_head": 4},
-            "one that does not care": {"of_head": 5},
+            "a head that looks near": {"model": MODEL, "of_head": 1},
+            "one that looks far": {"model": MODEL, "of_head": 4},
+            "one that does not care": {"model": MODEL, "of_head": 5},
+            "with learned vectors": {"model": "stories-learned", "of_head": 0},
             "the same word again": {"said": "no no no no no no no no no no no no"},
         }
     )
     page.what_to_see(
         "ALiBi's change is the same slope for every text. RoPE's depends on the words as well as on the distance, and "
         "fades in waves. Sinusoidal vectors change scores in blocks: they go through W_Q and W_K like any other input, "
-        "mixed with what the words say. The model was trained with RoPE, so only that picture is what the head "
-        "really does; the others show what the scheme would do to the very same head."
+        f"mixed with what the words say. This model was trained with {trained} positions, so only that picture is what "
+        "the head really does; the others show what the scheme would do to the very same head."
     )
     page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
     page.experiment(experiments.together, model_name, said, head, TOKENS)

@@ -1,4 +1,4 @@
-"""Panels of the page on positions: schemes that add a vector to each embedding (sinusoidal, learned)."""
+"""Panels of the page on positions: schemes that add waves to each embedding."""
 
 import numpy as np
 import pandas as pd
@@ -8,14 +8,11 @@ from pages.experiments import positions as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore import positions
-from tfcore.analysis import learned_positions, position_schemes
+from tfcore.analysis import position_schemes
 from tfcore.figures import positions as figures
 
 table = cache.data(max_entries=32)(position_schemes.sinusoidal_table)
 shift = cache.data(max_entries=32)(position_schemes.sinusoidal_shift)
-learn = cache.data(max_entries=4)(learned_positions.learn_positions)
-
-TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
 
 def base_slider(key: str) -> float:
@@ -129,58 +126,3 @@ def _shifts(length: int, d_model: int, base: float) -> None:
             f"elsewhere; its largest error over {length} positions is {result.error:.1e}.",
             caption=f"M_k, shape ({d_model}, {d_model}){part}",
         )  # fmt: skip
-
-
-def learned() -> None:
-    """The panel of learned position vectors, trained on the spot."""
-    st.markdown(
-        "**The table starts as noise and is trained like any other weight**: nothing tells it that 3 is next to 4, so "
-        "what it looks like depends on what the task needs."
-    )
-    st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
-    left, right = st.columns([1, 3], gap="medium")
-    with left:
-        task = controls.segmented("Repeat which token before?", "task", list(TASKS), "nearby", TASKS)
-        step = controls.slider(
-            "Training steps", "step", 0, learned_positions.STEPS, learned_positions.STEPS, learned_positions.EVERY
-        )
-        with st.spinner(f"Training a one-layer model for {learned_positions.STEPS} steps, a few seconds, once"):
-            run = learn(task)
-        look = step // learned_positions.EVERY
-        st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
-        st.caption(f"chance {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
-    near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
-    back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
-    with right:
-        figure(
-            figures.learned_figure(run, look), key="learned", height=360, min_width=720,
-            table=lambda: pd.DataFrame(run.tables[look]),
-            alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
-            f"{far:.2f}) and attention, {back[0]:.2f} on the token before and {sum(back):.2f} on the four before.",
-            caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
-            f"on the token before {back[0]:.2f}, on the four before {sum(back):.2f}.",
-        )  # fmt: skip
-    page.try_this(
-        {
-            "before training": {"step": 0},
-            "half-way": {"step": 60},
-            "trained": {"step": learned_positions.STEPS},
-            "only the token before": {"task": "previous", "step": learned_positions.STEPS},
-        }
-    )
-    page.what_to_see(
-        "To repeat one of the last four tokens, positions that stand close to each other may be confused, and their "
-        "vectors become alike: a band along the diagonal. To repeat exactly the token before, they must not be, and "
-        "the band does not appear although the attention is sharper. Both runs are real: a Transformer of one "
-        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} rows of "
-        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. Large "
-        "models are trained on text instead; none with learned positions is shipped here yet."
-    )
-    page.source(learned_positions.learn_positions, learned_positions.batch)
-    page.experiment(experiments.learned, task, step)
-    st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
-    page.question(
-        "What does a learned table say about position 32, one beyond the longest text it was trained on?",
-        "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
-        "(whether the model then does something sensible is another matter).",
-    )

@@ -9,12 +9,13 @@ from pages.foundations import _positions_scores as scores
 from pages.foundations import _positions_vectors as vectors
 from pages.foundations._positions_beyond import beyond
 from pages.foundations._positions_effects import effects
+from pages.foundations._positions_learned import learned
 from pages.ui import controls, page
 from tfcore.config import Positions
 
 PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
     "sinusoidal": vectors.sinusoidal,
-    "learned": vectors.learned,
+    "learned": learned,
     "rope": scores.rope,
     "alibi": scores.alibi,
     "none": scores.none,

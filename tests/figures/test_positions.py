@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tfcore.analysis import learned_positions, ordering, position_schemes
+from tfcore.figures import learned_positions as learned_figures
 from tfcore.figures import position_scores, positions, theme
 
 TABLE = position_schemes.sinusoidal_table(128, 128, 1e4)
@@ -25,7 +26,7 @@ FIGURES = {
     "wavelengths": lambda: positions.wavelengths_figure(TABLE.wavelengths, 1e4, (4, 16)),
     "products": lambda: positions.products_figure(SHIFT, 5, 40),
     "shift": lambda: positions.shift_figure(SHIFT),
-    "learned": lambda: positions.learned_figure(LEARNED, 1),
+    "learned": lambda: learned_figures.learned_figure(LEARNED, 1),
     "rotary scores": lambda: position_scores.rotary_scores_figure(ROTARY, 4096, 6),
     "pairs": lambda: position_scores.rotary_pairs_figure(ROTARY),
     "slopes": lambda: position_scores.slopes_figure(LINEAR, 3),

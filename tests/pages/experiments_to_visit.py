@@ -5,6 +5,7 @@ TIMED = {"d_model": 16, "n_layers": 4, "n_heads": 4, "vocab_size": 20, "max_seq_
 VISITS = {
     "sinusoidal": ("foundations/positions.py", {}),
     "learned": ("foundations/positions.py", {"scheme": "learned"}),
+    "position vectors": ("foundations/positions.py", {"scheme": "learned", "table": "Of a model"}),
     "rope": ("foundations/positions.py", {"scheme": "rope", "moved": "1000", "distance": "17"}),
     "alibi": ("foundations/positions.py", {"scheme": "alibi"}),
     "no positions": ("foundations/positions.py", {"scheme": "none"}),

@@ -41,16 +41,16 @@ def rows(model: Transformer) -> Float[Tensor, "vocab d_model"]:
 
 
 def principal_components(
-    table: Float[Tensor, "vocab d_model"],
-) -> tuple[Float[Tensor, "vocab 2"], Float[Tensor, " component"]]:
-    """The rows on the two directions in which they vary most, and the share of the variance of every direction.
+    table: Float[Tensor, "row d_model"], kept: int = 2
+) -> tuple[Float[Tensor, "row kept"], Float[Tensor, " component"]]:
+    """The rows on the directions in which they vary most, and the share of the variance of every direction.
 
     With the rows' mean taken away, X = U S V^T: the coordinates are U S, the variances S^2 / (n - 1).
     """
     centred = table - table.mean(dim=0)
     u, s, v = torch.linalg.svd(centred, full_matrices=False)
     sign = torch.sign(v.gather(1, v.abs().argmax(dim=1, keepdim=True)))[:, 0]  # SVD leaves the signs open
-    return u[:, :2] * (s * sign)[:2], s**2 / (s**2).sum()
+    return u[:, :kept] * (s * sign)[:kept], s**2 / (s**2).sum()
 
 
 KINDS = ("starts a word", "goes on or starts a line", "signs and digits", "part of a character")

@@ -1,4 +1,4 @@
-"""Figures of position vectors: the sinusoidal table, its waves and its shifts, and learned tables."""
+"""Figures of position vectors: the sinusoidal table, its waves and its shifts."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.learned_positions import LearnedPositions
 from tfcore.analysis.position_schemes import Shift, SinusoidalTable
 from tfcore.figures import theme
 
@@ -164,22 +163,6 @@ def shift_figure(result: Shift, height: int = 340) -> go.Figure:
         margin={"t": 8},
     )  # fmt: skip
     return theme.build([trace], layout)
-
-
-def learned_figure(result: LearnedPositions, look: int, height: int = 330) -> go.Figure:
-    """The learned table, the cosine between its rows, and where the head looks on average."""
-    table = result.tables[look]
-    seq, d_model = table.shape
-    scale = float(np.abs(result.tables).max())  # of the whole run, so that training can be compared with its start
-    vectors = heatmap(table, "@signed", -scale, scale, "position %{y}, dimension %{x}: %{z:.3f}")
-    cosines = heatmap(result.similarity[look], "@signed", -1, 1, "cosine of %{y} and %{x}: %{z:.2f}")
-    weights = heatmap(result.patterns[look], "@weights", 0, 1, "position %{y} looks at %{x} with %{z:.2f}")
-    panels: list[Panel] = [
-        (vectors, "position vectors", "dimension", {"title": "position"}, d_model),
-        (cosines, "cosine of two positions", "position", {"title": "position"}, seq),
-        (weights, "attention", "key", {"title": "query"}, seq),
-    ]
-    return side_by_side(panels, seq, height)
 
 
 Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]

@@ -18,7 +18,7 @@ from tfcore.training.recipes.ladder_positions import measured as of_positions
 from tfcore.training.recipes.ladder_scaling import SCALING, scaling
 from tfcore.training.recipes.ladder_scaling import measured as of_scaling
 from tfcore.training.recipes.neurons import NEURONS, neurons
-from tfcore.training.recipes.stories import STORIES, STORIES_MOE, stories, stories_moe
+from tfcore.training.recipes.stories import STORIES, STORIES_LEARNED, STORIES_MOE, stories, stories_moe
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 
 
@@ -72,6 +72,14 @@ RECIPES: dict[str, Entry] = {
         "stories with eight experts a layer, two of them for a token, and its dense twin",
         "2.5 hours",
         "0.959 bits per byte, 0.9699 without experts; each takes 11 to 14 % of the choices",
+    ),
+    "stories-learned": Entry(
+        stories,
+        STORIES_LEARNED,
+        lambda corpus: measures.of_stories("stories-learned", corpus),
+        "a smaller teller of stories, built like GPT-2: learned positions, LayerNorm, GELU",
+        "10 minutes",
+        "1.21 bits per byte, an induction head of 0.49",
     ),
     "induction": Entry(
         induction,

@@ -1,0 +1,150 @@
+"""The panel of learned position vectors: trained on the spot, and those of a model that was trained on stories."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.experiments import positions as experiments
+from pages.ui import cache, controls, models, page
+from pages.ui.figure import figure
+from tfcore.analysis import learned_positions, position_table
+from tfcore.analysis.position_table import PositionTable
+from tfcore.config import ModelConfig
+from tfcore.figures import learned_positions as figures
+
+MODEL, MOST = "stories-learned", 128  # positions shown
+TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
+
+learn = cache.data(max_entries=4)(learned_positions.learn_positions)
+
+
+@cache.data(max_entries=8)
+def table_of(model_name: str, positions: int) -> PositionTable:
+    return position_table.position_table(cache.model(model_name)[0], positions)
+
+
+def no_table(config: ModelConfig, _: object) -> str | None:
+    """Why a model is of no use here."""
+    if config.positions == "learned":
+        return None
+    return f"its positions are {config.positions}, so there is no table of vectors to look at."
+
+
+def learned() -> None:
+    """The panel of learned position vectors."""
+    st.markdown(
+        "**The table starts as noise and is trained like any other weight**: nothing tells it that 3 is next to 4, so "
+        "what it looks like depends on what the task needs."
+    )
+    st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
+    source = controls.segmented(
+        "Which table?", "table", ["here", "model"], "here", {"here": "Trained here and now", "model": "Of a model"}
+    )
+    {"here": _here, "model": _of_a_model}[source]()
+    st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
+
+
+def _here() -> None:
+    """A table that is caught while it is learned."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        task = controls.segmented("Repeat which token before?", "task", list(TASKS), "nearby", TASKS)
+        step = controls.slider(
+            "Training steps", "step", 0, learned_positions.STEPS, learned_positions.STEPS, learned_positions.EVERY
+        )
+        with st.spinner(f"Training a one-layer model for {learned_positions.STEPS} steps, a few seconds, once"):
+            run = learn(task)
+        look = step // learned_positions.EVERY
+        st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
+        st.caption(f"chance {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
+    near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
+    back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
+    with right:
+        figure(
+            figures.learned_figure(run, look), key="learned", height=360, min_width=720,
+            table=lambda: pd.DataFrame(run.tables[look]),
+            alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
+            f"{far:.2f}) and attention, {back[0]:.2f} on the token before and {sum(back):.2f} on the four before.",
+            caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
+            f"on the token before {back[0]:.2f}, on the four before {sum(back):.2f}.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "before training": {"step": 0},
+            "half-way": {"step": 60},
+            "trained": {"step": learned_positions.STEPS},
+            "only the token before": {"task": "previous", "step": learned_positions.STEPS},
+        }
+    )
+    page.what_to_see(
+        "To repeat one of the last four tokens, positions that stand close to each other may be confused, and their "
+        "vectors become alike: a band along the diagonal. To repeat exactly the token before, they must not be, and "
+        "the band does not appear although the attention is sharper. Both runs are real: a Transformer of one "
+        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} rows of "
+        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. What "
+        "becomes of a table when a model reads stories is under “Of a model”."
+    )
+    page.source(learned_positions.learn_positions, learned_positions.batch)
+    page.experiment(experiments.learned, task, step)
+    page.question(
+        "What does a learned table say about position 32, one beyond the longest text it was trained on?",
+        "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
+        "(whether the model then does something sensible is another matter).",
+    )
+
+
+def _of_a_model() -> None:
+    """The table of a trained model: the one that ships, or a visitor's own."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_table)
+        config = models.config(model_name)
+        longest = min(MOST, config.max_seq_len)
+        n = controls.slider("Positions shown", "positions", 8, longest, min(64, longest), 8)
+        head = controls.slider("Head of the first layer", "reader", 0, config.n_heads - 1, 0)
+    result = table_of(model_name, n)
+    near, far = (float(np.diagonal(result.similarity, k).mean()) for k in (1, n // 2))
+    back = result.back(head)
+    with left:
+        st.metric("Weight on the token before", f"{back[1]:.2f}", help="in the mean over rows of random tokens")
+        st.caption(f"on itself {back[0]:.2f}, two back {back[2]:.2f}, three back {back[3]:.2f}")
+    with right:
+        figure(
+            figures.position_table_figure(result, head, 360), key="position_table", height=360, min_width=720,
+            table=lambda: pd.DataFrame(result.table),
+            alt=f"The first {n} position vectors of {model_name}, their cosines (neighbours {near:.2f}, {n // 2} apart "
+            f"{far:.2f}), and attention of head {head} over random tokens, {back[1]:.2f} on the token before.",
+            caption=f"{model_name}: neighbouring positions have a cosine of {near:.2f}, those {n // 2} apart "
+            f"{far:.2f}. Head {head} over {position_table.ROWS} rows of random tokens: {back[1]:.2f} on the token "
+            "before.",
+        )  # fmt: skip
+        figure(
+            figures.waves_figure(result), key="waves", height=280, table=lambda: pd.DataFrame(result.waves),
+            alt=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
+            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
+            caption=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
+            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
+        )  # fmt: skip
+    page.try_this(
+        {
+            "a head that looks back": {"of": MODEL, "reader": 0},
+            "one that does not": {"of": MODEL, "reader": 1},
+            "twice as far": {"of": MODEL, "positions": MOST},
+        }
+    )
+    page.what_to_see(
+        "Nobody told this model that 3 is next to 4, and yet neighbours have become alike: a broad band along the "
+        "diagonal, fading until distant positions point the other way. Nearly all of it lies in three directions, "
+        "slow waves over the text like the first ones of a sinusoidal table. The attention averages over random "
+        "tokens, so only positions are left in it: two heads of the shipped model look at the token before whatever "
+        "it is, the other two look everywhere alike. Its copying heads in the layer above need these two."
+    )
+    page.source(position_table.position_table)
+    page.experiment(experiments.position_vectors, model_name, n, head)
+    page.question(
+        "The shipped model reads 64 tokens. A brother trained on rows of 256 had after as long nearly the table it "
+        "began with. Why?",
+        "Each row of the table is learned by itself, from the texts that reach that far. With four times as many "
+        "positions, and fewer rows a step, each is seen far less often; sinusoids and RoPE have nothing to learn "
+        "there. Both numbers are on the model's card.",
+    )

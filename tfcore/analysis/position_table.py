@@ -1,0 +1,66 @@
+"""The learned position table of a trained model: what it looks like, and where it makes a head look."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.embedding_table import principal_components
+from tfcore.model import Transformer
+
+ROWS = 16  # of random tokens, over which attention is averaged
+WAVES = 3  # principal components that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class PositionTable:
+    """The first n position vectors of a model, and all of them on their principal components.
+
+    Args:
+        table: the first n vectors.
+        similarity: cosine between any two of these.
+        patterns: attention of each head of the first layer, averaged over rows of random tokens: what is common to
+            them is where a token stands.
+        waves: all positions on the directions in which their vectors vary most.
+        explained: the share of the variance along each of these.
+    """
+
+    table: Float[ndarray, "n d_model"]
+    similarity: Float[ndarray, "n n"]
+    patterns: Float[ndarray, "head n n"]
+    waves: Float[ndarray, "position 3"]
+    explained: Float[ndarray, " 3"]
+
+    def back(self, head: int) -> Float[ndarray, " distance"]:
+        """Mean weight that a head gives to the token this far back, 0 being itself."""
+        n = len(self.table)
+        return torch.stack([torch.from_numpy(self.patterns[head]).diagonal(-k).mean() for k in range(n)]).numpy()
+
+
+@torch.no_grad()
+def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
+    """Read a model's position table.
+
+    Args:
+        model: one stack, positions="learned".
+        n: how many positions, at most max_seq_len.
+        seed: of the random tokens.
+
+    Raises:
+        ValueError: when the model has no such table.
+    """
+    if model.config.positions != "learned":
+        raise ValueError(f"positions={model.config.positions!r} has no table; take a model with positions='learned'")
+    stack = model.encoder if model.config.architecture == "encoder" else model.decoder
+    whole = stack.pos_embed.weight.detach().float().cpu()
+    table, name = whole[:n], "blocks.0.attn.pattern"
+    unit = F.normalize(table, dim=-1)
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(0, model.config.vocab_size, (ROWS, len(table)), generator=generator).to(whole.device)
+    patterns = model(ids.to(model.embed.weight.device), capture=(name,)).activations[name].float().mean(0).cpu()
+    waves, explained = principal_components(whole, WAVES)
+    return PositionTable(
+        table.numpy(), (unit @ unit.T).numpy(), patterns.numpy(), waves.numpy(), explained[:WAVES].numpy()
+    )
