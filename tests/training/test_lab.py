@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from safetensors.torch import load
 import tfcore
 from tfcore.analysis.training_run import look
 from tfcore.training.data import IGNORE
-from tfcore.training.lab.choices import rates, updates
+from tfcore.training.lab.choices import PLAIN, norms, rates, updates
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
@@ -109,6 +110,14 @@ def test_a_run_cut_in_slices_equals_one_at_a_go(optimiser):
     np.testing.assert_array_equal(curves.loss, whole.curves.loss)
     np.testing.assert_array_equal(curves.held_loss[-1], whole.curves.held_loss[-1])
     assert list(whole.curves.at) == list(range(8))
+
+
+def test_runs_in_threads_of_one_process_do_not_draw_each_others_dropout():
+    specs = [tiny(dropout=0.2, steps=15, seed=seed) for seed in range(2)]
+    alone = [train_slice(spec, 0, None, most=15, seconds=1e9).state for spec in specs]
+    with ThreadPoolExecutor(2) as pool:
+        together = pool.map(lambda spec: train_slice(spec, 0, None, most=15, seconds=1e9).state, specs)
+        assert list(together) == alone
 
 
 def test_time_cuts_a_slice_after_a_step():
@@ -212,6 +221,28 @@ def test_sgd_moves_by_the_gradient_and_adam_by_the_rate():
     assert ((found["adam"].update > 1e-4) & (found["adam"].update < 3e-3)).all()
     np.testing.assert_allclose(found["adam"].update, found["adamw"].update, rtol=1e-2)
     assert found["sgd"].spread > found["adam"].spread
+    np.testing.assert_array_equal(found["sgd"].update, found[PLAIN].update)
+
+
+def test_momentum_makes_the_steps_of_sgd_longer():
+    found = {one.kind: one for one in updates(tiny(clip=0.0, lr=1e-3, momentum=0.9))}
+    assert (found["sgd"].update > 1.5 * found[PLAIN].update).mean() > 0.8
+
+
+def test_the_norms_are_those_of_the_training_itself():
+    spec = tiny(weight_decay=0.3, schedule="constant", warmup=1, optimiser="adam")
+    found = {one.kind: one for one in norms(spec, 3)}
+    assert [len(one.rest) for one in found.values()] == [4, 4, 4]
+    before, after = (started(spec, None)[0], model_of(spec, train_slice(spec, 0, None, most=3, seconds=1e9).state))
+
+    def norm(model, decays):
+        chosen = [p for n, p in model.named_parameters() if decays == (p.ndim > 1 and not n.startswith("embed"))]
+        return float(torch.cat([p.flatten() for p in chosen]).norm().detach())
+
+    assert found["adam"].decayed[-1] == pytest.approx(norm(after, True) / norm(before, True), rel=1e-5)
+    assert found["adam"].rest[-1] == pytest.approx(norm(after, False) / norm(before, False), rel=1e-5)
+    assert found["adam"].decayed[-1] < found["adamw"].decayed[-1] < found["none"].decayed[-1]
+    np.testing.assert_allclose(found["adamw"].rest, found["none"].rest, rtol=1e-2)
 
 
 def test_schedules_share_warm_up_and_peak():
