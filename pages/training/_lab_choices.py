@@ -21,7 +21,7 @@ from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_c
 
 HEIGHT = 380
 MOVED = OPTIMISERS | {choices.PLAIN: "SGD, no momentum"}
-DECAYED = {"adamw": "AdamW", "adam": "Adam, decay in the gradient", "none": "AdamW, no decay"}
+DECAYED = {"adamw": "AdamW", "adam": "Adam + L2", "none": "no decay"}
 
 rates: Callable[[int, int, float], Rates] = cache.data(max_entries=64)(choices.rates)
 smoothed: Callable[[float, int], Smoothing] = cache.data(max_entries=64)(smoothing)
@@ -117,8 +117,8 @@ def decay(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     page.what_to_see(
         "Solid are the matrices, which decay; dashed all others, which do not: the tables of embeddings, the scales of "
         "norms, the biases. AdamW takes a share lr · decay off each weight beside the step, which is little in a few "
-        "steps. With the decay in the gradient, Adam divides it by the gradient's usual size, like the rest: where "
-        "gradients are small the decay is most of the step, and the matrices shrink fast (arXiv:1711.05101, section 2)."
+        "steps. With the decay in the gradient (L2), Adam divides it by the gradient's usual size: where gradients are "
+        "small the decay is most of the step, and the matrices shrink fast (arXiv:1711.05101, section 2)."
     )
     page.source(choices.norms, optimiser, decay_groups, adamw)
     page.experiment(experiments.decay, spec)

@@ -69,8 +69,8 @@ def norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> 
     """
     data = [
         {
-            "type": "scatter", "mode": "lines", "name": f"{names[one.kind]}: {which}", "x": np.arange(len(values)),
-            "y": values.astype(np.float32),
+            "type": "scatter", "mode": "lines", "name": names[one.kind], "showlegend": which == "matrices",
+            "x": np.arange(len(values)), "y": values.astype(np.float32),
             "line": {"color": HUES[one.kind], "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
             "hovertemplate": "step %{x}: %{y:.3f}<extra>" + f"{names[one.kind]}: {which}" + "</extra>",
         }
@@ -78,7 +78,7 @@ def norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> 
         for which, values, dash in (("matrices", one.decayed, "solid"), ("the rest", one.rest, "dash"))
     ]  # fmt: skip
     layout = theme.base_layout(
-        height, margin={"t": 78, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
         yaxis={"title": "norm of the weights, 1 at first", "rangemode": "tozero", "fixedrange": True},
     )  # fmt: skip
     return theme.build(data, layout)
