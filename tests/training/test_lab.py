@@ -2,9 +2,9 @@
 
 import io
 import json
+import os
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,13 +163,27 @@ def test_every_task_trains_and_its_recipe_is_what_the_lab_allows():
     assert len(own_text()) < 2_100
 
 
-def test_copying_is_learned():
-    """Smaller than the recipe, and just long enough; the lab's own takes some seconds more."""
-    spec = replace(recipe("copy"), symbols=8, length=5, d_model=32, steps=90)
-    done = train_slice(spec, 0, None, most=90, seconds=1e9)
+LONG = pytest.mark.skipif(
+    os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="HYPOTHESIS_PROFILE=nightly runs it"
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["copy", "reverse", *(pytest.param(name, marks=LONG) for name in ("induction", "sort", "addition"))]
+)
+def test_what_the_lab_begins_with_is_learned(name):
+    spec = recipe(name)
+    done = train_slice(spec, 0, None, most=spec.steps, seconds=1e9)
     assert done.curves.held_accuracy[0] < 0.4
     assert done.curves.held_accuracy[-1] > 0.95
-    assert done.look.free.tolist() == done.look.wanted.tolist()
+
+
+@LONG
+def test_the_characters_are_learned_and_then_by_heart():
+    spec = recipe("characters")
+    curves = train_slice(spec, 0, None, most=spec.steps, seconds=1e9).curves
+    assert curves.held_loss.min() < 0.5 * curves.held_loss[0]
+    assert curves.train_loss[-1] < curves.held_loss[-1]
 
 
 def test_what_is_trained_to_pieces_ends_in_a_sentence_and_leaves_no_model():
