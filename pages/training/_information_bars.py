@@ -149,7 +149,7 @@ def _numbers(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> No
              "2 to the power H(P): as unsure as among so many outcomes that are equally likely; a model's "
              "perplexity on a text is 2 to the power of its mean loss, H(P, Q)"),
         ):  # fmt: skip
-            st.metric(name, value, help=words, width=94 if len(name) < 12 else 130)
+            st.metric(name, value, help=words, width=88 if len(name) < 12 else 120)
     st.markdown(_checked(result, names))
     paid = "without end" if math.isinf(result.cross) else f"{result.cross:.3f} bits"
     figure(
