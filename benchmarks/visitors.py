@@ -40,7 +40,7 @@ class Visitor:
         address: of the page, with what the link says.
         seconds: how long each change took.
         errors: what went wrong, in words; exceptions that the page showed among them.
-        progress: what stood on the last bar of progress.
+        progress: what stood on the last bar of progress, without Markdown's escapes.
     """
 
     address: str
@@ -117,7 +117,7 @@ class Visitor:
             if element.HasField("exception"):
                 self.errors.append(f"{self.address}: {element.exception.type}: {element.exception.message}")
             elif element.HasField("progress"):
-                self.progress = element.progress.text
+                self.progress = element.progress.text.replace("\\", "").replace("\u2060", "")
             elif element.HasField("slider") and not element.slider.disabled:
                 slider = element.slider
                 places = list(slider.options) or numbers(slider.min, slider.max, slider.step)
