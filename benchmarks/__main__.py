@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import experts, forward, generation, results
+from benchmarks import beside_training, experts, forward, generation, results
 
 README = Path(__file__).parent.parent / "README.md"
-BENCHMARKS = {"forward": forward, "generation": generation, "experts": experts}
+BENCHMARKS = {"forward": forward, "generation": generation, "experts": experts, "training": beside_training}
 
 
 def main() -> None:

@@ -40,11 +40,13 @@ class Visitor:
         address: of the page, with what the link says.
         seconds: how long each change took.
         errors: what went wrong, in words; exceptions that the page showed among them.
+        progress: what stood on the last bar of progress, without Markdown's escapes.
     """
 
     address: str
     seconds: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    progress: str = ""
     _socket: websockets.ClientConnection | None = None
     _sliders: dict[str, Slider] = field(default_factory=dict)
     _said: dict[str, tuple[Slider, float | str]] = field(default_factory=dict)
@@ -63,6 +65,10 @@ class Visitor:
             max_size=None,
             ping_interval=None,
         )
+        return await self._ask()
+
+    async def look(self) -> float:
+        """Have the page drawn once more: the seconds."""
         return await self._ask()
 
     async def leave(self) -> None:
@@ -110,6 +116,8 @@ class Visitor:
             element = message.delta.new_element
             if element.HasField("exception"):
                 self.errors.append(f"{self.address}: {element.exception.type}: {element.exception.message}")
+            elif element.HasField("progress"):
+                self.progress = element.progress.text.replace("\\", "").replace("\u2060", "")
             elif element.HasField("slider") and not element.slider.disabled:
                 slider = element.slider
                 places = list(slider.options) or numbers(slider.min, slider.max, slider.step)

@@ -1,11 +1,13 @@
 """The benchmarks measure what they say, and their results survive the way through a file."""
 
+from contextlib import nullcontext
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from benchmarks import experts, forward, generation, results
+from benchmarks import beside_training, experts, forward, generation, results
 from benchmarks.__main__ import BENCHMARKS, README
 from benchmarks.gpt2_shape import peer, products
 from benchmarks.timing import interleaved, milliseconds, ratio
@@ -56,9 +58,23 @@ def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path
         results.write_into(readme, "z", "new")
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if (results.FOLDER / f"{name}.json").exists()])
 def test_the_readme_shows_the_results_that_are_kept(name):
     assert BENCHMARKS[name].table(results.load(name)) in README.read_text("utf-8")
+
+
+def test_a_training_is_compared_with_none_in_the_same_round(monkeypatch):
+    rounds = iter([(0.1, 0.2), (1.0, 1.5), (0.1, 0.3)])  # the machine was busy in the second one
+
+    async def one_round(*_):
+        alone, training = next(rounds)
+        return {"alone": [alone] * 3, "training": [training] * 3}, []
+
+    monkeypatch.setattr(beside_training, "one_round", one_round)
+    monkeypatch.setattr(beside_training, "serving", lambda *_, **__: nullcontext(SimpleNamespace(address="")))
+    (row,) = beside_training.measure({"information": 3})
+    assert (row.slower, row.p50) == (2.0, {"alone": 100, "training": 300})
+    assert "| information | 2.00, 2.00 | 100, 100 | 300, 300 |" in beside_training.table(results.stamped([asdict(row)]))
 
 
 def test_every_line_on_experts_compares_with_the_fastest_peer():

@@ -4,9 +4,9 @@ import math
 
 from tfcore.analysis.training_choices import smoothing
 from tfcore.figures.lab import curves_figure
-from tfcore.figures.lab_choices import clipping_figure, rates_figure, smoothing_figure, updates_figure
+from tfcore.figures.lab_choices import clipping_figure, norms_figure, rates_figure, smoothing_figure, updates_figure
 from tfcore.figures.theme import Figure
-from tfcore.training.lab.choices import rates, updates
+from tfcore.training.lab.choices import norms, rates, updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import train_slice
@@ -49,9 +49,18 @@ def optimisers(spec: LabSpec) -> Figure:
     """How far one step of each optimiser moves each matrix, beside the size of its gradient."""
     found = updates(spec)
     for one in found:
-        print(f"{one.kind}: the matrix moved most moves {one.spread:,.0f} times as far as the one moved least")
+        print(f"{one.kind}: the matrix moved most moves {one.spread:,.1f} times as far as the one moved least")
 
     return updates_figure(found, {one.kind: one.kind for one in found}, height=380)
+
+
+def decay(spec: LabSpec) -> Figure:
+    """Weight decay under AdamW, in Adam's gradient, and none: the norm of the weights, step by step."""
+    found = norms(spec)
+    for one in found:
+        print(f"{one.kind}: after {len(one.decayed) - 1} steps the matrices have {one.decayed[-1]:.0%} of their norm")
+
+    return norms_figure(found, {one.kind: one.kind for one in found}, height=380)
 
 
 def labels(amount: float, vocab: int) -> Figure:

@@ -145,10 +145,11 @@ def _numbers(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> No
             ("H(P, Q)", bits(result.cross), "cross-entropy: bits it costs if Q is expected"),
             ("KL(P‖Q)", bits(result.forward), "bits lost by expecting Q where P happens"),
             ("KL(Q‖P)", bits(result.reverse), "bits lost by expecting P where Q happens"),
-            ("perplexity", f"{analysis.perplexity(result.own):.3f}",
-             "2 to the power H(P): as unsure as among so many outcomes that are equally likely"),
+            ("perplexity of P", f"{analysis.perplexity(result.own):.3f}",
+             "2 to the power H(P): as unsure as among so many outcomes that are equally likely; a model's "
+             "perplexity on a text is 2 to the power of its mean loss, H(P, Q)"),
         ):  # fmt: skip
-            st.metric(name, value, help=words, width=94)
+            st.metric(name, value, help=words, width=88 if len(name) < 12 else 120)
     st.markdown(_checked(result, names))
     paid = "without end" if math.isinf(result.cross) else f"{result.cross:.3f} bits"
     figure(

@@ -16,10 +16,11 @@ from tfcore.analysis.likeliest import Likeliest
 from tfcore.analysis.text_bits import Peer, TextBits
 from tfcore.figures import text_bits as figures
 from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.large_numbers import power
 
 CHARACTERS, BYTES = 2_000, 2_000
 CHIPS, NOTED, GUESSES = 600, 160, 6
-FULL = 12.0  # bits at which a chip is as dark as it gets
+FULL = 12.0  # bits at which a chip is as strong as it gets
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away, and a "
     "dragon ate it. Lily was very sad."
@@ -82,7 +83,7 @@ def panel() -> None:
     with right:
         _compared(model_name, all_found, plain_peers(pasted))
     page.what_to_see(
-        "Dark tokens surprised the model. Most of a story costs next to nothing, and a few words cost most of it: "
+        "Strong tokens surprised the model. Most of a story costs next to nothing, and a few words cost most of it: "
         "what is new. A second copy of a sentence is nearly free, because the model copies it. Perplexity and bits per "
         "token depend on how the vocabulary cuts the text, so models are compared by **bits per byte**. Compressors "
         "know nothing but the text itself, and a short text is too little to learn from: that is what a trained model "
@@ -136,7 +137,7 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
         shown, key="chips", selected=at, shade=[float(bits) / FULL for bits in found.bits[:CHIPS]],
         titles=[f"{bits:.2f} bits" for bits in found.bits[:CHIPS]],
         notes=[f"{bits:.1f}" for bits in found.bits[:CHIPS]] if n <= NOTED else None,
-        on_select=lambda index: controls.set_values(at=index), label="The text, darker where it surprised the model",
+        on_select=lambda index: controls.set_values(at=index), label="The text, stronger where it surprised the model",
     )  # fmt: skip
     more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
     st.caption(f"Bits of each token, given all before it; full colour from {FULL:g} bits on. {_start(found)}{more}")
@@ -173,7 +174,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
     with left:
         many = f"{2**bits:,.{0 if bits > 6 else 1}f}" if bits < 30 else f"2^{bits:.0f}"
         st.markdown(
-            f"Token {at}, “**{piece}**”, came with probability **{2.0**-bits:.2g}**: **{bits:.2f} bits**, as "
+            f"Token {at}, “**{piece}**”, came with probability **{_chance(2.0**-bits)}**: **{bits:.2f} bits**, as "
             f"surprising as one of {many} that are equally likely. It was the model's guess number **{rank:,}**, and "
             f"is {bits / max(found.total, 1e-9):.1%} of the cost of the text."
         )
@@ -187,6 +188,11 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
             caption=f"Expected there: first '{best}' with {guess.chance[0]:.1%}. What came was guess number {rank:,}.",
         )  # fmt: skip
     page.experiment(experiments.surprise, model_name, pasted, at, GUESSES)
+
+
+def _chance(value: float) -> str:
+    """0.12, or 4.9 × 10⁻⁶ where there would be many zeros."""
+    return f"{value:.2g}" if value >= 1e-3 else power(value)
 
 
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:

@@ -12,14 +12,16 @@ from pages.training._lab_watch import curve_table, token_names
 from pages.ui import cache, controls, page, runs
 from pages.ui.figure import figure
 from pages.ui.run_records import Seen
-from tfcore.analysis.training_choices import Rates, Smoothing, Updates, smoothing, smoothing_target
+from tfcore.analysis.training_choices import Norms, Rates, Smoothing, Updates, smoothing, smoothing_target
 from tfcore.figures import lab_choices as figures
 from tfcore.training.lab import choices
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import one_step
-from tfcore.training.optim import adamw, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
+from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
 
 HEIGHT = 380
+MOVED = OPTIMISERS | {choices.PLAIN: "SGD, no momentum"}
+DECAYED = {"adamw": "AdamW", "adam": "Adam + L2", "none": "no decay"}
 
 rates: Callable[[int, int, float], Rates] = cache.data(max_entries=64)(choices.rates)
 smoothed: Callable[[float, int], Smoothing] = cache.data(max_entries=64)(smoothing)
@@ -28,6 +30,11 @@ smoothed: Callable[[float, int], Smoothing] = cache.data(max_entries=64)(smoothi
 @cache.data(max_entries=32)
 def updates(spec: LabSpec) -> list[Updates]:
     return choices.updates(spec)
+
+
+@cache.data(max_entries=32)
+def norms(spec: LabSpec) -> list[Norms]:
+    return choices.norms(spec)
 
 
 def schedule(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
@@ -49,18 +56,26 @@ def schedule(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     )
     page.source(rate, warmup_cosine, warmup_inverse_sqrt)
     page.experiment(experiments.schedule, spec)
+    left = found.by_schedule["inverse_sqrt"][-1] / spec.lr
+    page.question(
+        "At the last step you find that twice as many steps are needed. Under which schedules can training just go on?",
+        f"Where the line has not come to 0: the inverse square root still has {left:.0%} of its peak there, the "
+        "constant all of it. The cosine ends at 0, so it has to begin again at a higher rate.",
+    )
 
 
 def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     """How far one step moves each matrix."""
     found = updates(spec)
     spread = {one.kind: one.spread for one in found}
-    said = ", ".join(f"{OPTIMISERS[kind]} {value:,.0f} times" for kind, value in spread.items())
+    said = ", ".join(f"{MOVED[kind]} {value:,.1f} times" for kind, value in spread.items())
+    adam = next(one.update for one in found if one.kind == "adam") / min(spec.lr, 1.0)
     figure(
-        figures.updates_figure(found, OPTIMISERS, HEIGHT), key="updates", height=HEIGHT, min_width=320,
+        figures.updates_figure(found, MOVED, HEIGHT), key="updates", height=HEIGHT, min_width=320,
         alt=f"Size of the step against size of the gradient, tensor by tensor. Largest over smallest step: {said}.",
         caption=f"Every matrix of this model after {choices.WARM} steps at learning rate {spec.lr:g}: the matrix moved "
-        f"most moves farther than the one moved least: {said}.",
+        f"most moves farther than the one moved least: {said}. Adam's move by {adam.min():.2f} to {adam.max():.2f} of "
+        "the learning rate.",
         table=lambda: pd.DataFrame(
             [(one.kind, *row) for one in found for row in zip(one.tensors, one.gradient, one.update, strict=True)],
             columns=["optimiser", "tensor", "gradient", "update"],
@@ -68,12 +83,52 @@ def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     )  # fmt: skip
     page.what_to_see(
         "SGD lies on a rising line: a matrix with a small gradient hardly moves. Adam divides each gradient by its own "
-        "usual size, so all matrices move by about the learning rate: that is why one rate suits them all, and why a "
-        "rate for SGD must be ten to a hundred times higher. AdamW differs from Adam in what weight decay does "
-        "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
+        "usual size, so all matrices move by a similar part of the learning rate (not by all of it: gradients that "
+        "change their sign partly cancel out in the mean): that is why one rate suits them all, and why a rate for SGD "
+        "must be ten to a hundred times higher. Momentum adds a share of all steps before to each: SGD's points rise, "
+        "their order stays. AdamW differs from Adam in what weight decay does (arXiv:1412.6980, algorithm 1; "
+        "arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
     )
     page.source(choices.updates, optimiser, adamw)
     page.experiment(experiments.optimisers, spec)
+    page.question(
+        "One rate has to do for all matrices. Under which optimiser do those with small gradients fall behind?",
+        f"Under SGD: its points rise with the gradient, and the matrix moved most moves {spread['sgd']:,.1f} times as "
+        f"far as the one moved least. Adam's lie level: {spread['adam']:,.1f} times.",
+    )
+
+
+def decay(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
+    """The norm of the weights that decay, and of all others."""
+    found, amount = norms(spec), spec.weight_decay or choices.DECAY
+    end = {one.kind: float(one.decayed[-1]) for one in found}
+    rest = {one.kind: float(one.rest[-1]) for one in found}
+    said = ", ".join(f"{DECAYED[kind]} {value:.0%}" for kind, value in end.items())
+    figure(
+        figures.norms_figure(found, DECAYED, HEIGHT), key="decay", height=HEIGHT, min_width=320,
+        alt=f"Norm of the weights over {choices.DECAYING} steps with weight decay {amount:g}. Matrices end at: {said}.",
+        caption=f"{choices.DECAYING} steps of this model at learning rate {spec.lr:g} with weight decay {amount:g}"
+        f"{'' if spec.weight_decay else ' (your run has none)'}. Of their first norm the matrices keep: {said}; the "
+        f"rest, {min(rest.values()):.0%} to {max(rest.values()):.0%}.",
+        table=lambda: pd.DataFrame({"step": np.arange(choices.DECAYING + 1)} | {
+            f"{one.kind}, {which}": values for one in found
+            for which, values in (("matrices", one.decayed), ("the rest", one.rest))}),
+    )  # fmt: skip
+    page.what_to_see(
+        "Solid are the matrices, which decay; dashed all others, which do not: the tables of embeddings, the scales of "
+        "norms, the biases. AdamW takes a share lr · decay off each weight beside the step, which is little in a few "
+        "steps. With the decay in the gradient (L2), Adam divides it by the gradient's usual size: where gradients are "
+        "small the decay is most of the step, and the matrices shrink fast (arXiv:1711.05101, section 2)."
+    )
+    page.source(choices.norms, optimiser, decay_groups, adamw)
+    page.experiment(experiments.decay, spec)
+    page.question(
+        f"Adam with weight decay {amount:g} in the gradient and AdamW with {amount:g}: which shrinks the matrices more "
+        "here, and why?",
+        f"After {choices.DECAYING} steps they have {end['adam']:.0%} of their norm under Adam and {end['adamw']:.0%} "
+        f"under AdamW, {end['none']:.0%} without decay. Adam divides the decay by the gradient's usual size too; AdamW "
+        f"takes the same share off all weights, lr · {amount:g} in every step.",
+    )
 
 
 def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
@@ -98,6 +153,13 @@ def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
     )
     page.source(one_step)
     page.experiment(experiments.clipping, seen.spec)
+    half = clip / 2 or float(np.median(curves.norm))
+    page.question(
+        f"How many steps would a bound of {half:.2g} cut?",
+        f"Those whose line before clipping lies above it: {(curves.norm > half).mean():.0%}"
+        f"{f', instead of {over:.0%} with {clip:g}' if clip else ''}. The largest of them would be cut to "
+        f"{half / curves.norm.max():.0%} of its length.",
+    )
 
 
 def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
@@ -120,6 +182,12 @@ def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
     )
     page.source(smoothing, smoothing_target)
     page.experiment(experiments.labels, spec.smoothing, vocab)
+    page.question(
+        "A model gives the right token probability 0.999. Would it be better to be a little less sure?",
+        f"With smoothing {spec.smoothing:g} the curve is lowest at {found.best:.3f}. "
+        + ("Beyond it, what goes up is the price of the others, which get next to nothing: yes." if spec.smoothing
+           else "Without smoothing more is always better: no. Set it to 0.1 and look again."),
+    )  # fmt: skip
 
 
 def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
@@ -148,11 +216,18 @@ def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
     )
     page.source(one_step)
     page.experiment(experiments.training, seen.spec if seen is not None else spec)
+    apart, best = int(np.argmax(gaps)), int(np.argmin([c.held_loss[-1] for _, c in shown]))
+    page.question(
+        "Which run has learned most by heart, and which does best on what it has not seen?",
+        f"By heart: the one whose lines are furthest apart at the end, here {shown[apart][0]} with {gaps[apart]:+.2f} "
+        f"nats. Best on new text: the lowest solid line, here {shown[best][0]} with "
+        f"{shown[best][1].held_loss[-1]:.2f} nats. A gap alone is no fault.",
+    )
 
 
 PICTURES: dict[str, tuple[str, Callable[[LabSpec, Seen | None, list[str]], None]]] = {
-    "schedule": ("schedule", schedule), "optimiser": ("optimiser", optimisers), "clipping": ("clipping", clipping),
-    "smoothing": ("label smoothing", labels), "dropout": ("dropout", dropout),
+    "schedule": ("schedule", schedule), "optimiser": ("optimiser", optimisers), "decay": ("weight decay", decay),
+    "clipping": ("clipping", clipping), "smoothing": ("label smoothing", labels), "dropout": ("dropout", dropout),
 }  # fmt: skip
 
 
@@ -164,11 +239,3 @@ def changes(spec: LabSpec | str, seen: Seen | None, mine: list[str]) -> None:
         st.info("These settings cannot be trained, so there is nothing to show: the reason stands beside them.")
     else:
         PICTURES[chosen][1](spec, seen, mine)
-    page.question(
-        "Adam with weight decay 0.1 and AdamW with weight decay 0.1: which weights decay differently, and why?",
-        "Under Adam the decay is part of the gradient and is divided by the gradient's usual size like the rest: "
-        "weights "
-        "with large gradients hardly decay, others decay much. AdamW takes it out: all weights shrink by the same "
-        "share, "
-        "lr · 0.1, in every step.",
-    )

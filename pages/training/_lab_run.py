@@ -26,6 +26,8 @@ def present(now: LabSpec | str) -> Seen | None:
     if st.session_state.pop(BEGIN, False) and isinstance(now, LabSpec):
         begin(now)
     seen = runs.RUNS.look(st.session_state.get(RUN, ""))
+    if seen is None and st.session_state.get(RUN) in st.session_state.get(MINE, []):
+        notices.add("run", GONE)
     if seen is None and isinstance(now, LabSpec) and not is_closed():
         seen = _shown_to_all(now)
     if seen is not None and seen.look is None and seen.moving:
@@ -184,4 +186,8 @@ def whose(seen: Seen | None, now: LabSpec | str) -> str:
         return text.escape(f"Shown is another run; here is changed: {changed}. Start trains with the settings beside.")
     if seen.shared:
         return "A run of these settings, trained here for everybody; Start trains your own."
-    return "Your run; whoever has this link sees it and can pause and stop it."
+    limits = runs.RUNS.book.limits
+    return (
+        "Your run; whoever has this link sees it and can pause and stop it. Where nobody looks, it is paused after "
+        f"{limits.unwatched / 60:.0f} minutes and dropped after {limits.forgotten / 60:.0f}."
+    )

@@ -17,6 +17,7 @@ from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import one_step, train_slice
 
+Moment = tuple[str, int]  # a run and its step: what its pictures show
 EVERY = 0.5  # seconds between two looks
 LEARNED = 0.95  # accuracy from which on a task counts as learned
 
@@ -39,7 +40,8 @@ def _watch(name: str, now: LabSpec | str, was_active: bool) -> None:
         st.rerun()  # the whole page, which then looks no more, and offers what can be done with a run that rests
     _lab_run.state(seen, now)
     if seen is None or seen.look is None or seen.curves is None:
-        st.info("The first look at the model comes in a few seconds: its workers are starting, or others are training.")
+        st.info("The first look at the model comes when its worker has started; where there is much to do, other work "
+                "goes first.")  # fmt: skip
         return
     show(seen, seen.curves, seen.look)
 
@@ -47,15 +49,16 @@ def _watch(name: str, now: LabSpec | str, was_active: bool) -> None:
 def show(seen: Seen, curves: Curves, now: Look) -> None:
     """Curves, the finding, maps, the answer."""
     labels = text.tick_labels(token_names(seen.spec), 4)
-    course(seen, curves)
+    same = (seen.name, seen.step)
+    course(seen, curves, same)
     st.markdown(f"**Found.** {finding(seen.spec, curves)}")
-    maps(now, labels)
-    answer(now, labels)
-    by_place(now)
-    dials(seen.spec, curves)
+    maps(now, labels, same)
+    answer(now, labels, same)
+    by_place(now, same)
+    dials(seen.spec, curves, same)
 
 
-def course(seen: Seen, curves: Curves) -> None:
+def course(seen: Seen, curves: Curves, same: Moment) -> None:
     """Loss and accuracy."""
     chance = math.log(len(token_names(seen.spec)))
     said = (
@@ -64,10 +67,10 @@ def course(seen: Seen, curves: Curves) -> None:
         f"{curves.train_accuracy[-1]:.0%}"
     )
     figure(
-        figures.curves_figure(curves, seen.spec.steps, chance, 360), key="curves", height=360, min_width=320,
+        lambda: figures.curves_figure(curves, seen.spec.steps, chance, 360), key="curves", height=360, min_width=320,
         alt=f"Loss and accuracy over {seen.step:,} steps; {said}; guessing costs {chance:.2f} nats.",
         caption=f"{said[0].upper()}{said[1:]}. Guessing costs ln {len(token_names(seen.spec))} = {chance:.2f}.",
-        table=lambda: curve_table(curves),
+        table=lambda: curve_table(curves), same=same,
     )  # fmt: skip
 
 
@@ -112,7 +115,7 @@ def finding(spec: LabSpec, curves: Curves) -> str:
     return f"Not learned yet: {now}."
 
 
-def maps(now: Look, labels: list[str]) -> None:
+def maps(now: Look, labels: list[str], same: Moment) -> None:
     """Every head on the example."""
     layers, heads = now.patterns.shape[:2]
     n = now.patterns.shape[-1]
@@ -120,7 +123,7 @@ def maps(now: Look, labels: list[str]) -> None:
     height, every = min(760, layers * (190 if heads > 2 else 260)), figures.tokens_a_cell(now)
     cells = f"; each cell is the largest weight of {every} x {every} tokens" if every > 1 else ""
     figure(
-        figures.maps_figure(now, height), key="maps", height=height, min_width=320,
+        lambda: figures.maps_figure(now, height), key="maps", height=height, min_width=320, same=same,
         alt=f"Attention of {layers * heads} heads at step {now.step:,}, on a held-out row of {n} tokens.",
         caption=f"Where every head looks at step {now.step:,}, shape (layer, head, query, key) = "
         f"({layers}, {heads}, {n}, {n}), on the held-out row that begins: {row[:120]}{cells}",
@@ -128,17 +131,17 @@ def maps(now: Look, labels: list[str]) -> None:
     )  # fmt: skip
 
 
-def answer(now: Look, labels: list[str]) -> None:
+def answer(now: Look, labels: list[str], same: Moment) -> None:
     """The end of that row, under teacher forcing and free running."""
     forced, free = (int((ids == now.wanted).sum()) for ids in (now.forced, now.free))
     n = len(now.wanted)
     said = f"of {n} tokens {forced} are right under teacher forcing and {free} running free"
     figure(
-        figures.answer_figure(now, labels, 170), key="answer", height=170, min_width=min(560, 150 + 26 * n),
+        lambda: figures.answer_figure(now, labels, 170), key="answer", height=170, min_width=min(560, 150 + 26 * n),
         alt=f"The model's answer at step {now.step:,}: {said}.",
         caption=f"The end of that row: {said}. Teacher forcing: every token before is the right one. Free running: it "
         "reads what it said itself, so one slip may spoil the rest.",
-        table=lambda: answer_table(now, labels),
+        table=lambda: answer_table(now, labels), same=same,
     )  # fmt: skip
 
 
@@ -149,11 +152,11 @@ def answer_table(now: Look, labels: list[str]) -> pd.DataFrame:
     return pd.DataFrame({**said, "probability of the right one": now.sure})
 
 
-def by_place(now: Look) -> None:
+def by_place(now: Look, same: Moment) -> None:
     """Right tokens by place, over all probed rows."""
     forced, free = float(now.by_place_forced.mean()), float(now.by_place_free.mean())
     figure(
-        figures.places_figure(now, 230), key="places", height=230, min_width=280,
+        lambda: figures.places_figure(now, 230), key="places", height=230, min_width=280, same=same,
         alt=f"Share of right tokens by place: {forced:.0%} under teacher forcing, {free:.0%} running free.",
         caption=f"16 held-out rows: {forced:.0%} right under teacher forcing, {free:.0%} running free.",
         table=lambda: pd.DataFrame({"place": np.arange(1, len(now.wanted) + 1), "teacher forcing": now.by_place_forced,
@@ -161,15 +164,15 @@ def by_place(now: Look) -> None:
     )  # fmt: skip
 
 
-def dials(spec: LabSpec, curves: Curves) -> None:
+def dials(spec: LabSpec, curves: Curves, same: Moment) -> None:
     """Gradient norm and learning rate."""
     norm, rate = (float(v[-1]) if len(v) else 0.0 for v in (curves.norm, curves.lr))
     clipped = float((curves.norm > spec.clip).mean()) if spec.clip and len(curves.norm) else 0.0
     figure(
-        figures.dials_figure(curves, spec.steps, spec.clip, 230), key="dials", height=230, min_width=280,
+        lambda: figures.dials_figure(curves, spec.steps, spec.clip, 230), key="dials", height=230, min_width=280,
         alt=f"Norm of the gradient, now {norm:.2f}, and learning rate, now {rate:.1e}.",
         caption=f"Gradient norm {norm:.2f}, clipped in {clipped:.0%} of the steps; learning rate {rate:.1e}.",
-        table=lambda: pd.DataFrame({"step": curves.step, "norm": curves.norm, "rate": curves.lr}),
+        table=lambda: pd.DataFrame({"step": curves.step, "norm": curves.norm, "rate": curves.lr}), same=same,
     )  # fmt: skip
 
 

@@ -88,8 +88,8 @@ def panel() -> None:
         "hundred it is a guess."
     )
     page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
-    page.experiment(experiments.beyond, name, flops, ratio)
-    page.experiment(experiments.whole_life, name, flops, served, ratio)
+    page.experiment_of("The extra loss", experiments.beyond, name, flops, ratio)
+    page.experiment_of("Training and use", experiments.whole_life, name, flops, served, ratio)
     st.caption(
         "2 N operations for a token of use: arXiv:2001.08361, section 2.1. Training and use together: arXiv:2401.00448."
     )

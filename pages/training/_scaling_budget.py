@@ -39,6 +39,33 @@ def rules() -> list[Splits]:
 
 def panel() -> None:
     """The section."""
+    _split()
+    _derivation()
+    page.what_to_see(
+        "The bottoms lie on a line: a budget a hundred times larger buys a model about ten times larger, on about ten "
+        "times the text. Near its bottom a valley is flat, so half or twice the best size costs little; far off, it "
+        "costs much. The rule of **20 tokens per parameter** is close to what the first two approaches of Chinchilla "
+        "and the refit say from 10²⁰ to 10²⁴ operations: between 18 and 26. The third approach with its own printed "
+        "constants says something else, and ever more so for larger budgets: they were rounded, and fitted with an "
+        "optimiser that stopped early. "
+        "Kaplan's rule put nearly all into size; Chinchilla's makers lay that to learning rates that were not made to "
+        "fall with the length of each training."
+    )
+    page.source(compute_optimal.optimum, compute_optimal.iso_flops)
+    st.caption(
+        "Kaplan et al., arXiv:2001.08361; Hoffmann et al. (Chinchilla), arXiv:2203.15556; Besiroglu et al., "
+        "arXiv:2404.10102. Kaplan's N leaves the embeddings out."
+    )
+    page.question(
+        "You get four times the compute. How much larger should the model be?",
+        "About twice, on about twice the text: with α ≈ β both grow as the square root of C. Move the slider by 0.60 "
+        "and read N. By Kaplan's exponent it would be 4^0.73 = 2.75 times.",
+    )
+
+
+@st.fragment
+def _split() -> None:
+    """A budget and how it is best spent."""
     left, right = st.columns([1, 3], gap="medium")
     with left:
         flops = ten_to("Budget C, operations", "c", LOWEST, HIGHEST, 23.76)
@@ -76,32 +103,10 @@ def panel() -> None:
             "the constants as printed": {"c": 23.76, "law": "printed"},
         }
     )
+    page.experiment_of("The valleys", experiments.budget, flops, name, AROUND)
     _ratios(flops)
-    _derivation()
-    page.what_to_see(
-        "The bottoms lie on a line: a budget a hundred times larger buys a model about ten times larger, on about ten "
-        "times the text. Near its bottom a valley is flat, so half or twice the best size costs little; far off, it "
-        "costs much. The rule of **20 tokens per parameter** is close to what the first two approaches of Chinchilla "
-        "and the refit say from 10²⁰ to 10²⁴ operations: between 18 and 26. The third approach with its own printed "
-        "constants says something else, and ever more so for larger budgets: they were rounded, and fitted with an "
-        "optimiser that stopped early. "
-        "Kaplan's rule put nearly all into size; Chinchilla's makers lay that to learning rates that were not made to "
-        "fall with the length of each training."
-    )
-    page.source(compute_optimal.optimum, compute_optimal.iso_flops)
-    page.experiment(experiments.budget, flops, name, AROUND)
-    st.caption(
-        "Kaplan et al., arXiv:2001.08361; Hoffmann et al. (Chinchilla), arXiv:2203.15556; Besiroglu et al., "
-        "arXiv:2404.10102. Kaplan's N leaves the embeddings out."
-    )
-    page.question(
-        "You get four times the compute. How much larger should the model be?",
-        "About twice, on about twice the text: with α ≈ β both grow as the square root of C. Move the slider by 0.60 "
-        "and read N. By Kaplan's exponent it would be 4^0.73 = 2.75 times.",
-    )
 
 
-@st.fragment
 def _ratios(flops: float) -> None:
     st.subheader("Tokens per parameter, rule by rule", anchor=False)
     here = budget_splits.splits(np.array([flops]))
@@ -119,7 +124,7 @@ def _ratios(flops: float) -> None:
         caption=f"Dotted: 20. At your budget of {power(flops)}: {said}.",
     )  # fmt: skip
     st.dataframe(table, hide_index=True)
-    page.experiment(experiments.ratios, flops)
+    page.experiment_of("The rules", experiments.ratios, flops)
 
 
 def _derivation() -> None:

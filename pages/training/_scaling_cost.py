@@ -34,6 +34,27 @@ def errors(seq: int) -> dict[str, RuleError]:
 
 def panel() -> None:
     """The section."""
+    _planned()
+    _assumptions()
+    _rule()
+    page.what_to_see(
+        "Time is operations over speed, so twice the accelerators take half the time and the same money. What the "
+        "maker prints as peak is never reached: published runs come out between 30 and 50 %, and that one number moves "
+        "days, dollars and energy alike. 6 N D is good to a few per cent for wide models on short texts; it leaves out "
+        "the scores, which grow with the length, and what counts as N decides the rest."
+    )
+    page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
+    st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
+    page.question(
+        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but a token of its training costs half. Why?",
+        "A token of DeepSeek-V3 uses 37 B of its 671 B parameters, one of Llama 2 70B all 69 B, and 6 N D counts what "
+        "a token uses. Memory is another matter: all 671 B have to be held.",
+    )
+
+
+@st.fragment
+def _planned() -> None:
+    """A plan and what it costs."""
     left, right = st.columns([1, 3], gap="medium")
     with left:
         plan = choose_plan()
@@ -55,22 +76,7 @@ def panel() -> None:
             "everything goes wrong": {"mfu": 10},
         }
     )
-    _assumptions()
-    _rule()
-    page.what_to_see(
-        "Time is operations over speed, so twice the accelerators take half the time and the same money. What the "
-        "maker prints as peak is never reached: published runs come out between 30 and 50 %, and that one number moves "
-        "days, dollars and energy alike. 6 N D is good to a few per cent for wide models on short texts; it leaves out "
-        "the scores, which grow with the length, and what counts as N decides the rest."
-    )
-    page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
     page.experiment(experiments.cost, plan)
-    st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
-    page.question(
-        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but a token of its training costs half. Why?",
-        "A token of DeepSeek-V3 uses 37 B of its 671 B parameters, one of Llama 2 70B all 69 B, and 6 N D counts what "
-        "a token uses. Memory is another matter: all 671 B have to be held.",
-    )
 
 
 def choose_plan() -> Plan:

@@ -41,6 +41,11 @@ page.begin(
     r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
     r"-\log p_\theta(x_i \mid x_{<i})\right)",
 )
+st.caption(
+    "η is the rate that the schedule gives, u the step that the optimiser makes of the gradient: under SGD the "
+    "gradient and a share of those before, under Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
+    "the decay (arXiv:1711.05101, algorithm 2)."
+)
 page.try_this(TRY)
 section = controls.segmented("See", "show", list(SECTIONS), "train", SECTIONS)
 left, right = st.columns([1, 2], gap="large")

@@ -10,14 +10,14 @@ browser keeps. Payload: one line of JSON (what to do), the figure as JSON, then 
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import assets, embedding, links
+from pages.ui import assets, cache, embedding, links
 
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
 Event: TypeAlias = dict[str, Any]
@@ -32,7 +32,7 @@ LARGEST_INDEX, LARGEST_NUMBER, LONGEST_TEXT, LONGEST_LIST = 10**7, 1e15, 500, 16
 
 
 def figure(
-    fig: go.Figure,
+    fig: go.Figure | Callable[[], go.Figure],
     *,
     key: str,
     alt: str,
@@ -44,11 +44,13 @@ def figure(
     min_width: int = 0,
     at: int | None = None,
     cursor: bool = False,
+    same: Hashable = None,
 ) -> None:
     """Show a figure.
 
     Args:
-        fig: a figure with role colours, from `tfcore.figures` (its own height is replaced by `height`).
+        fig: a figure with role colours, from `tfcore.figures` (its own height is replaced by `height`); or what
+            makes one, called only where it is needed.
         key: names this figure on its page, and its downloads; changing data under the same key redraws in place.
         alt: the finding in words, for who cannot see the picture.
         height: of the picture, in pixels; fixed, so that nothing below it moves.
@@ -60,9 +62,11 @@ def figure(
         min_width: on a narrower screen the figure scrolls sideways instead of shrinking further, in pixels.
         at: where in a picture of `min_width` the mark is that must be in sight, in pixels from the left.
         cursor: mark the row and the column under the pointer (heatmaps).
+        same: what the picture depends on besides its key. While it stays, the picture is kept and not made again.
     """
     state = f"{key}:figure"
-    body = _json(fig, height, key)
+    draw = fig if callable(fig) else lambda: fig
+    body = _json(draw(), height, key) if same is None else _kept(key, height, same, draw)
     csv = _csv(table) if st.session_state.pop(f"{state}:csv", False) and table is not None else b""
     head = {
         "height": height, "size": len(body), "hash": zlib.crc32(body), "name": re.sub(r"\W+", "-", key).strip("-"),
@@ -78,6 +82,11 @@ def figure(
             on_hover_change=lambda: _deliver(state, "hover", on_hover),
             on_download_change=lambda: _ask_for_csv(state),
         )
+
+
+@cache.data(max_entries=64)
+def _kept(key: str, height: int, same: Hashable, _draw: Callable[[], go.Figure]) -> bytes:  # noqa: ARG001 - a key
+    return _json(_draw(), height, key)
 
 
 def _json(fig: go.Figure, height: int, key: str) -> bytes:

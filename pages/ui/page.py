@@ -11,7 +11,7 @@ from pages.ui import controls, links, notices, program
 
 P = ParamSpec("P")
 PROGRAMS = {
-    "py": ("This experiment as a Python script", program.script), "ipynb": ("as a notebook", program.notebook),
+    "py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook),
 }  # fmt: skip
 
 
@@ -58,9 +58,15 @@ def _code(thing: Callable[..., Any] | type) -> str:
 
 
 def experiment(function: Callable[P, Any], *args: P.args, **values: P.kwargs) -> None:
-    """Offer what the page has just computed as a program to run oneself; it is written only when it is asked for.
+    """Offer what the page has just computed as a program to run oneself; it is written only when it is asked for."""
+    experiment_of("This experiment", function, *args, **values)
+
+
+def experiment_of(what: str, function: Callable[P, Any], *args: P.args, **values: P.kwargs) -> None:
+    """The same where a page offers several side by side.
 
     Args:
+        what: is made, as in "The left picture".
         function: of `pages.experiments`; with these values it draws one of the figures on the page.
     """
     given = inspect.signature(function).bind(*args, **values).arguments
@@ -68,7 +74,7 @@ def experiment(function: Callable[P, Any], *args: P.args, **values: P.kwargs) ->
     with st.container(horizontal=True):
         for ending, (label, write) in PROGRAMS.items():
             st.download_button(
-                label, partial(_written, write, function, given), f"{name}.{ending}",
+                label.format(what), partial(_written, write, function, given), f"{name}.{ending}",
                 key=f"{name}.{ending}", on_click="ignore", type="tertiary",
             )  # fmt: skip
 

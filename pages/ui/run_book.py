@@ -13,6 +13,7 @@ class Book:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.places = 0  # slices that could be trained at once when somebody last counted
         self.runs: OrderedDict[str, Run] = OrderedDict()
         self.queue: deque[Run] = deque()
         self.examples: dict[LabSpec, str] = {}
@@ -28,7 +29,7 @@ class Book:
                 if other.visitor != NOBODY and (other.visitor == visitor or other.name == instead):
                     self.put(other, "paused")
         waiting = sum((run.visitor == NOBODY) == (visitor == NOBODY) for run in self.queue)
-        if waiting >= self.limits.waiting:
+        if waiting >= max(self.limits.waiting, self.limits.place * self.places):
             raise RefusedError(f"{waiting} runs are waiting on this server, and no more can; try again in a minute.")
         run = Run(secrets.token_urlsafe(12), spec, visitor, time.monotonic(), allowed=allowed)
         self.runs[run.name] = run
@@ -78,12 +79,14 @@ class Book:
                 self.forget(run)
             elif away > limits.unwatched and run.state in ACTIVE:
                 self.put(run, "paused")
+                run.problem = f"Nobody looked at it for {limits.unwatched / 60:.0f} minutes"
         resting = sorted((run for run in self.runs.values() if run.state not in ACTIVE), key=lambda run: run.looked)
-        while resting and (len(self.runs) > limits.kept or self.nbytes > limits.memory):
+        while resting and (len(resting) > limits.kept or self.nbytes > limits.memory):
             self.forget(resting.pop(0))
 
     def due(self, places: int) -> list[Run]:
         """The runs whose next slice is to be given out: places are given up after a turn, and taken by who waits."""
+        self.places = places or self.places
         asked_for = any(run.visitor != NOBODY for run in self.queue)
         for run in self.busy:
             over = run.turn > self.limits.turn or (asked_for and run.visitor == NOBODY)

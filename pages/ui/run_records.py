@@ -29,7 +29,8 @@ class Limits:
         unwatched, forgotten: after which a run that nobody looks at is paused, and let go of.
         idle: after which workers without work are closed.
         pulse: between two looks for what nobody looks at.
-        waiting, each, kept: runs that may wait; that one visitor has; that there are.
+        waiting, place: runs that may wait, however few are trained at once; and for each that is.
+        each, kept: runs that one visitor has; that rest.
         memory: bytes of all that is kept.
         tries: how often a slice that did not come back is given out again.
     """
@@ -42,6 +43,7 @@ class Limits:
     idle: float = 120.0
     pulse: float = 5.0
     waiting: int = 60
+    place: int = 4
     each: int = 8
     kept: int = 400
     memory: int = 400_000_000

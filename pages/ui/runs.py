@@ -139,7 +139,7 @@ class Runs:
         with self._lock:
             run = self._watched(name)
             if run is not None and run.state in before and run.visitor != NOBODY:
-                run.allowed = allowed
+                run.allowed, run.problem = allowed, ""
                 self.book.put(run, after)
                 self._changed()
 

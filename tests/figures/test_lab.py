@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from pages.ui.figure import _json
-from tfcore.analysis.training_choices import Rates, Updates, smoothing
+from tfcore.analysis.training_choices import Norms, Rates, Updates, smoothing
 from tfcore.analysis.training_run import Curves, Look
 from tfcore.figures import lab, lab_choices, theme
 
@@ -32,7 +32,7 @@ def size(figure, height=300):
 
 def test_all_are_valid():
     c, rates = curves(), Rates(np.arange(3, dtype=np.int32), dict.fromkeys(("a", "b", "c"), np.ones(3)))
-    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in lab_choices.HUES]
+    one = [Updates(kind, ("w", "v"), np.array([1e-3, 1e-2]), np.array([1e-4, 1e-3])) for kind in lab_choices.SIGNS]
     names = {kind: kind for kind in (*"abc", *lab_choices.HUES)}
     for figure in (
         lab.curves_figure(c, 1_000, 3.2, 300), lab.dials_figure(c, 1_000, 1.0, 200),
@@ -40,6 +40,7 @@ def test_all_are_valid():
         lab.answer_figure(a_look(), list("abcde"), 160),
         lab.compare_figure([("one", c), ("two", c)], True, 300), lab.compare_figure([("one", c)], False, 300),
         lab_choices.rates_figure(rates, names, "b", 300), lab_choices.updates_figure(one, names, 300),
+        lab_choices.norms_figure([Norms("none", np.ones(3), np.ones(3))], {"none": "no"}, 300),
         lab_choices.clipping_figure(c, 0.5, 300), lab_choices.smoothing_figure(smoothing(0.1, 20), 300),
         lab_choices.gap_figure([("dropout 0", c)], 300),
     ):  # fmt: skip

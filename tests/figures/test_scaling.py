@@ -93,3 +93,12 @@ def test_counts_as_people_say_them(value, words):
 @pytest.mark.parametrize(("value", "words"), [(5.76e23, "5.8 × 10²³"), (1e20, "10²⁰"), (2e-3, "2.0 × 10⁻³")])
 def test_powers_of_ten(value, words):
     assert large_numbers.power(value) == words
+
+
+def test_our_own_models_have_one_label_however_close_they_are():
+    ours = {f"model-{i}": 2_200_000 + i for i in range(6)}
+    figure = models_figures.years_figure(known_models.MODELS[:1], ours, None, 2026.0, 500)
+    labels = [note.text for note in figure.layout.annotations if "ours" in note.text]
+    assert len(labels) == 1
+    assert all(name in labels[0] for name in ours)
+    assert len(figure.layout.shapes) == 6

@@ -73,6 +73,7 @@ VISITS = {
     "beyond": ("training/scaling.py", {"part": "beyond"}),
     "schedules": ("training/lab.py", {"show": "changes"}),
     "optimisers": ("training/lab.py", {"show": "changes", "choice": "optimiser", "d_model": "16"}),
+    "weight decay": ("training/lab.py", {"show": "changes", "choice": "weight decay", "width": "16"}),
     "label smoothing": ("training/lab.py", {"show": "changes", "choice": "label smoothing"}),
     "next token": ("inference/generation.py", {"drawn": "2"}),
     "strategies": ("inference/generation.py", {"show": "Whole texts", "tokens": "10"}),

@@ -30,13 +30,13 @@ from tfcore.training.lab.train import train_slice
 def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
     """The experiments offered on the pages that the test visits, with their arguments."""
     found: list[tuple[Any, dict[str, Any]]] = []
-    original = page.experiment
+    original = page.experiment_of
 
-    def noted(function, *args, **values):
+    def noted(what, function, *args, **values):
         found.append((function, dict(inspect.signature(function).bind(*args, **values).arguments)))
-        original(function, *args, **values)
+        original(what, function, *args, **values)
 
-    monkeypatch.setattr(page, "experiment", noted)
+    monkeypatch.setattr(page, "experiment_of", noted)
     return found
 
 

@@ -166,3 +166,18 @@ def test_served_files_are_the_ones_in_the_repository():
     here = Path(door.__file__).parent
     assert assets.contents()["figure.js"] == (here / "figure.js").read_bytes()
     assert assets.contents()["theme.js"].startswith(b"export default {")
+
+
+def test_what_stays_the_same_is_not_drawn_again(monkeypatch):
+    drawn = []
+
+    def draw(name: str) -> go.Figure:
+        drawn.append(name)
+        return theme.build([], theme.base_layout(200, title=name))
+
+    sent = []
+    monkeypatch.setattr(door, "_component", lambda **given: sent.append(parts(given["data"])[1]))
+    for name, same in (("a", ("run", 1)), ("b", ("run", 1)), ("c", ("run", 2)), ("d", None), ("e", None)):
+        door.figure(lambda name=name: draw(name), key="kept", alt="", height=200, same=same)
+    assert drawn == ["a", "c", "d", "e"]
+    assert [spec["layout"]["title"] for spec in sent] == ["a", "a", "c", "d", "e"]

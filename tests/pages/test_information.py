@@ -26,11 +26,11 @@ def metrics(test: AppTest) -> dict[str, str]:
 def test_the_coins_of_the_textbook():
     test = press(opened(), "try fair coin")
     assert metrics(test)["H(P)"] == "1.000"
-    assert metrics(test)["perplexity"] == "2.000"
+    assert metrics(test)["perplexity of P"] == "2.000"
     found = metrics(press(test, "try 0.9/0.1 coin, thought fair"))
     assert (found["H(P)"], found["H(P, Q)"], found["KL(P‖Q)"], found["KL(Q‖P)"]) == ("0.469", "1.000", "0.531", "0.737")
     assert "0.46900 + 0.53100 = 1.00000; H(P, Q) = 1.00000 bits" in said(test, "markdown")
-    assert metrics(press(test, "try uniform die"))["perplexity"] == "6.000"
+    assert metrics(press(test, "try uniform die"))["perplexity of P"] == "6.000"
 
 
 def test_what_q_rules_out_is_said_in_words():

@@ -96,6 +96,19 @@ def test_pause_step_go_on_stop_and_reset(longer):
     assert first in address(test, "with")
 
 
+def test_a_run_that_nobody_looked_at_says_why_it_rests_and_that_it_is_gone(longer):
+    test = press(opened(PAGE, **{**SMALL, "steps": "16000"}), "lab main")
+    assert "paused after 5 minutes and dropped after 60" in said(test, "caption")
+    until(lambda: runs.RUNS.look(id_of(test)).step > 0)
+    mine = runs.RUNS.book.runs[id_of(test)]
+    runs.RUNS.book.tidy(mine.looked + 400)
+    test = run(test)
+    assert "Nobody looked at it for 5 minutes" in bar_text(test)
+    assert label(test, "lab main") == "Go on"
+    runs.RUNS.book.forget(mine)
+    assert "The server no longer has the run" in said(run(test), "caption")
+
+
 def test_settings_that_differ_from_the_run_are_said(longer):
     test = done(press(opened(PAGE, **SMALL), "lab main"))
     test.slider(key="layers").set_value(2)
@@ -162,12 +175,13 @@ def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
     assert "no longer has this trained model" in said(opened("model/your_model.py", model=name), "warning")
 
 
-@pytest.mark.parametrize("choice", ["schedule", "optimiser", "clipping", "label smoothing", "dropout"])
+@pytest.mark.parametrize("choice", ["schedule", "optimiser", "weight decay", "clipping", "label smoothing", "dropout"])
 def test_what_each_choice_changes(longer, choice):
     test = opened(PAGE, **SMALL, show="what each choice changes", choice=choice)
     until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
     test = run(test)
     assert test.get("bidi_component")
+    assert said(test, "markdown").count("A question.") == 1
 
 
 def test_a_run_that_fell_to_pieces_is_shown_and_explained(longer, monkeypatch):

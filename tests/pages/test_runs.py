@@ -113,6 +113,25 @@ def test_too_many_are_refused_in_a_sentence():
     runs.close()
 
 
+def test_more_may_wait_where_more_are_trained_at_once():
+    runs = Runs(in_threads, Limits(waiting=1, place=2, pulse=0.05))
+    runs.book.due(3)
+    for visitor in "abcdef":
+        runs.book.enter(spec(), visitor, "", None)
+    with pytest.raises(RefusedError, match="6 runs are waiting"):
+        runs.book.enter(spec(), "g", "", None)
+
+
+def test_runs_that_wait_take_no_room_from_those_that_rest(runs):
+    name = runs.start(spec(steps=1), "a")
+    seen(runs, name, "done")
+    runs.book.limits = Limits(slice=0.02, pulse=0.05, kept=1)
+    for visitor in "bcd":
+        runs.start(spec(steps=20_000), visitor)
+    runs.book.tidy(0.0)
+    assert runs.look(name) is not None
+
+
 def test_the_example_is_everybodys_and_nobody_can_stop_it(runs):
     name = runs.example(spec())
     assert runs.example(spec()) == name
@@ -135,10 +154,20 @@ def test_what_nobody_looks_at_is_paused_then_forgotten():
     before = set(threading.enumerate())
     name = runs.start(spec(steps=20_000), "a")
     until(lambda: runs.book.runs[name].state == "paused")
+    assert "Nobody looked at it" in runs.book.runs[name].problem
     until(lambda: not runs.book.runs)
     assert runs.book.nbytes == 0
     until(lambda: not set(threading.enumerate()) - before)  # the thread and the workers went, too
     assert runs.look(name) is None
+
+
+def test_what_goes_on_again_is_no_longer_said_to_be_left_alone(runs):
+    name = runs.start(spec(steps=20_000), "a")
+    until(lambda: runs.look(name).step > 0)
+    runs.book.tidy(runs.book.runs[name].looked + 400)
+    assert (runs.look(name).state, runs.look(name).problem) == ("paused", "Nobody looked at it for 5 minutes")
+    runs.go_on(name)
+    assert runs.look(name).problem == ""
 
 
 def test_memory_has_a_limit_and_the_least_looked_at_goes_first(runs):
@@ -231,14 +260,16 @@ def children() -> set[int]:
 def test_twenty_runs_abandoned_and_a_killed_worker_leave_nothing_behind():
     before, threads, others = memory(), set(threading.enumerate()), children()
     settings = run_settings.RunSettings(1, 1, "")
-    runs = Runs(lambda: workers.connect(settings), Limits(slice=0.1, turn=0.1, pulse=0.1, unwatched=30, idle=1))
-    names = [runs.start(spec(steps=20_000, seed=i), str(i)) for i in range(20)]
+    runs = Runs(lambda: workers.connect(settings), Limits(slice=0, turn=0, pulse=0.1, idle=1))
+    large = {"d_model": 160, "feed_forward": True, "steps": 20_000}
+    names = [runs.start(spec(**large, seed=i), str(i)) for i in range(20)]
     until(lambda: runs.look(names[0]).step > 0)
     (worker,) = children() - others
     assert os.getpriority(os.PRIO_PROCESS, worker) == 10
     os.kill(worker, 9)
     until(lambda: all(runs.look(name).step > 0 for name in names))  # another worker went on
     assert not any(runs.look(name).problem for name in names)
+    assert runs.book.nbytes > 60e6  # so that the bound below could not be kept if they stayed
     runs.book.limits = Limits(pulse=0.1, forgotten=0.1, idle=0.2)
     until(lambda: not (set(threading.enumerate()) - threads) and children() <= others)
     assert runs.book.nbytes == 0

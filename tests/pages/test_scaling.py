@@ -58,7 +58,7 @@ def test_models_are_filtered_and_a_click_chooses():
     assert "No model with a known number of tokens" in test.info[0].value
     test.segmented_control(key="view").set_value("years")
     assert "LSTM with experts" in figures(run(test))["years"][0]["alt"]
-    assert "stories, ours" in str(figures(test)["years"][1]["layout"]["annotations"])
+    assert "ours: stories" in str(figures(test)["years"][1]["layout"]["annotations"])
     assert "1,875" in said(opened(part="Real models", who="Llama 3 8B"), "caption")
 
 

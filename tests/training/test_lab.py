@@ -2,8 +2,9 @@
 
 import io
 import json
+import os
 import zipfile
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from safetensors.torch import load
 import tfcore
 from tfcore.analysis.training_run import look
 from tfcore.training.data import IGNORE
-from tfcore.training.lab.choices import rates, updates
+from tfcore.training.lab.choices import PLAIN, norms, rates, updates
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
@@ -111,6 +112,14 @@ def test_a_run_cut_in_slices_equals_one_at_a_go(optimiser):
     assert list(whole.curves.at) == list(range(8))
 
 
+def test_runs_in_threads_of_one_process_do_not_draw_each_others_dropout():
+    specs = [tiny(dropout=0.2, steps=15, seed=seed) for seed in range(2)]
+    alone = [train_slice(spec, 0, None, most=15, seconds=1e9).state for spec in specs]
+    with ThreadPoolExecutor(2) as pool:
+        together = pool.map(lambda spec: train_slice(spec, 0, None, most=15, seconds=1e9).state, specs)
+        assert list(together) == alone
+
+
 def test_time_cuts_a_slice_after_a_step():
     assert train_slice(tiny(), 0, None, most=7, seconds=0).step == 1
 
@@ -154,13 +163,27 @@ def test_every_task_trains_and_its_recipe_is_what_the_lab_allows():
     assert len(own_text()) < 2_100
 
 
-def test_copying_is_learned():
-    """Smaller than the recipe, and just long enough; the lab's own takes some seconds more."""
-    spec = replace(recipe("copy"), symbols=8, length=5, d_model=32, steps=90)
-    done = train_slice(spec, 0, None, most=90, seconds=1e9)
+LONG = pytest.mark.skipif(
+    os.environ.get("HYPOTHESIS_PROFILE") != "nightly", reason="HYPOTHESIS_PROFILE=nightly runs it"
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["copy", "reverse", *(pytest.param(name, marks=LONG) for name in ("induction", "sort", "addition"))]
+)
+def test_what_the_lab_begins_with_is_learned(name):
+    spec = recipe(name)
+    done = train_slice(spec, 0, None, most=spec.steps, seconds=1e9)
     assert done.curves.held_accuracy[0] < 0.4
     assert done.curves.held_accuracy[-1] > 0.95
-    assert done.look.free.tolist() == done.look.wanted.tolist()
+
+
+@LONG
+def test_the_characters_are_learned_and_then_by_heart():
+    spec = recipe("characters")
+    curves = train_slice(spec, 0, None, most=spec.steps, seconds=1e9).curves
+    assert curves.held_loss.min() < 0.5 * curves.held_loss[0]
+    assert curves.train_loss[-1] < curves.held_loss[-1]
 
 
 def test_what_is_trained_to_pieces_ends_in_a_sentence_and_leaves_no_model():
@@ -212,6 +235,28 @@ def test_sgd_moves_by_the_gradient_and_adam_by_the_rate():
     assert ((found["adam"].update > 1e-4) & (found["adam"].update < 3e-3)).all()
     np.testing.assert_allclose(found["adam"].update, found["adamw"].update, rtol=1e-2)
     assert found["sgd"].spread > found["adam"].spread
+    np.testing.assert_array_equal(found["sgd"].update, found[PLAIN].update)
+
+
+def test_momentum_makes_the_steps_of_sgd_longer():
+    found = {one.kind: one for one in updates(tiny(clip=0.0, lr=1e-3, momentum=0.9))}
+    assert (found["sgd"].update > 1.5 * found[PLAIN].update).mean() > 0.8
+
+
+def test_the_norms_are_those_of_the_training_itself():
+    spec = tiny(weight_decay=0.3, schedule="constant", warmup=1, optimiser="adam")
+    found = {one.kind: one for one in norms(spec, 3)}
+    assert [len(one.rest) for one in found.values()] == [4, 4, 4]
+    before, after = (started(spec, None)[0], model_of(spec, train_slice(spec, 0, None, most=3, seconds=1e9).state))
+
+    def norm(model, decays):
+        chosen = [p for n, p in model.named_parameters() if decays == (p.ndim > 1 and not n.startswith("embed"))]
+        return float(torch.cat([p.flatten() for p in chosen]).norm().detach())
+
+    assert found["adam"].decayed[-1] == pytest.approx(norm(after, True) / norm(before, True), rel=1e-5)
+    assert found["adam"].rest[-1] == pytest.approx(norm(after, False) / norm(before, False), rel=1e-5)
+    assert found["adam"].decayed[-1] < found["adamw"].decayed[-1] < found["none"].decayed[-1]
+    np.testing.assert_allclose(found["adamw"].rest, found["none"].rest, rtol=1e-2)
 
 
 def test_schedules_share_warm_up_and_peak():

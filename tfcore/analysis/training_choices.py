@@ -37,6 +37,20 @@ class Updates:
 
 
 @dataclass(frozen=True, slots=True)
+class Norms:
+    """How the weights of one training grow and shrink.
+
+    Args:
+        kind: "adamw", "adam", or "none" where nothing decays.
+        decayed, rest: norm of all weights that decay, and of all others, after every step; 1 at the beginning.
+    """
+
+    kind: str
+    decayed: Float[ndarray, " step"]
+    rest: Float[ndarray, " step"]
+
+
+@dataclass(frozen=True, slots=True)
 class Smoothing:
     """The loss under label smoothing.
 

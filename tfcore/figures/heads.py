@@ -58,6 +58,7 @@ def tiles(
     selected: int | None = None,
     limit: float | None = None,
     height: int,
+    axes: tuple[str, str] | None = None,
 ) -> go.Figure:
     """Small maps of weights in rows of `columns`, each with a title of up to two lines above.
 
@@ -67,6 +68,7 @@ def tiles(
         customdata: what a click on a tile carries.
         selected: the tile with a strong frame.
         height: in pixels.
+        axes: what goes down and across in every tile, said once for all.
     """
     down, across = maps.shape[1:]
     side = max(down, across)
@@ -93,12 +95,22 @@ def tiles(
         height,
         xaxis={**hidden, "range": [-1.5, columns * pitch_x]},
         yaxis={**hidden, "range": [rows * pitch_y, -0.5]},
-        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        margin={"l": 22 if axes else 4, "r": 4, "t": 4, "b": 20 if axes else 4},
         showlegend=False,
         shapes=sorted(frames, key=lambda frame: frame["line"]["width"]),  # the strong one on top
-        annotations=[_title(corners[i], title, i == selected) for i, title in enumerate(titles)],
+        annotations=[_title(corners[i], title, i == selected) for i, title in enumerate(titles)] + _axes(axes),
     )
     return build([image, targets], layout)
+
+
+def _axes(axes: tuple[str, str] | None) -> list[dict[str, object]]:
+    if axes is None:
+        return []
+    title = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 11, "color": "@muted"}}
+    return [
+        title | {"text": axes[0], "x": 0, "y": 0.5, "xanchor": "right", "yanchor": "middle", "textangle": -90},
+        title | {"text": axes[1], "x": 0.5, "y": 0, "xanchor": "center", "yanchor": "top"},
+    ]
 
 
 def _frame(corner: tuple[int, int], size: tuple[int, int], selected: bool) -> dict[str, Any]:

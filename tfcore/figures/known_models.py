@@ -21,6 +21,7 @@ LOOKS = {
 }
 BUDGETS = (1e20, 1e22, 1e24, 1e26)
 LETTER, LINE = 7.2, 15.0  # pixels of a label
+OURS = 4  # of our own models in a line of their label
 
 
 def plane_figure(models: Sequence[KnownModel], way: Sequence[Training], chosen: str | None, height: int) -> go.Figure:
@@ -77,18 +78,29 @@ def years_figure(
     data += _points(models, [(m.year, m.parameters) for m in models])
     data += _ring([(m.year, m.parameters) for m in models if m.name == chosen])
     notes = _labels(models, [(m.year, math.log10(m.parameters)) for m in models], spans, height, chosen)
-    shapes = []
-    for name, count in ours.items():
-        shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": count, "y1": count, "layer": "below",
-                       "line": {"color": "@accent", "width": 1, "dash": "dot"}})  # fmt: skip
-        notes.append({"xref": "paper", "x": 0.01, "xanchor": "left", "y": math.log10(count), "yanchor": "bottom",
-                      "text": f"{name}, ours: {round_count(count)}", "showarrow": False,
-                      "font": {"size": 12, "color": "@accent"}})  # fmt: skip
+    shapes = [
+        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": count, "y1": count, "layer": "below",
+         "line": {"color": "@accent", "width": 1, "dash": "dot"}}
+        for count in ours.values()
+    ]  # fmt: skip
+    notes += _ours(ours)
     layout = theme.base_layout(
         height, annotations=notes, shapes=shapes, margin={"t": 64}, yaxis=counts_axis("parameters, all", spans[1]),
         xaxis={"range": spans[0], "fixedrange": True, "dtick": 2, "tick0": 2013, "title": "published"},
     )  # fmt: skip
     return theme.build(data, layout)
+
+
+def _ours(ours: Mapping[str, int]) -> list[dict[str, Any]]:
+    """One label for all of our own, at the bottom, where the others are not: their lines lie too close for one each."""
+    if not ours:
+        return []
+    order = sorted(ours.items(), key=lambda one: -one[1])
+    named = [f"{name} {round_count(count)}" for name, count in order]
+    rows = [", ".join(named[i : i + OURS]) for i in range(0, len(named), OURS)]
+    return [{"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "paper", "y": 0.02, "yanchor": "bottom",
+             "text": f"ours: {'<br>'.join(rows)}", "align": "left", "showarrow": False, "bgcolor": "@paper/0.7",
+             "font": {"size": 12, "color": "@accent"}}]  # fmt: skip
 
 
 def _points(models: Sequence[KnownModel], places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:

@@ -122,6 +122,7 @@ def maps_figure(look: Look, height: int) -> go.Figure:
         heads,
         hovers=[f"layer {layer}, head {head}: rows look, columns are looked at" for layer, head in places],
         height=height,
+        axes=("query: the token that looks", "key: the token looked at"),
     )
 
 

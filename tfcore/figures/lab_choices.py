@@ -1,4 +1,4 @@
-"""Pictures of what a choice in training changes: schedule, optimiser, clipping, label smoothing, dropout."""
+"""Pictures of what a choice in training changes: schedule, optimiser, decay, clipping, label smoothing, dropout."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training_choices import Rates, Smoothing, Updates
+from tfcore.analysis.training_choices import Norms, Rates, Smoothing, Updates
 from tfcore.analysis.training_run import Curves
 from tfcore.figures import theme
 
-HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2"}
-SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square"}
+HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2", "sgd without momentum": "@cat3", "none": "@muted"}
+SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square", "sgd without momentum": "square-open"}
 
 
 def rates_figure(rates: Rates, names: dict[str, str], chosen: str, height: int) -> go.Figure:
@@ -58,6 +58,29 @@ def updates_figure(updates: Sequence[Updates], names: dict[str, str], height: in
         xaxis={**axis, "title": "size of a tensor's gradient (root mean square)"},
         yaxis={**axis, "title": "how far one step moves it"},
     )
+    return theme.build(data, layout)
+
+
+def norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> go.Figure:
+    """The norm of the weights that decay (solid) and of all others (dashed) after every step.
+
+    Args:
+        names: kind -> label.
+    """
+    data = [
+        {
+            "type": "scatter", "mode": "lines", "name": names[one.kind], "showlegend": which == "matrices",
+            "x": np.arange(len(values)), "y": values.astype(np.float32),
+            "line": {"color": HUES[one.kind], "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
+            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + f"{names[one.kind]}: {which}" + "</extra>",
+        }
+        for one in found
+        for which, values, dash in (("matrices", one.decayed, "solid"), ("the rest", one.rest, "dash"))
+    ]  # fmt: skip
+    layout = theme.base_layout(
+        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        yaxis={"title": "norm of the weights, 1 at first", "rangemode": "tozero", "fixedrange": True},
+    )  # fmt: skip
     return theme.build(data, layout)
 
 

@@ -81,8 +81,8 @@ def iso_flops_figure(curves: IsoFlops, chosen: int, other: Training, way: Sequen
         _mark(best.n, best.loss, "@accent", "your best split"),
     ]
     notes = [
-        {"x": math.log10(t.n), "y": math.log10(t.loss), "yshift": 12, "text": power(t.flops), "showarrow": False,
-         "font": {"size": 12, "color": "@muted"}}
+        {"x": math.log10(t.n), "y": math.log10(t.loss), "xshift": 8, "yshift": 9, "xanchor": "left",
+         "yanchor": "middle", "text": power(t.flops), "showarrow": False, "font": {"size": 12, "color": "@muted"}}
         for i, t in enumerate(curves.best) if i != chosen and abs(math.log10(t.flops / best.flops)) > 0.9
     ]  # fmt: skip
     notes.append(

@@ -1,19 +1,22 @@
 """What the optimiser and the schedule change, measured on the very model and task that are being trained."""
 
+import math
 from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 import torch
 
-from tfcore.analysis.training_choices import Rates, Updates
+from tfcore.analysis.training_choices import Norms, Rates, Updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
-from tfcore.training.lab.train import one_step, started
+from tfcore.training.lab.train import ALONE, one_step, started
 from tfcore.training.optim import Optimiser, Schedule, rate
 
 WARM, MOST_ROWS = 8, 16  # steps before the one that is measured, so that the optimiser remembers some; rows of each
 POINTS = 400
+DECAY, DECAYING = 0.1, 40  # the decay that is shown where none is chosen; steps of it
+PLAIN = "sgd without momentum"
 
 
 def rates(steps: int, warmup: int, lr: float) -> Rates:
@@ -27,16 +30,19 @@ def rates(steps: int, warmup: int, lr: float) -> Rates:
 def updates(spec: LabSpec) -> list[Updates]:
     """The same few steps with each optimiser, and how far the last of them moves every matrix.
 
-    For SGD the step is lr times the gradient's momentum, so it is as large as the gradient is. Adam divides by the
-    gradient's own size: every weight moves by about lr.
+    For SGD the step is lr times the gradient, or with momentum times the sum of this one and a share of those before,
+    so it is as large as the gradients are. Adam divides by the gradient's own size: every weight moves by a similar
+    part of lr.
     """
-    return [
-        _updates(replace(spec, optimiser=kind, schedule="constant", warmup=1), kind) for kind in get_args(Optimiser)
-    ]
+    with ALONE:
+        return [
+            *(_updates(replace(spec, optimiser=kind), kind) for kind in get_args(Optimiser)),
+            _updates(replace(spec, optimiser="sgd", momentum=0.0), PLAIN),
+        ]
 
 
 def _updates(spec: LabSpec, kind: str) -> Updates:
-    spec = replace(spec, rows=min(spec.rows, MOST_ROWS), lr=min(spec.lr, 1.0))
+    spec = _steady(spec)
     material, (model, optimizer) = task(spec), started(spec, None)
     for step in range(WARM):
         one_step(model, optimizer, material.batch(spec, step), spec, step)
@@ -48,6 +54,38 @@ def _updates(spec: LabSpec, kind: str) -> Updates:
         np.array([_size(p.grad) for p in moved.values() if p.grad is not None]),
         np.array([_size(p.detach() - before[name]) for name, p in moved.items()]),
     )  # fmt: skip
+
+
+def _steady(spec: LabSpec) -> LabSpec:
+    """The same with few rows, and one rate all the time."""
+    return replace(spec, rows=min(spec.rows, MOST_ROWS), lr=min(spec.lr, 1.0), schedule="constant", warmup=1)
+
+
+def norms(spec: LabSpec, steps: int = DECAYING) -> list[Norms]:
+    """The same training with the decay beside AdamW's step, with it in Adam's gradient, and with none."""
+    spec = replace(spec, weight_decay=spec.weight_decay or DECAY)
+    with ALONE:
+        return [
+            _norms(replace(spec, optimiser="adamw"), "adamw", steps),
+            _norms(replace(spec, optimiser="adam"), "adam", steps),
+            _norms(replace(spec, optimiser="adamw", weight_decay=0.0), "none", steps),
+        ]
+
+
+def _norms(spec: LabSpec, kind: str, steps: int) -> Norms:
+    spec = _steady(spec)
+    material, (model, optimizer) = task(spec), started(spec, None)
+    groups = [group["params"] for group in optimizer.param_groups]  # those that decay, and all others
+    found = [[_norm(group) for group in groups]]
+    for step in range(steps):
+        one_step(model, optimizer, material.batch(spec, step), spec, step)
+        found.append([_norm(group) for group in groups])
+    decayed, rest = np.array(found).T
+    return Norms(kind, decayed / decayed[0], rest / rest[0])
+
+
+def _norm(tensors: list[torch.Tensor]) -> float:
+    return math.sqrt(sum(float(tensor.detach().square().sum()) for tensor in tensors))
 
 
 def _size(tensor: torch.Tensor) -> float:

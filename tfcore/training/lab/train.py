@@ -1,5 +1,6 @@
 """A training cut into slices: each takes the state that the one before left, so that any machine can do the next."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from tfcore.training.optim import optimiser, rate
 
 BETAS = (0.9, 0.98)
 CHECKED_ROWS, PROBED_ROWS = 64, 16
+ALONE = threading.RLock()  # dropout draws from torch's global generator, which all threads of a process share
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +50,35 @@ def train_slice(spec: LabSpec, step: int, state: bytes | None, *, most: int, sec
     """Go on with a training: at most `most` steps, and no new one after so many seconds.
 
     The same steps give the same weights however they are cut, because batches and dropout depend on seed and step
-    alone, and the state holds all the rest.
+    alone, and the state holds all the rest. One slice at a time is trained in a process.
 
     Args:
         step: optimiser steps done before.
         state: what the slice before left; None at the beginning.
         most: 0 only looks at the model.
     """
-    began = time.perf_counter()
-    material, (model, optimizer) = _task(spec), started(spec, state)
-    steps: list[tuple[int, float, float, float]] = []
-    checks = [] if step else [(0, *check(model, material, spec, 0))]
-    problem, last = "", min(step + most, spec.steps)
-    while step < last:
-        loss, norm, lr = one_step(model, optimizer, material.batch(spec, step), spec, step)
-        step += 1
-        steps.append((step, loss, norm, lr))
-        if not (loss < 1e6 and norm < float("inf")):  # also not-a-number
-            problem = f"The loss left all bounds at step {step}: the learning rate {spec.lr:g} is too high for this"
-            break
-        if step % spec.check_every == 0 or step == spec.steps:
-            checks.append((step, *check(model, material, spec, step)))
-        if time.perf_counter() - began > seconds:
-            break
-    probe = material.probed(PROBED_ROWS)
-    model.eval()
-    seen = look(model, step, probe.ids, probe.start)
-    kept = b"" if problem else save(tensors_of(model, optimizer))
-    return Slice(step, kept, Curves.of(steps, checks), seen, time.perf_counter() - began, problem)
+    with ALONE:
+        began = time.perf_counter()
+        material, (model, optimizer) = _task(spec), started(spec, state)
+        steps: list[tuple[int, float, float, float]] = []
+        checks = [] if step else [(0, *check(model, material, spec, 0))]
+        problem, last = "", min(step + most, spec.steps)
+        while step < last:
+            loss, norm, lr = one_step(model, optimizer, material.batch(spec, step), spec, step)
+            step += 1
+            steps.append((step, loss, norm, lr))
+            if not (loss < 1e6 and norm < float("inf")):  # also not-a-number
+                problem = f"The loss left all bounds at step {step}: the learning rate {spec.lr:g} is too high for this"
+                break
+            if step % spec.check_every == 0 or step == spec.steps:
+                checks.append((step, *check(model, material, spec, step)))
+            if time.perf_counter() - began > seconds:
+                break
+        probe = material.probed(PROBED_ROWS)
+        model.eval()
+        seen = look(model, step, probe.ids, probe.start)
+        kept = b"" if problem else save(tensors_of(model, optimizer))
+        return Slice(step, kept, Curves.of(steps, checks), seen, time.perf_counter() - began, problem)
 
 
 @lru_cache(maxsize=8)
