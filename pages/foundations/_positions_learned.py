@@ -129,15 +129,16 @@ def _of_a_model() -> None:
         {
             "a head that looks back": {"of": MODEL, "reader": 0},
             "one that does not": {"of": MODEL, "reader": 1},
-            "twice as far": {"of": MODEL, "positions": MOST},
+            "the first sixteen": {"of": MODEL, "positions": 16},
         }
     )
     page.what_to_see(
         "Nobody told this model that 3 is next to 4, and yet neighbours have become alike: a broad band along the "
-        "diagonal, fading until distant positions point the other way. Nearly all of it lies in three directions, "
-        "slow waves over the text like the first ones of a sinusoidal table. The attention averages over random "
-        "tokens, so only positions are left in it: two heads of the shipped model look at the token before whatever "
-        "it is, the other two look everywhere alike. Its copying heads in the layer above need these two."
+        "diagonal, fading until distant positions point the other way. Nearly all of it lies in three directions: "
+        "one climbs and says how far into the text a token stands, one bends, one tells odd from even near the start. "
+        "The attention averages over random tokens, so only positions are left in it: two heads of the shipped model "
+        "look at the token before whatever it is, the other two look everywhere alike. Its copying heads in the layer "
+        "above need these two."
     )
     page.source(position_table.position_table)
     page.experiment(experiments.position_vectors, model_name, n, head)

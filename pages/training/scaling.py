@@ -12,6 +12,7 @@ from pages.ui import controls, page
 
 PARTS: dict[str, Callable[[], None]] = {
     "budget": budget.panel, "law": law.panel, "models": models.panel, "cost": cost.panel, "beyond": beyond.panel,
+    "ours": ladder.panel,
 }  # fmt: skip
 NAMES = {
     "budget": "Split a budget", "law": "The laws", "models": "Real models", "cost": "What it costs",
@@ -25,5 +26,4 @@ page.begin(
     "operations should buy.",
     r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
 )
-parts = PARTS | {"ours": ladder.panel} if ladder.there() else PARTS  # the one place where the ladder is left out
-parts[controls.segmented("Look at", "part", list(parts), "budget", NAMES)]()
+PARTS[controls.segmented("Look at", "part", list(PARTS), "budget", NAMES)]()

@@ -11,6 +11,8 @@ from tfcore.analysis.published_laws import LAWS
 from tfcore.analysis.scaling_law import Law
 from tfcore.training import ladder
 
+SCALING_LAW = ladder.SHIPPED / "scaling.json"
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -46,3 +48,12 @@ def test_a_known_law_is_foretold_from_its_small_sizes():
             for n in (10**4, 10**5, 10**6, 10**7) for d in (10**6, 10**7, 10**8)]  # fmt: skip
     found = ladder_fit.refitted(rows, 3, LAWS["printed"])
     assert np.abs(found.residual).max() < 1e-3
+
+
+def test_the_ladder_that_ships_foretold_its_largest_rungs():
+    rows, content = ladder.read_table(ladder.SHIPPED / "scaling.csv"), json.loads(SCALING_LAW.read_text())
+    found = ladder_fit.as_written(rows, Law(**content["law"]), content["foretold"])
+    assert (len(found.sizes), len(found.n), int(found.foretold.sum())) == (6, 18, 3)
+    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
+    assert abs(found.residual[found.foretold]).max() < 0.015
+    assert found.n[found.foretold].min() > 2 * found.n[~found.foretold].max()

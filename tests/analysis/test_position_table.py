@@ -41,7 +41,7 @@ def test_a_model_without_a_table_is_refused_in_a_sentence():
 def test_the_shipped_table_is_what_its_card_and_the_page_say():
     model, _ = load("stories-learned", device="cpu")
     found = position_table(model, 64)
-    assert np.diagonal(found.similarity, 1).mean() == pytest.approx(0.92, abs=0.01)
+    assert np.diagonal(found.similarity, 1).mean() == pytest.approx(0.91, abs=0.01)
     assert np.diagonal(found.similarity, 32).mean() == pytest.approx(-0.27, abs=0.01)
     assert found.explained.sum() == pytest.approx(0.93, abs=0.01)
     assert [found.back(head).argmax() for head in (0, 1)] == [1, 1]  # most on the token before

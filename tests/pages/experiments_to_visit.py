@@ -71,6 +71,7 @@ VISITS = {
     "real models": ("training/scaling.py", {"part": "models"}),
     "cost": ("training/scaling.py", {"part": "cost"}),
     "beyond": ("training/scaling.py", {"part": "beyond"}),
+    "own ladder": ("training/scaling.py", {"part": "ours"}),
     "schedules": ("training/lab.py", {"show": "changes"}),
     "optimisers": ("training/lab.py", {"show": "changes", "choice": "optimiser", "d_model": "16"}),
     "weight decay": ("training/lab.py", {"show": "changes", "choice": "weight decay", "width": "16"}),

@@ -1,4 +1,4 @@
-"""The page on scaling: published figures come out, each choice counts, our own ladder shows where it is there."""
+"""The page on scaling: published figures come out, each choice counts, our own ladder shows what was foretold."""
 
 import json
 from functools import partial
@@ -82,13 +82,6 @@ def test_beyond_the_best():
     assert metrics(opened(part="Beyond the best", r="0.5"))["which pays after"] == "never"
 
 
-def test_without_a_ladder_nothing_speaks_of_one(monkeypatch, tmp_path):
-    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    test = opened(part="Our own ladder")
-    assert "Our own ladder" not in test.segmented_control(key="part").options
-    assert figures(test)["equal"]
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return small_ladder.write(tmp_path_factory.mktemp("ladder"))
@@ -126,11 +119,3 @@ def test_the_law_can_be_fitted_to_fewer_sizes(shipped):
     assert (test.dataframe[0].value["foretold"] == "yes").sum() == 4
     for label in test.selectbox(key="sizes").options:
         opened(part="Our own ladder", sizes=label)
-
-
-def test_a_ladder_whose_last_size_is_not_trained_yet_is_not_shown(shipped, monkeypatch, tmp_path):
-    lines = (shipped / "scaling.csv").read_text().splitlines()
-    (tmp_path / "scaling.csv").write_text("\n".join(lines[:-1]) + "\n")
-    (tmp_path / "scaling.json").write_text((shipped / "scaling.json").read_text())
-    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    assert "Our own ladder" not in opened().segmented_control(key="part").options

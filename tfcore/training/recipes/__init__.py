@@ -112,8 +112,8 @@ RECIPES: dict[str, Entry] = {
         SCALING,
         lambda _: of_scaling(SHIPPED),
         "a table: six sizes with three budgets, and the law that foretold the largest",
-        "1 hour",
-        "not climbed yet; 18 models",
+        "40 minutes",
+        "18 models; the three largest, foretold by the law of the others, are off by 1.4 % at most",
         measured_on_corpus=False,
     ),
     "ladder-modernisation": Entry(
