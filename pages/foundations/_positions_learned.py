@@ -12,7 +12,7 @@ from tfcore.analysis.position_table import PositionTable
 from tfcore.config import ModelConfig
 from tfcore.figures import learned_positions as figures
 
-MODEL, MOST = "stories-learned", 128  # positions shown
+MODEL, FEWEST, MOST = "stories-learned", 8, 128  # positions shown
 TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
 learn = cache.data(max_entries=4)(learned_positions.learn_positions)
@@ -26,7 +26,7 @@ def table_of(model_name: str, positions: int) -> PositionTable:
 def no_table(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
     if config.positions == "learned":
-        return None
+        return None if config.max_seq_len >= FEWEST else f"its table has fewer than {FEWEST} positions."
     return f"its positions are {config.positions}, so there is no table of vectors to look at."
 
 
@@ -100,7 +100,7 @@ def _of_a_model() -> None:
         model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_table)
         config = models.config(model_name)
         longest = min(MOST, config.max_seq_len)
-        n = controls.slider("Positions shown", "positions", 8, longest, min(64, longest), 8)
+        n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))
         head = controls.slider("Head of the first layer", "reader", 0, config.n_heads - 1, 0)
     result = table_of(model_name, n)
     near, far = (float(np.diagonal(result.similarity, k).mean()) for k in (1, n // 2))

@@ -83,9 +83,11 @@ def circuit() -> None:
     page.try_this(TRY)
     words()
     if config.n_layers > 1:
-        page.experiment(experiments.circuit, model_name, layer, found.previous, found.induction)
+        page.experiment_of("The composition", experiments.circuit, model_name, layer, found.previous, found.induction)
     if found.induction and found.previous:
-        page.experiment(experiments.one_door, model_name, length, seed, found.previous, found.induction)
+        page.experiment_of(
+            "One door closed", experiments.one_door, model_name, length, seed, found.previous, found.induction
+        )
 
 
 def strips(result: Composition, layer: int, senders: list[Place], receivers: list[Place], d_model: int) -> None:

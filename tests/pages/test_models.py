@@ -19,6 +19,7 @@ PAGES = {
     "masks": ("foundations/masks.py", {"kind": "window"}),
     "words": ("foundations/attention.py", {"look": "words"}),
     "positions": ("foundations/positions.py", {"scheme": "together"}),
+    "position table": ("foundations/positions.py", {"scheme": "Learned", "table": "Of a model"}),
     "tokens": ("foundations/tokens.py", {}),
     "merges": ("foundations/tokens.py", {"part": "merges"}),
     "embeddings": ("foundations/tokens.py", {"part": "embeddings"}),
@@ -56,7 +57,8 @@ INSTEAD = {  # where a page shows another model, and what it says
     "walkthrough": {"t5": "needs a decoder or an encoder"},
     "dropout": {"t5": "needs a decoder or an encoder"},
     "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
-    "positions": {"gpt2": "its positions are learned", "bert": "needs a decoder", "t5": "needs a decoder"},
+    "positions": {"bert": "needs a decoder", "t5": "needs a decoder"},
+    "position table": {"t5": "needs a decoder or an encoder", "llama": "are rope", "mixtral": "are rope"},
     "tokens": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
     "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
 } | {
@@ -103,7 +105,7 @@ def test_every_page_shows_it_or_says_why_not(allowed, family):
     for page, (file, address) in PAGES.items():
         if (page in ALIKE and family != "gpt2") or (family == "headless" and page not in HEADLESS):
             continue
-        key = "of" if page == "activations" else "model"
+        key = "of" if page in ("activations", "position table") else "model"
         test = opened(file, **{**address, key: name})
         words = said(test, "info", "caption", "markdown")
         assert "is not loaded" not in words, page
