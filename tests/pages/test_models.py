@@ -118,6 +118,21 @@ def test_every_page_shows_it_or_says_why_not(allowed, family):
         assert "Corrected from the link" not in words, page
 
 
+def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowed):
+    kind, settings, tokenizer = own_folders.FAMILIES["gpt2"]
+    own_folders.written(kind, settings | {"n_positions": 512}, allowed / "long")
+    tokenizer().save(str(allowed / "long" / "tokenizer.json"))
+    brought("./long")
+    address = {"model": "./long", "text": "zap! " * 400, "layer": "1", "head": "2"}
+    whole, part = (opened("foundations/heads.py", **address, **more) for more in ({}, {"range": "256 to 383"}))
+    for test in (whole, part):
+        assert "This page reads 512 tokens at once" in said(test, "info")
+        assert "shows the largest of the weights" in figures(test)["mosaic"][0]["caption"]
+    pooled, cells = (figures(test)["closer"][1]["data"][0]["z"]["shape"] for test in (whole, part))
+    assert max(map(int, pooled.split(","))) <= 128
+    assert cells == "128, 128"
+
+
 def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     brought("./gpt2")
     test = opened("model/your_model.py", model="./gpt2")
