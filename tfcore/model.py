@@ -112,13 +112,17 @@ class Transformer(nn.Module):
         if decoder_ids is not None:
             x = self._both(ids, decoder_ids, padding_mask, tape, cache)
         else:
-            stack = self.encoder if self.config.architecture == "encoder" else self.decoder
             x = self._embed(ids, tape, segment_ids)
-            x = stack(x, tape, padding_mask=padding_mask, mask=mask, cache=cache)
+            x = self.stack(x, tape, padding_mask=padding_mask, mask=mask, cache=cache)
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
         return Output(x, self._scores(x), tape.record, pooled, tape.losses)
+
+    @property
+    def stack(self) -> Stack:
+        """The blocks of a model of one stack."""
+        return self.encoder if self.config.architecture == "encoder" else self.decoder
 
     def _both(
         self, ids: Tensor, decoder_ids: Tensor, padding_mask: Tensor | None, tape: Tape, cache: KVCache | None

@@ -1,7 +1,5 @@
 """From the Transformer of 2017 to today's, one switch at a time."""
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -19,6 +17,7 @@ from tfcore.training import ladder
 NAMES = list(SWITCHES)
 LAST = len(NAMES) - 1
 HEIGHT = 400
+TRAINED = ladder.read_table(ladder.SHIPPED / "modernisation.csv")  # a row a model; none where it does not ship
 
 
 @cache.data(max_entries=8)
@@ -27,15 +26,9 @@ def versions(size: str) -> list[Version]:
     return modernising.versions(FIRST[size])
 
 
-def trained() -> list[dict[str, Any]]:
-    """The rows of the ladder that ships; none where it does not ship."""
-    return ladder.read_table(ladder.SHIPPED / "modernisation.csv")
-
-
 def losses() -> list[list[float]]:
-    """Its held-out losses, a list for each switch; none where one is missing."""
-    rows = trained()
-    found = [[float(row["loss"]) for row in rows if row["switch"] == name] for name in NAMES]
+    """The ladder's held-out losses, a list for each switch; none where one is missing."""
+    found = [[float(row["loss"]) for row in TRAINED if row["switch"] == name] for name in NAMES]
     return found if all(found) else []
 
 
@@ -138,7 +131,7 @@ def _schooling() -> str:
     """What the models whose losses are drawn went through."""
     if not (seeds := losses()):
         return ""
-    one = trained()[0]
+    one = TRAINED[0]
     return (
         f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
         f"tokens of stories, {len(seeds[0])} of each kind (dots) and their mean."

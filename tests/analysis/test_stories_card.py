@@ -30,6 +30,7 @@ def test_it_is_as_small_as_promised(shipped):
     name, _, model, _ = shipped
     assert sum(parameter.numel() for parameter in model.parameters()) <= 6_000_000
     assert sum(file.stat().st_size for file in (PRETRAINED / name).iterdir()) <= 12_000_000
+    assert model.config.max_seq_len >= (64 if name == "stories-learned" else 256)
 
 
 def test_no_expert_idles_and_none_does_it_all():

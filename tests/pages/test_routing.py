@@ -10,7 +10,7 @@ from tests import small
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
-from tfcore import checkpoints, presets, shipped
+from tfcore import checkpoints, presets
 from tfcore.analysis import expert_scan
 from tfcore.analysis.expert_scan import save_scan, scan
 from tfcore.analysis.expert_sizes import expert_sizes, finer
@@ -19,8 +19,6 @@ from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 
 SHORT = "The dog saw the cat. The cat saw the dog."
-HERE = reading.TRAINED in shipped()
-trained = pytest.mark.skipif(not HERE, reason="stories-moe is not shipped yet")
 
 
 def opened(**address):
@@ -175,7 +173,6 @@ def test_without_a_shipped_mixture_the_page_says_so_and_shows_random_weights(mon
     assert "overview" in figures(run(test))
 
 
-@trained
 def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_first_layer():
     test = visits.opened("experts/routing.py")
     assert test.selectbox(key="model").value == reading.TRAINED
@@ -186,7 +183,6 @@ def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_fir
     assert "Equal tokens" not in words(test) or pairs.equal[0] >= pairs.equal[-1]
 
 
-@trained
 def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
     network, tokenizer = reading.network(reading.TRAINED)
     ids = tokenizer.encode(reading.TEXT)

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.embedding_table import principal_components
 from tfcore.model import Transformer
@@ -35,8 +37,7 @@ class PositionTable:
 
     def back(self, head: int) -> Float[ndarray, " distance"]:
         """Mean weight that a head gives to the token this far back, 0 being itself."""
-        n = len(self.table)
-        return torch.stack([torch.from_numpy(self.patterns[head]).diagonal(-k).mean() for k in range(n)]).numpy()
+        return np.array([np.diagonal(self.patterns[head], -k).mean() for k in range(len(self.table))])
 
 
 @torch.no_grad()
@@ -53,14 +54,21 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
     """
     if model.config.positions != "learned":
         raise ValueError(f"positions={model.config.positions!r} has no table; take a model with positions='learned'")
-    stack = model.encoder if model.config.architecture == "encoder" else model.decoder
-    whole = stack.pos_embed.weight.detach().float().cpu()
-    table, name = whole[:n], "blocks.0.attn.pattern"
+    whole = model.stack.pos_embed.weight.detach().float().cpu()
+    table = whole[:n]
     unit = F.normalize(table, dim=-1)
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(0, model.config.vocab_size, (ROWS, len(table)), generator=generator).to(whole.device)
-    patterns = model(ids.to(model.embed.weight.device), capture=(name,)).activations[name].float().mean(0).cpu()
+    ids = torch.randint(
+        0, model.config.vocab_size, (ROWS, len(table)), generator=torch.Generator().manual_seed(seed)
+    ).to(model.embed.weight.device)
+    # Row by row: the scores of a large vocabulary for all of them at once would take hundreds of megabytes.
+    patterns = torch.stack([_pattern(model, row[None]) for row in ids]).mean(0)
     waves, explained = principal_components(whole, WAVES)
     return PositionTable(
         table.numpy(), (unit @ unit.T).numpy(), patterns.numpy(), waves.numpy(), explained[:WAVES].numpy()
     )
+
+
+def _pattern(model: Transformer, ids: Tensor) -> Float[Tensor, "head n n"]:
+    """Attention of the first layer on one row."""
+    name = "blocks.0.attn.pattern"
+    return model(ids, capture=(name,)).activations[name][0].float().cpu()

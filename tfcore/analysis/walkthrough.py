@@ -61,8 +61,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
     output = model(batch, capture=_names(config, layer))
     prefix = f"blocks.{layer}."
     found = {name.removeprefix(prefix): value for name, value in output.activations.items()}
-    stack = model.encoder if config.architecture == "encoder" else model.decoder
-    block = cast(Block, stack.blocks[layer])
+    block = cast(Block, model.stack.blocks[layer])
     found |= _ends(model, batch, found) | {"hidden": output.hidden}
     found |= _attended(block, found, config, layer) | _fed(block, found, config)
     if config.head == "mlm":

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy import ndarray
 
 from tfcore.analysis.training_choices import Norms, Rates, Smoothing, Updates
 from tfcore.analysis.training_run import Curves
@@ -67,21 +68,30 @@ def norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> 
     Args:
         names: kind -> label.
     """
-    data = [
-        {
-            "type": "scatter", "mode": "lines", "name": names[one.kind], "showlegend": which == "matrices",
-            "x": np.arange(len(values)), "y": values.astype(np.float32),
-            "line": {"color": HUES[one.kind], "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
-            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + f"{names[one.kind]}: {which}" + "</extra>",
-        }
-        for one in found
-        for which, values, dash in (("matrices", one.decayed, "solid"), ("the rest", one.rest, "dash"))
-    ]  # fmt: skip
-    layout = theme.base_layout(
-        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
-        yaxis={"title": "norm of the weights, 1 at first", "rangemode": "tozero", "fixedrange": True},
+    data = []
+    for one in found:
+        name = names[one.kind]
+        for which, values, dash in (("matrices", one.decayed, "solid"), ("the rest", one.rest, "dash")):
+            curve = _line(np.arange(len(values)), values.astype(np.float32), HUES[one.kind], f"{name}: {which}", dash)
+            data.append(curve | {"name": name, "showlegend": which == "matrices"})
+    return theme.build(data, _by_step("norm of the weights, 1 at first", height))
+
+
+def _line(x: ndarray, y: ndarray, colour: str, name: str, dash: str) -> dict[str, Any]:
+    """A curve over the steps; what is dashed is thinner."""
+    return {
+        "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y,
+        "line": {"color": colour, "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
+        "hovertemplate": "step %{x}: %{y:.3f}<extra>" + name + "</extra>",
+    }  # fmt: skip
+
+
+def _by_step(title: str, height: int, top: int = 34) -> dict[str, Any]:
+    """The layout of curves over the steps, from 0 up."""
+    return theme.base_layout(
+        height, margin={"t": top, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
+        yaxis={"title": title, "rangemode": "tozero", "fixedrange": True},
     )  # fmt: skip
-    return theme.build(data, layout)
 
 
 def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
@@ -97,11 +107,7 @@ def clipping_figure(curves: Curves, clip: float, height: int) -> go.Figure:
             ("before clipping", curves.norm, "@muted", 1.4), ("as used", after, "@query", 2.0)
         )
     ]  # fmt: skip
-    layout = theme.base_layout(
-        height, margin={"t": 34, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
-        yaxis={"title": "norm of the gradient", "rangemode": "tozero", "fixedrange": True},
-    )  # fmt: skip
-    return theme.build(data, layout)
+    return theme.build(data, _by_step("norm of the gradient", height))
 
 
 def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
@@ -135,16 +141,8 @@ def smoothing_figure(found: Smoothing, height: int) -> go.Figure:
 def gap_figure(runs: Sequence[tuple[str, Curves]], height: int) -> go.Figure:
     """Loss on rows trained on (dashed) and held out (solid), for runs that differ in dropout."""
     data = [
-        {
-            "type": "scatter", "mode": "lines", "name": f"{name}, {which}", "x": c.at, "y": values,
-            "line": {"color": f"@cat{i}", "width": 2.4 if dash == "solid" else 1.6, "dash": dash},
-            "hovertemplate": "step %{x}: %{y:.3f}<extra>" + f"{name}, {which}" + "</extra>",
-        }
+        _line(c.at, values, f"@cat{i}", f"{name}, {which}", dash)
         for i, (name, c) in enumerate(runs)
         for which, values, dash in (("held out", c.held_loss, "solid"), ("trained on", c.train_loss, "dash"))
-    ]  # fmt: skip
-    layout = theme.base_layout(
-        height, margin={"t": 56, "b": 40}, xaxis={"title": "training step", "fixedrange": True},
-        yaxis={"title": "loss, nats", "rangemode": "tozero", "fixedrange": True},
-    )  # fmt: skip
-    return theme.build(data, layout)
+    ]
+    return theme.build(data, _by_step("loss, nats", height, top=56))

@@ -44,15 +44,15 @@ def symptom_figure(
         log: draw it on a logarithmic axis.
         top: of the axis, where it is known.
     """
-    values = [max(value, 1e-30) if log else value for look in looks for value in look.symptom]
-    low, high = (math.log10(min(values)), math.log10(max(values))) if log else (0.0, top or max(values))
+    values = [_height(value, log) for look in looks for value in look.symptom]
+    low, high = (min(values), max(values)) if log else (0.0, top or max(values))
     room = 0.12 * (high - low) + (0.3 if log else 0.0)
     axis = [low - room, high + room] if log else [low - 0.02 * high, high * 1.08]
     layout = _layout(height, steps, title, axis)
     if log:
         layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((axis[1] - axis[0]) / 6))}
-    at = math.log10(max(finding.symptom.value, 1e-30)) if log else finding.symptom.value
-    layout["annotations"] = [_remark(finding.symptom, steps, at, _free(looks, "symptom", steps, axis, (), log=log))]
+    words_at = _free(looks, "symptom", steps, axis, (), log=log)
+    layout["annotations"] = [_remark(finding.symptom, steps, _height(finding.symptom.value, log), words_at)]
     return theme.build(_curves(looks, "symptom", ".3g"), layout)
 
 
@@ -68,9 +68,14 @@ def _free(
     """The height at which a box of words hides least: farthest from the curves, where they pass it, and the marks."""
     beside = [look for look in looks if look.step > 0.35 * steps] or looks[-1:]
     taken = [value for look in beside for value in getattr(look, what)]
-    heights = np.array([math.log10(max(value, 1e-30)) if log else value for value in taken] + [m for m, _ in marks])
+    heights = np.array([_height(value, log) for value in taken] + [mark for mark, _ in marks])
     places = np.linspace(axis[0], axis[1], 13)[2:-2]
     return float(places[np.abs(places[:, None] - heights).min(axis=1).argmax()])
+
+
+def _height(value: float, log: bool) -> float:
+    """Where a value stands on the axis."""
+    return math.log10(max(value, 1e-30)) if log else value
 
 
 def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
