@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e import accessible
 from tests.e2e.serving import ROOT
-from tests.e2e.visitor import LAST
+from tests.e2e.visitor import LAST, Visitor
 from tests.pages.test_router import listed
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
@@ -41,31 +41,56 @@ def test_every_page_on_the_list_is_visited_here():
     assert set(LAST) == {f"/{url}" for *_, url in listed()}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", LAST)
-def test_a_page_is_complete_in_its_colours(visit, server, path, scheme):
-    visitor = visit(server, color_scheme=scheme).open(path)
+def assert_complete(visitor: Visitor, scheme: str) -> int:
+    """Paper and inks of this scheme, a name for every picture, no finding of axe-core; says how many figures."""
+    visitor.page.wait_for_function(
+        "([ink, look]) => eval(look)().inks.every(c => c.toLowerCase() === ink)",
+        arg=[THEMES[scheme]["textColor"].lower(), f"({LOOK})"],
+    )
+    visitor.wait_until_still()
     look = visitor.page.evaluate(LOOK)
     assert rgb(look["paper"]) == rgb(THEMES[scheme]["backgroundColor"])
     assert {rgb(ink) for ink in look["inks"]} <= {rgb(THEMES[scheme]["textColor"])}
-    assert bool(look["inks"]) == (path != "/"), "figures"
     assert look["unnamed"] == []
     assert accessible.findings(visitor.page) == []
-    assert scheme == "dark" or accessible.unreachable(visitor.page) == []
+    return len(look["inks"])
+
+
+@pytest.fixture(scope="module")
+def desk(visit_for_long, server):
+    """A window that goes from page to page: a new session each, without fetching the app anew."""
+    return visit_for_long(server)
+
+
+@pytest.fixture(scope="module")
+def phone(visit_for_long, server):
+    """The same on a phone."""
+    return visit_for_long(server, **PHONE)
+
+
+@pytest.mark.parametrize("path", LAST)
+def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
+    desk.page.emulate_media(color_scheme="light")
+    visitor = desk.open(path)
+    figures = assert_complete(visitor, "light")
+    assert bool(figures) == (path != "/")
+    assert accessible.unreachable(visitor.page) == []
+    visitor.page.emulate_media(color_scheme="dark")
+    assert assert_complete(visitor, "dark") == figures
+    visitor.check()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_folded_away_is_legible_too(visit, server, scheme):
     """The code with its colours, answers, the menu of a figure, and tokens in every shade."""
-    page = visit(server, color_scheme=scheme).open("/feedforward").page
+    visitor = visit(server, color_scheme=scheme).open("/feedforward")
+    page = visitor.page
     for folded in page.get_by_test_id("stMain").get_by_test_id("stExpander").locator("summary").all():
         folded.click()
     page.locator(".tf-save summary").first.click()
     expect(page.locator('[data-testid="stExpander"] details:not([open])')).to_have_count(0)
     expect(page.locator(".token.comment").first).to_be_visible()
-    page.wait_for_function(
-        "!document.getAnimations().some(a => a.playState === 'running' && a.effect.getTiming().iterations === 1)"
-    )
+    visitor.wait_until_still()
     assert accessible.findings(page) == []
 
 
@@ -79,18 +104,9 @@ def test_faults_would_be_noticed(visit, server):
     assert any('id="mouse"' in element for element in accessible.unreachable(page))
 
 
-def test_figures_follow_when_the_system_turns_dark(visit, server):
-    visitor = visit(server, color_scheme="light").open("/masks")
-    visitor.page.emulate_media(color_scheme="dark")
-    ink = THEMES["dark"]["textColor"]
-    visitor.page.wait_for_function(
-        "([ink, look]) => eval(look)().inks.every(c => c.toLowerCase() === ink)", arg=[ink, f"({LOOK})"]
-    )
-
-
 @pytest.mark.parametrize("path", LAST)
-def test_a_phone_shows_everything_without_scrolling_sideways(visit, server, path):
-    visitor = visit(server, **PHONE).open(path)
+def test_a_phone_shows_everything_without_scrolling_sideways(phone, path):
+    visitor = phone.open(path)
     assert visitor.page.evaluate(OVERFLOW) == []
     for name in visitor.names():
         box = visitor.figure(name).bounding_box()
@@ -98,6 +114,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit, server, path
         assert box["x"] >= 0
         assert 250 <= box["width"] <= 390, name
         assert visitor.plot(name).is_visible()
+    visitor.check()
 
 
 def test_sticking_out_would_be_noticed(visit, server):

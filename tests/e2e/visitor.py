@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
 
 from pages.ui import links
+from tests.e2e.serving import SECONDS
 
 # What each page draws last; a page is there when this is.
 LAST = {
@@ -53,6 +54,10 @@ IDLE = """last => {
     && !main.querySelector('[data-testid="stSkeleton"]')
     && places.every(place => place.querySelector(".tf-picture .js-plotly-plot .main-svg"))
 }"""
+# Nothing is computed, trained or about to be, and nothing is fading.
+STILL = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
+  && !document.querySelector('[data-stale="true"], [data-testid="stMain"] .st-key-stop')
+  && !document.getAnimations().some(a => a.playState === "running" && a.effect.getTiming().iterations === 1)"""
 # What plotly holds, after its own decoding: types, numbers, words.
 DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
   type: t.type, z: t.z && Array.from(t.z, row => Array.from(row)), x: t.x && Array.from(t.x), y: t.y && Array.from(t.y),
@@ -131,6 +136,10 @@ class Visitor:
     def settle(self, last: str = "") -> None:
         """Wait until the script is idle, what the page draws last is there, and every figure is drawn."""
         self.page.wait_for_function(IDLE, arg=last)
+
+    def wait_until_still(self) -> None:
+        """Wait until whatever trains here has ended, and nothing fades from one state into the next."""
+        self.page.wait_for_function(STILL, timeout=2000 * SECONDS)
 
     def box(self) -> Locator:
         """The box for the text."""
