@@ -60,6 +60,8 @@ SHAPES: dict[str, str] = {
     "blocks.*.mlp.router.indices": "batch seq choice",  # the chosen experts
     "blocks.*.mlp.router.weights": "batch seq choice",  # what their outputs are multiplied with; 0 where dropped
     "blocks.*.mlp.router.dropped": "batch seq choice",  # True where the expert had no room
+    "blocks.*.mlp.routed_out": _STREAM,  # where there are shared experts: what the chosen ones write,
+    "blocks.*.mlp.shared_out": _STREAM,  # and what the shared ones write
     "blocks.*.ln2_post.scale": "batch seq 1",
     "blocks.*.ln2_post.normalized": _STREAM,
     "blocks.*.mlp_out": _STREAM,
@@ -102,6 +104,7 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
 def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     """Whether layer `layer` of a stack has this activation."""
     routed = config.is_routed(layer)
+    shared = routed and config.experts is not None and config.experts.n_shared > 0
     plain = config.ff_size > 0 and not routed
     last = name.removeprefix("blocks.*.")
     needs = {
@@ -109,7 +112,9 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "pos_embed": config.positions in ("learned", "sinusoidal"),
         "embed_norm.": config.embed_norm,
         "attn.rot_": config.positions == "rope",
-        "mlp.router": routed,
+        "mlp.router.": routed,
+        "mlp.routed_out": shared,
+        "mlp.shared_out": shared,
         "mlp.pre_linear": plain and config.activation in GATED,
         "mlp.p": plain,
         "mlp_out": plain or routed,

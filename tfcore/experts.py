@@ -130,7 +130,10 @@ class Experts(nn.Module):
             partial(self._feed, up=up, down=down) for up, down in zip(self.up.unbind(), self.down.unbind(), strict=True)
         ]
         y = mix(x.flatten(0, 1), indices.flatten(0, 1), weights.flatten(0, 1), chosen, experts).view_as(x)
-        return y + self.shared_down(self._activate(self.shared_up(x))) if self.config.n_shared else y
+        if not self.config.n_shared:
+            return y
+        shared = self.shared_down(self._activate(self.shared_up(x)))
+        return tape("mlp.routed_out", y) + tape("mlp.shared_out", shared)
 
     def even_out_(self, total: Callable[[Tensor], Tensor] = lambda load: load) -> None:
         """After an optimiser step, move balance_bias by the load counted since the last time (arXiv:2408.15664).

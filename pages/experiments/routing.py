@@ -3,10 +3,12 @@
 from tfcore import load
 from tfcore.analysis.expert_scan import load_scan, of_text, preferred
 from tfcore.analysis.expert_sizes import expert_sizes, finer
+from tfcore.analysis.shared_experts import shared_work
 from tfcore.analysis.text_routing import RouterChange, agreement, cost, route
 from tfcore.config import ModelConfig
 from tfcore.figures.expert_sizes import weights_figure
 from tfcore.figures.routing import cost_figure, overview_figure, preferred_figure
+from tfcore.figures.shared_experts import missed_figure
 from tfcore.figures.theme import Figure
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer
@@ -69,6 +71,21 @@ def other_rules(model_name: str, text: str, tokens: int, at: int, change: Router
     difference, lost = cost(before, after, at)
 
     return cost_figure(tokenizer.tokens(ids), difference, lost, height=300)
+
+
+def without_the_shared(model_name: str, text: str, tokens: int) -> Figure:
+    """A text through a mixture with a shared expert, then without it, then with it alone."""
+    model, tokenizer = load(model_name)
+    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
+    found = shared_work(model, ids)
+    for layer, share in zip(found.layers, found.share, strict=True):
+        print(f"layer {layer}: the shared expert writes {share.mean():.0%} of what the layer writes")
+    print(f"loss {found.losses.mean():.3f} as trained, {found.without_shared.mean():.3f} without the shared expert")
+    print(f"and {found.without_routed.mean():.3f} nats a token without the chosen ones")
+
+    return missed_figure(
+        tokenizer.tokens(ids), found.without_shared - found.losses, found.without_routed - found.losses, height=300
+    )
 
 
 def sizes(config: ModelConfig, split: int, shared: int) -> Figure:

@@ -12,7 +12,7 @@ from tfcore.analysis.text_routing import RouterChange, TextRouting, route
 from tfcore.checkpoints import CheckpointError
 from tfcore.config import ModelConfig
 
-TRAINED, UNTRAINED = "stories-moe", "untrained"
+TRAINED, SHARED, UNTRAINED = "stories-moe", "stories-shared", "untrained"
 CHARACTERS, TOKENS, FEW = 2_000, 128, 16  # characters and tokens that are read; experts that can be shown side by side
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away and Lily "
@@ -97,9 +97,9 @@ def no_experts(config: ModelConfig, tokenizer: Any) -> str | None:
 
 
 def choose() -> str:
-    """A mixture of experts: the shipped one, the same untrained, or the visitor's own."""
+    """A mixture of experts: a shipped one, the larger of them untrained, or the visitor's own."""
     here = TRAINED in shipped()
-    names = {name: name for name in ([TRAINED] if here else []) + [UNTRAINED]}
+    names = {name: name for name in ([TRAINED, SHARED] if here else []) + [UNTRAINED]}
     name = models.choose("decoder", default=next(iter(names)), why_not=no_experts, options=names)
     if name == UNTRAINED:
         why = "" if here else "No trained mixture of experts is here yet. "
@@ -110,10 +110,11 @@ def choose() -> str:
     return name
 
 
-def read() -> Reading:
-    """The controls for text and model; stops the page where there is no text."""
+def read(only: str = "") -> Reading:
+    """The controls for text and model, or for the text alone where only one model will do; stops the page where there
+    is no text."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=130)
-    name = choose()
+    name = only or choose()
     ids, tokens, total = first_tokens(name, pasted)
     notices.tokens(total, len(ids))
     if not ids:

@@ -160,7 +160,7 @@ def what_shared_means(now: ExpertSizes) -> None:
     st.markdown(
         "**Shared experts** are in no competition: every token goes through all of them, with weight 1, and the routed "
         "ones add what is special (arXiv:2401.06066, equations 9 to 11). What all tokens need then has to be learned "
-        "once, not again in every expert. stories-moe, which this page reads texts with, has none."
+        "once, not again in every expert."
     )
     st.latex(
         r"y = \sum_{i=1}^{s} E^{\mathrm{shared}}_i(x) + \sum_{i \in \mathrm{top}_k} w_i\, E_i(x), \qquad "

@@ -26,6 +26,7 @@ TRY: dict[str, dict[str, Any]] = {
     "an expert of verbs": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
     "too little room": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
     "experts choose": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
+    "without the shared": {"show": "shared", "layer": 1, "text": reading.TEXT},
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
 QUESTION = (

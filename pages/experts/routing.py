@@ -2,12 +2,16 @@
 
 import streamlit as st
 
-from pages.experts import _routing_experts, _routing_size, _routing_text, _routing_what_if
+from pages.experts import _routing_experts, _routing_shared, _routing_size, _routing_text, _routing_what_if
 from pages.ui import controls, page, places
 
-SHOW = {"text": "who takes what", "experts": "what experts like", "what if": "other rules", "size": "size and work"}
+SHOW = {
+    "text": "who takes what", "experts": "what experts like", "what if": "other rules", "shared": "a shared expert",
+    "size": "size and work",
+}  # fmt: skip
 SECTIONS = {
-    "text": _routing_text, "experts": _routing_experts, "what if": _routing_what_if, "size": _routing_size,
+    "text": _routing_text, "experts": _routing_experts, "what if": _routing_what_if, "shared": _routing_shared,
+    "size": _routing_size,
 }  # fmt: skip
 
 page.begin(

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.e2e.serving import PYTHON_APP, SECONDS, serve
 from tests.e2e.visitor import Visitor
-from tests.e2e.windows import FLAGS, Visit, find_chromium, visits
+from tests.e2e.windows import FLAGS, Visit, find_chromium, open_window, visits
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,10 +45,24 @@ def visit(browser: Browser) -> Iterator[Visit]:
     yield from visits(browser)
 
 
+@pytest.fixture(scope="session")
+def windows() -> list[Visitor]:
+    """The window that tests use one after another, once there is one; they begin it, so a lost one is replaced."""
+    return []
+
+
 @pytest.fixture
-def visitor(visit: Visit, server: str) -> Visitor:
-    """One window on a desktop, on the shared server."""
-    return visit(server)
+def visitor(browser: Browser, windows: list[Visitor], server: str) -> Iterator[Visitor]:
+    """One window on a desktop, on the shared server. Only the app's compiled scripts are left of the test before:
+    a window of its own would compile them anew, for three seconds."""
+    if not windows or windows[-1].page.is_closed():
+        windows.append(open_window(browser, server))
+    visitor = windows[-1]
+    yield visitor
+    try:
+        visitor.check()
+    finally:
+        visitor.forget()
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_what_is_folded_away_is_legible_too(visit, server, scheme):
     page = visitor.page
     for folded in page.get_by_test_id("stMain").get_by_test_id("stExpander").locator("summary").all():
         folded.click()
+        visitor.wait_until_still()  # it pushes the others down, away from under a pointer
     page.locator(".tf-save summary").first.click()
     expect(page.locator('[data-testid="stExpander"] details:not([open])')).to_have_count(0)
     expect(page.locator(".token.comment").first).to_be_visible()

@@ -18,7 +18,8 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize(("complaint", "deed"), TROUBLE.items(), ids=TROUBLE)
-def test_trouble_is_noticed(visitor, complaint, deed):
+def test_trouble_is_noticed(visit, server, complaint, deed):
+    visitor = visit(server)
     visitor.page.goto(f"{visitor.address}/healthz")
     visitor.check()
     visitor.page.evaluate(f"() => {{ {deed} }}")

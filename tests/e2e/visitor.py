@@ -58,6 +58,17 @@ IDLE = """last => {
 STILL = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning"
   && !document.querySelector('[data-stale="true"], [data-testid="stMain"] .st-key-stop')
   && !document.getAnimations().some(a => a.playState === "running" && a.effect.getTiming().iterations === 1)"""
+# Resolves once what is on the page has kept its place for ten frames: a pointer then meets what it aims at.
+STEADY = """() => new Promise(resolve => {
+  const main = document.querySelector('[data-testid="stMain"]')
+  let last = -1, same = 0
+  const look = () => {
+    same = main.scrollHeight === last ? same + 1 : 0
+    last = main.scrollHeight
+    same < 10 ? requestAnimationFrame(look) : resolve()
+  }
+  look()
+})"""
 # What plotly holds, after its own decoding: types, numbers, words.
 DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
   type: t.type, z: t.z && Array.from(t.z, row => Array.from(row)), x: t.x && Array.from(t.x), y: t.y && Array.from(t.y),
@@ -121,6 +132,14 @@ class Visitor:
         self.check()
         self.page.context.close()
 
+    def forget(self) -> None:
+        """Be as new: no page, no complaint, nothing kept or permitted."""
+        self.page.evaluate("try { localStorage.clear(); sessionStorage.clear() } catch {}")
+        self.page.context.clear_cookies()
+        self.page.context.clear_permissions()
+        self.page.goto("about:blank")
+        self.complaints.clear()
+
     # ---- moving about ----
 
     def open(self, path: str, last: str = "") -> "Visitor":
@@ -131,6 +150,7 @@ class Visitor:
         if not last and where != "/":  # every page but home shows a figure, which may come after the words
             self.page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
             self.settle(LAST[where])
+        self.page.evaluate(STEADY)
         return self
 
     def settle(self, last: str = "") -> None:

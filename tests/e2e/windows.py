@@ -32,14 +32,19 @@ def find_chromium(environment: Mapping[str, str]) -> str:
     )
 
 
+def open_window(browser: Browser, address: str, **options: Any) -> Visitor:
+    """A window in a context of its own; options are the context's."""
+    context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True, **options})
+    context.set_default_timeout(1000 * SECONDS)
+    return Visitor(context.new_page(), address)
+
+
 def visits(browser: Browser) -> Iterator[Visit]:
     """Opens windows, each in a context without a past; in the end nothing may have gone wrong in any of them."""
     opened: list[Visitor] = []
 
     def visit(address: str, **options: Any) -> Visitor:
-        context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True, **options})
-        context.set_default_timeout(1000 * SECONDS)
-        opened.append(Visitor(context.new_page(), address))
+        opened.append(open_window(browser, address, **options))
         return opened[-1]
 
     yield visit

@@ -56,6 +56,7 @@ VISITS = {
     "routing": ("experts/routing.py", {"token": "5"}),
     "likings": ("experts/routing.py", {"show": "experts", "layer": "1"}),
     "other rules": ("experts/routing.py", {"show": "what if", "k": "1"}),
+    "without the shared": ("experts/routing.py", {"show": "shared"}),
     "sizes of experts": ("experts/routing.py", {"show": "size"}),
     "balance": ("experts/balance.py", {"steps": "40"}),
     "entropy": ("training/information.py", {}),

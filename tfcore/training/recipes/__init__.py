@@ -18,7 +18,15 @@ from tfcore.training.recipes.ladder_positions import measured as of_positions
 from tfcore.training.recipes.ladder_scaling import SCALING, scaling
 from tfcore.training.recipes.ladder_scaling import measured as of_scaling
 from tfcore.training.recipes.neurons import NEURONS, neurons
-from tfcore.training.recipes.stories import STORIES, STORIES_LEARNED, STORIES_MOE, stories, stories_moe
+from tfcore.training.recipes.stories import (
+    STORIES,
+    STORIES_LEARNED,
+    STORIES_MOE,
+    STORIES_SHARED,
+    stories,
+    stories_moe,
+    stories_shared,
+)
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 
 
@@ -72,6 +80,14 @@ RECIPES: dict[str, Entry] = {
         "stories with eight experts a layer, two of them for a token, and its dense twin",
         "2.5 hours",
         "0.959 bits per byte, 0.9699 without experts; each takes 11 to 14 % of the choices",
+    ),
+    "stories-shared": Entry(
+        stories_shared,
+        STORIES_SHARED,
+        lambda corpus: measures.of_experts("stories-shared", corpus),
+        "a smaller one whose layers have an expert that every token shares, and its twin without",
+        "30 minutes",
+        "?",
     ),
     "stories-learned": Entry(
         stories,

@@ -1,4 +1,4 @@
-"""The recipes of `stories`, a small decoder with heads that copy, and `stories-moe`, the same with experts."""
+"""The recipes of the tellers of stories: `stories`, small and with heads that copy, and others that differ from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -94,6 +94,24 @@ STORIES_LEARNED = replace(
     grown=1_200,
 )  # fmt: skip
 
+# One of nine experts reads every token, as in DeepSeekMoE (arXiv:2401.06066, equations 9 to 11): the softmax is over
+# the eight others, and the weights of the chosen do not sum to 1. Small, with short rows: it is made in minutes.
+STORIES_SHARED = replace(
+    STORIES,
+    model=ModelConfig(
+        vocab_size=2048, d_model=128, n_layers=2, n_heads=4, max_seq_len=128,
+        experts=ExpertsConfig(
+            n_experts=8, top_k=2, d_expert=64, n_shared=1, softmax="before", balance_loss=0.05, z_loss=1e-4
+        ),
+    ),
+    start=Settings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
+    settings=Settings(steps=2_500, rows=24, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1),
+    seq=128,
+    repeated_rows=3,
+    grown=1_200,
+    even_steps=200,
+)  # fmt: skip
+
 
 def stories(
     corpus: Path, out: Path, report: Callable[[Progress], None], recipe: StoriesRecipe = STORIES
@@ -181,7 +199,35 @@ def stories_moe(
     Raises:
         CorpusError: when a text below `corpus` is missing or too short.
     """
-    measures = stories(corpus, out, report, recipe)
     dense = replace(recipe, model=replace(recipe.model, experts=None))
-    twin = stories(corpus, out / "twin", report, dense)
-    return {**measures, "bits_per_byte_dense_twin": twin["bits_per_byte"]} if measures else {}
+    return _with_twin(corpus, out, report, recipe, dense, "bits_per_byte_dense_twin")
+
+
+def stories_shared(
+    corpus: Path, out: Path, report: Callable[[Progress], None], recipe: StoriesRecipe = STORIES_SHARED
+) -> dict[str, float]:
+    """Train `stories-shared` into `out`, then into `out`/twin the same with a router for the shared expert too: as many
+    experts, as many of them for a token, alike in all else.
+
+    Returns:
+        Held-out measures of the first, and the twin's bits per byte.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing or too short.
+    """
+    experts = recipe.model.experts
+    assert experts is not None
+    routed = replace(
+        experts, n_experts=experts.n_experts + experts.n_shared, top_k=experts.top_k + experts.n_shared, n_shared=0
+    )
+    twin = replace(recipe, model=replace(recipe.model, experts=routed))
+    return _with_twin(corpus, out, report, recipe, twin, "bits_per_byte_routed_twin")
+
+
+def _with_twin(
+    corpus: Path, out: Path, report: Callable[[Progress], None], recipe: StoriesRecipe, twin: StoriesRecipe, name: str
+) -> dict[str, float]:
+    """The measures of a recipe's model, and under `name` the bits per byte of its twin, which is trained after it."""
+    measures = stories(corpus, out, report, recipe)
+    beside = stories(corpus, out / "twin", report, twin)
+    return {**measures, name: beside["bits_per_byte"]} if measures else {}
