@@ -271,6 +271,15 @@ WORDS: dict[str, Words] = {
     ),
 }  # fmt: skip
 
+# As the slider and links say them, where the name is more a programmer's than a reader's; links may say either.
+SAID: dict[str, str] = {
+    "characters": "letters", "embedding-norm": "norm of embeddings", "norm-1": "first norm", "qkv": "Q K V",
+    "qk-norm": "norm of Q and K", "rotation": "rotate", "scaled": "divide", "values": "mix values",
+    "concat": "join heads", "output": "mix heads", "norm-1-after": "norm after attention", "add-1": "first add",
+    "norm-2": "second norm", "up": "widen", "activation": "activate", "down": "narrow",
+    "norm-2-after": "norm after feed-forward", "add-2": "second add", "final-norm": "last norm", "mlm-head": "dense",
+    "top-5": "answer",
+}  # fmt: skip
 _GUESS = "The most likely tokens for the hidden place. A model that reads both ways fills blanks, it does not write on."
 _GUESS_SEE = "Hide another token, or change a word before or after the blank, and see the guess change."
 _NORMS = {

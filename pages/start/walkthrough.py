@@ -7,7 +7,7 @@ import streamlit as st
 from pages.experiments import walkthrough as experiments
 from pages.start import _walkthrough_stage as shown
 from pages.start._walkthrough_code import functions
-from pages.start._walkthrough_words import words
+from pages.start._walkthrough_words import SAID, words
 from pages.ui import cache, controls, models, notices, page, text
 from pages.ui.line_map import Area, Stop, line_map
 from pages.ui.player import player
@@ -117,7 +117,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     path = walk_stages.stages(config, layer)
     names = [stage.name for stage in path]
     with slider:
-        name = controls.stops("Stage", "stage", names, names[0])
+        name = controls.stops("Stage", "stage", names, names[0], {name: SAID.get(name, name) for name in names})
     at = names.index(name)
     with buttons:
         player("stage", 0, len(names) - 1, at, label="Walk through the stages", period=PERIOD, places=names,

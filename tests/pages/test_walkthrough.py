@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pages.start._walkthrough_code import functions
-from pages.start._walkthrough_words import WORDS, words
+from pages.start._walkthrough_words import SAID, WORDS, words
 from pages.ui import cache
 from tests import small
 from tests.pages import visits
@@ -49,6 +49,16 @@ def test_every_stop_is_reached_and_says_what_it_did(name):
         assert "**What to see.**" in visits.said(test, "markdown")
         assert test.expander[0].label.startswith("The code that computed it: `tfcore."), stage
         assert len(test.metric) == 2
+
+
+def test_every_stage_has_one_name_of_its_own_and_a_link_may_say_either():
+    said = {stage: SAID.get(stage, stage) for stage in WORDS}
+    assert len({name.casefold() for name in [*said.values(), *SAID]}) == len(said.values()) + len(SAID)
+    for link in ("qkv", "Q K V"):
+        test = opened(stage=link)
+        assert test.select_slider(key="stage").value == "qkv"
+        assert "Corrected" not in visits.said(test, "caption")
+    assert "Q K V" in test.select_slider(key="stage").options
 
 
 def test_the_first_view_shows_what_goes_in_and_what_comes_out():
