@@ -96,24 +96,35 @@ def test_losses_are_finite_and_held_out_measures_come_when_due(uninterrupted):
 ONE_OF_EACH = {entry.run: name for name, entry in reversed(RECIPES.items()) if hasattr(entry.recipe, "settings")}
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH.values())
-def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, tmp_path, name):
-    expected, folder = whole(corpus, tmp_path / "one", 0.0, name)
+@pytest.fixture(scope="module")
+def under_torchrun(corpus, tmp_path_factory):
+    """All of them, trained by two processes: the steps of each, and its folder."""
+    out = tmp_path_factory.mktemp("two")
     launcher = ("torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "tests.training.tiny_run")
-    with command(name, corpus, tmp_path / "two", 0.0, launcher=launcher) as process:
+    with command(",".join(ONE_OF_EACH.values()), corpus, out, 0.0, launcher=launcher) as process:
         output, errors = process.communicate(timeout=HANGS)
     assert process.returncode == 0, errors
-    found = lines(output)
+    steps = {name: [] for name in ONE_OF_EACH.values()}
+    for line in lines(output):
+        steps[line.pop("recipe")].append(line)
+    return {name: (found, out / name) for name, found in steps.items()}
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH.values())
+def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, under_torchrun, tmp_path, name):
+    expected, folder = whole(corpus, tmp_path, 0.0, name)
+    found, folder_of_two = under_torchrun[name]
     assert len(found) % 8 == 0
+    assert found
     for a, b in zip(found, expected, strict=True):
         assert a == pytest.approx(b, abs=1e-4)
     if name.startswith("ladder"):
-        one, two = (read_table(next(place.glob("*.csv"))) for place in (folder, tmp_path / "two"))
+        one, two = (read_table(next(place.glob("*.csv"))) for place in (folder, folder_of_two))
         assert [list(row.values())[-1] for row in two] == pytest.approx(
             [list(row.values())[-1] for row in one], abs=1e-4
         )
         return
-    one, two = (load_file(place / "model.safetensors") for place in (folder, tmp_path / "two"))
+    one, two = (load_file(place / "model.safetensors") for place in (folder, folder_of_two))
     for tensor, weights in one.items():
         assert difference(weights.float(), two[tensor].float()) < 1e-2  # they are kept in half precision
 

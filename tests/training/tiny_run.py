@@ -1,12 +1,14 @@
-"""Recipes, small enough for tests: python -m tests.training.tiny_run RECIPE CORPUS OUT DROPOUT [HOLD_AT]
+"""Recipes, small enough for tests: python -m tests.training.tiny_run RECIPE[,RECIPE...] CORPUS OUT DROPOUT [HOLD_AT]
 
-Prints one line of JSON a step. At step HOLD_AT it waits for ever, for the test to kill it there.
+Prints one line of JSON a step. At step HOLD_AT it waits for ever, for the test to kill it there. Several recipes run
+one after another, each in a folder of its name below OUT.
 """
 
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,9 @@ def in_small(name: str, dropout: float) -> Any:
         return replace(recipe, model=model, embeddings_of=None, held_out_stories=2)
     if name.startswith("ladder"):
         return in_small_ladder(replace(recipe, settings=replace(settings, rows=4)))
-    experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=12) if recipe.model.experts else None
+    experts = recipe.model.experts
+    if experts is not None:
+        experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=12, n_shared=experts.n_shared)
     model = tiny(recipe.model, vocab_size=400, dropout=dropout, experts=experts)
     start = replace(recipe.start, steps=2, rows=4)
     short = {"start_seq": 20, "seq": 24, "grown": 6, "held_out_stories": 2, "even_steps": 2}
@@ -78,14 +82,16 @@ def run(name: str, corpus: Path, out: Path, dropout: float, report: Callable[[Pr
 
 def main() -> None:
     torch.set_num_threads(1)
-    name, corpus, out, dropout, *hold_at = sys.argv[1:]
+    names, corpus, out, dropout, *hold_at = sys.argv[1:]
 
-    def report(progress: Progress) -> None:
-        print(json.dumps({"step": progress.step, "loss": progress.loss, **progress.measures}), flush=True)  # noqa: T201
+    def report(name: str, progress: Progress) -> None:
+        of = {"recipe": name} if "," in names else {}
+        print(json.dumps({**of, "step": progress.step, "loss": progress.loss, **progress.measures}), flush=True)  # noqa: T201
         if hold_at and progress.step == int(hold_at[0]):
             sys.stdin.read()
 
-    run(name, Path(corpus), Path(out), float(dropout), report)
+    for name in names.split(","):
+        run(name, Path(corpus), Path(out, name if "," in names else ""), float(dropout), partial(report, name))
     Processes.leave()
 
 
