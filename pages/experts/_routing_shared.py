@@ -1,5 +1,6 @@
 """Part of the page on routing: an expert that every token goes through, beside those a router chooses."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -47,9 +48,10 @@ def show() -> None:
         show_shares(now, found, layer, at)
     show_missed(now, found)
     page.what_to_see(
-        "What the shared expert writes and what the chosen ones write are added. The bars say how much of the sum is "
-        "whose: more for some tokens than for others, and more in one layer than in the other. Then each is switched "
-        "off in turn, in all layers at once, and the whole model is run again."
+        "What the shared expert writes and what the chosen ones write are added. Nobody said who should do what, yet "
+        "the work is split by kind: in layer 0 the articles are nearly all the chosen ones', while for “and” and "
+        "“said” the shared one writes most. Below, each is switched off in turn, in all layers at once, and the whole "
+        "model is run again: it misses both, but not for the same tokens."
     )
     page.source(Experts.forward, analysis.shared_work)
     page.experiment(experiments.without_the_shared, now.model, now.pasted, reading.TOKENS)
@@ -75,6 +77,11 @@ def show_shares(now: reading.Reading, found: SharedWork, layer: int, at: int) ->
     most, least, even = int(share.argmax()), int(share.argmin()), 1 / (1 + now.top_k)
     by_layer = ", ".join(f"{mean:.0%} in layer {i}" for i, mean in zip(found.layers, found.share.mean(1), strict=True))
     st.markdown(f"**Who writes what layer {layer} adds to the stream**, token by token")
+    text.chips(
+        now.tokens, key="chips", shade=np.clip(share, 0, 1).tolist(),
+        titles=[f"{part:.0%} of what layer {layer} adds is the shared expert's" for part in share],
+        label=f"The text, each token as dark as the shared expert's part in what layer {layer} adds",
+    )  # fmt: skip
     figure(
         figures.share_figure(text.tick_labels(now.tokens), share, even, SHARES), key="shares", height=SHARES,
         min_width=max(420, 9 * len(share)),

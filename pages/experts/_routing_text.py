@@ -30,8 +30,8 @@ TRY: dict[str, dict[str, Any]] = {
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
 QUESTION = (
-    "In the first layer equal tokens go to equal experts (almost) whatever stands before them. Does the router of "
-    "that layer not see the context?",
+    "In the first layer of stories-moe equal tokens go to equal experts (almost) whatever stands before them. Does "
+    "the router of that layer not see the context?",
     "It does: attention comes before it in the block. But after one attention the vector is still mostly the "
     "embedding of the token itself, so the scores of equal tokens are close, and the same experts win. Two layers on "
     "enough context is written into the stream, and equal tokens part.",
@@ -60,9 +60,11 @@ def show() -> None:
             faint=None if expert < 0 else (~found.taken[at, :, expert]).tolist(),
             label=f"The text, each token with its experts in layer {layer}; click one for its probabilities",
         )  # fmt: skip
+        shared = reading.network(now.model)[0].config.experts.n_shared
+        besides = f" Besides, every token goes through {shared} shared, which no router chooses." if shared else ""
         st.caption(
             f"Layer {layer}. Under each token the experts it goes to, as wide as their weight: a colour and a number "
-            "for each. Click a token for its probabilities, an expert's bar for its tokens."
+            f"for each. Click a token for its probabilities, an expert's bar for its tokens.{besides}"
         )
         st.markdown(f"**Found.** {finding(now, found, agreed(now.model, now.pasted), at, layer)}")
         show_overview(now, found, at, token)
@@ -72,9 +74,10 @@ def show() -> None:
     with right:
         show_load(now, found, layer, at, expert)
     page.what_to_see(
-        "In the first layer the token itself decides: follow one word through the text, it keeps its colour. Full "
-        "stops, little words and nouns tend to have experts of their own. From layer 2 on, attention has mixed in what "
-        "came before, and equal tokens part. Nobody told the experts what to be; training only asked for an even load."
+        "In the first layer of stories-moe the token itself decides: follow one word through the text, it keeps its "
+        "colour. Full stops, little words and nouns tend to have experts of their own. From layer 2 on, attention has "
+        "mixed in what came before, and equal tokens part. Nobody told the experts what to be; training only asked for "
+        "an even load."
     )
     page.source(routing.choose_experts, routing.expert_weights, mix, text_routing.route)
     page.experiment(experiments.who_takes_what, now.model, now.pasted, reading.TOKENS, layer, token)

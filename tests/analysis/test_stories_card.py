@@ -9,7 +9,7 @@ from tfcore.analysis.information import bits_per_byte
 from tfcore.checkpoints import PRETRAINED, load
 
 
-@pytest.fixture(scope="module", params=["stories", "stories-moe", "stories-learned"])
+@pytest.fixture(scope="module", params=["stories", "stories-moe", "stories-learned", "stories-shared"])
 def shipped(request):
     """Name, card, model and tokenizer."""
     return request.param, measured(request.param), *load(request.param, device="cpu")
@@ -30,11 +30,12 @@ def test_it_is_as_small_as_promised(shipped):
     name, _, model, _ = shipped
     assert sum(parameter.numel() for parameter in model.parameters()) <= 6_000_000
     assert sum(file.stat().st_size for file in (PRETRAINED / name).iterdir()) <= 12_000_000
-    assert model.config.max_seq_len >= (64 if name == "stories-learned" else 256)
+    assert model.config.max_seq_len >= {"stories-learned": 64, "stories-shared": 128}.get(name, 256)
 
 
-def test_no_expert_idles_and_none_does_it_all():
-    card, (model, tokenizer) = measured("stories-moe"), load("stories-moe", device="cpu")
+@pytest.mark.parametrize("name", ["stories-moe", "stories-shared"])
+def test_no_expert_idles_and_none_does_it_all(name):
+    card, (model, tokenizer) = measured(name), load(name, device="cpu")
     for of in ("choices", "tokens"):
         assert card[f"min_share_of_{of}"] >= 0.05
         assert card[f"max_share_of_{of}"] <= 0.30

@@ -32,7 +32,8 @@ UNREACHABLE = """() => {
     + '[role="checkbox"], [role="switch"], [role="tab"], [role="combobox"], [role="option"], [role="link"]'
   return all(main).filter(e => e.matches(acts) && !e.disabled && e.ariaDisabled !== "true" && seen(e) && !stop(e))
     .filter(e => !(group(e) && all(group(e)).some(stop)) && !e.closest('[aria-hidden="true"]'))
-    .filter(e => !(e.matches("input") && e.closest("label")) && !e.closest(".js-plotly-plot, .stDataFrame"))
+    .filter(e => !(e.matches("input") && e.closest('label, [data-testid="stFileUploaderDropzone"]')))
+    .filter(e => !e.closest(".js-plotly-plot, .stDataFrame"))
     .map(e => e.outerHTML.slice(0, 200))
 }"""
 

@@ -14,6 +14,7 @@ from tfcore import checkpoints, presets
 from tfcore.analysis import expert_scan
 from tfcore.analysis.expert_scan import save_scan, scan
 from tfcore.analysis.expert_sizes import expert_sizes, finer
+from tfcore.analysis.shared_experts import shared_work
 from tfcore.analysis.text_routing import RouterChange, agreement, route
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
@@ -98,6 +99,28 @@ def test_one_token_has_no_loss_and_no_curves():
     test = opened(show="what if", text="a")
     assert "sweep" not in figures(test)
     assert "there is no loss" in words(test) or len(truth()[0]) > 1
+
+
+def test_a_shared_expert_is_shown_with_what_it_writes_and_what_it_is_good_for():
+    test = visits.opened("experts/routing.py", text=SHORT, show="shared", layer="1")
+    network, tokenizer = checkpoints.load(reading.SHARED, device="cpu")
+    found = shared_work(network, tokenizer.encode(SHORT))
+    losses = [found.losses, found.without_shared, found.without_routed]
+    assert [metric.value for metric in test.metric] == [f"{loss.mean():.3f}" for loss in losses]
+    drawn = figures(test)
+    shared, chosen = (array(trace["y"]) for trace in drawn["shares"][1]["data"])
+    assert shared == pytest.approx(np.clip(found.share[1], 0, 1), abs=1e-6)
+    assert shared + chosen == pytest.approx(np.ones_like(shared))
+    assert f"{found.share[1].mean():.0%} of what layer 1 adds" in drawn["shares"][0]["alt"]
+    without = array(drawn["missed"][1]["data"][0]["y"])
+    assert without == pytest.approx(found.without_shared - found.losses, abs=1e-6)
+    assert "stories-shared" in words(test)
+
+
+def test_one_token_is_shared_too():
+    test = visits.opened("experts/routing.py", text="a", show="shared")
+    assert "there is no loss" in words(test)
+    assert set(figures(test)) == {"shares"}
 
 
 @pytest.mark.parametrize("base", ["mixtral_8x7b", "deepseek_moe_16b"])

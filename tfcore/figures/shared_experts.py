@@ -65,7 +65,7 @@ def _by_token(tokens: Sequence[str], height: int, **more: Any) -> dict[str, Any]
     """A layout with the tokens of a text below, and a legend above."""
     return theme.base_layout(
         height, margin={"t": 34, "b": label_room(tokens, SLANT) + 8}, bargap=0.12, showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
         xaxis={**ticks(tokens, MOST_LABELS), "range": [-0.6, len(tokens) - 0.4], "tickangle": -SLANT,
                "automargin": False, "showgrid": False, "fixedrange": True},
         **more,
