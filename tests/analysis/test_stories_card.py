@@ -33,12 +33,12 @@ def test_it_is_as_small_as_promised(shipped):
     assert model.config.max_seq_len >= {"stories-learned": 64, "stories-shared": 128}.get(name, 256)
 
 
-@pytest.mark.parametrize("name", ["stories-moe", "stories-shared"])
-def test_no_expert_idles_and_none_does_it_all(name):
+@pytest.mark.parametrize(("name", "most"), [("stories-moe", 0.30), ("stories-shared", 0.38)])
+def test_no_expert_idles_and_none_does_it_all(name, most):
     card, (model, tokenizer) = measured(name), load(name, device="cpu")
     for of in ("choices", "tokens"):
         assert card[f"min_share_of_{of}"] >= 0.05
-        assert card[f"max_share_of_{of}"] <= 0.30
+        assert card[f"max_share_of_{of}"] <= most
     now = expert_load(model, map(tokenizer.encode, STORIES)).tokens
     assert now.sum(-1) == pytest.approx(2)
     assert now.min() > 0.08

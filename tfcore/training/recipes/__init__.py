@@ -87,7 +87,7 @@ RECIPES: dict[str, Entry] = {
         lambda corpus: measures.of_experts("stories-shared", corpus),
         "a smaller one whose layers have an expert that every token shares, and its twin without",
         "30 minutes",
-        "?",
+        "1.061 bits per byte, 1.064 with a router for all experts; each routed one takes 10 to 19 % of the choices",
     ),
     "stories-learned": Entry(
         stories,
