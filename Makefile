@@ -4,7 +4,7 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup setup-dev run test check e2e bench load pictures train clean
+.PHONY: setup setup-dev run test lint check e2e bench load pictures train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -25,14 +25,16 @@ run: setup
 	PORT=$(PORT) $(BIN)/python app.py
 
 # In parallel, one thread each; the tests in the browser afterwards, two at a time, each with a server of its own.
-test: setup-dev check
+test: setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope -m "not e2e"
 	$(BIN)/python -m pytest -n 2 --dist loadscope tests/e2e
 
-check: setup-dev
+lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
+
+check: lint
 	$(BIN)/python -m pytest -q tests/architecture
 
 e2e: setup-dev

@@ -211,7 +211,7 @@ def share() -> None:
     left, right = st.columns([1, 3], gap="large")
     with left:
         listed = {name: name for name in (*MODELS, OURS, OWN)}
-        chosen = models.choose(label="Look at", default=OWN, options=listed)
+        chosen = models.choose(label="Block of", default=OWN, options=listed)
         st.caption("Your own block:")
         d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
         ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)

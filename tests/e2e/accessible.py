@@ -14,8 +14,9 @@ STREAMLITS = {
     # Formulas and code that are too wide scroll in a box, which browsers themselves make a stop of the Tab key.
     "scrollable-region-focusable": '.katex-display, [data-testid="stCode"]',
 }
-FINDINGS = """async own => {
-  const { violations } = await axe.run(document, { resultTypes: ["violations"], elementRef: true })
+FINDINGS = """async ([own, rules]) => {
+  const runOnly = rules.length ? { type: "rule", values: rules } : undefined
+  const { violations } = await axe.run(document, { resultTypes: ["violations"], elementRef: true, runOnly })
   return violations.filter(({ impact }) => impact === "serious" || impact === "critical").flatMap(({ id, nodes }) =>
     nodes.filter(({ element }) => !(own[id] && element?.closest(own[id])))
       .map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`))
@@ -38,8 +39,8 @@ UNREACHABLE = """() => {
 }"""
 
 
-def findings(page: Page) -> list[str]:
-    """Serious and critical findings of axe-core, one a line.
+def findings(page: Page, *rules: str) -> list[str]:
+    """Serious and critical findings of axe-core, one a line; of all its rules, or of these.
 
     The page scrolls in a box of its own, and axe passes over what is outside of it: the window is made as high as the
     page.
@@ -49,7 +50,7 @@ def findings(page: Page) -> list[str]:
     if size is not None:
         page.set_viewport_size({"width": size["width"], "height": min(HIGHEST, int(height) + 50)})
     page.evaluate(AXE)
-    found = list(page.evaluate(FINDINGS, STREAMLITS))
+    found = list(page.evaluate(FINDINGS, [STREAMLITS, rules]))
     if size is not None:
         page.set_viewport_size(size)
     return found
