@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e import accessible
 from tests.e2e.visitor import LAST
 
+END = "A question."  # every view ends with one
 GONE = 5_000  # milliseconds after which a control is taken to be there no more
 TEXT = "Ben has a kite. Ben has a boat: a + b & c? $x$ 100% ünï"
 
@@ -105,12 +106,13 @@ if os.environ.get("HYPOTHESIS_PROFILE") == "nightly":
 def test_whatever_is_set_travels_and_is_accessible(visitor, visit, server, path, seed):
     visitor.open(path)
     set_at_random(visitor, Random(seed))
-    visitor.settle(LAST[path])
+    visitor.settle(END)
     visitor.wait_until_still()
-    other = visit(server).open(copied(visitor))
+    other = visit(server).open(copied(visitor), END)
     other.wait_until_still()
     assert other.page.evaluate(HELD) == visitor.page.evaluate(HELD)
-    same_picture(visitor, other)
+    if visitor.names() or other.names():  # filters may leave nothing to draw
+        same_picture(visitor, other)
     assert accessible.findings(other.page) == []
     assert accessible.unreachable(other.page) == []
 
