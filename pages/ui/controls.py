@@ -14,7 +14,6 @@ ever copied: change them only together with `links.VERSION`.
 # ruff: noqa: A002 - `help` and `format` are called what Streamlit calls them
 
 import math
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -25,8 +24,6 @@ from pages.ui import links, notices, settings
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
-# Seconds for which new words for the same value are told again: a run that another one overtakes may never be heard.
-SOON, NEVER = 1.0, -math.inf
 
 
 def set_values(**values: Any) -> None:
@@ -247,15 +244,12 @@ def _bound(
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         links.rewrite(key, None if _same(value, default) else name(value))
-    before, words, now = links.visit().drawn.get(key), name(value), time.monotonic()
-    changed = NEVER
-    if before is not None and _same(before.value, value):
-        changed = now if before.words != words else before.changed
-    renamed = now - changed < SOON  # the browser holds the old words
+    before, drawn = links.visit().drawn.get(key), (value, name(value))
+    renamed = before is not None and _same(before[0], value) and before != drawn  # the browser holds the old words
     if renamed or (key in st.session_state and not _same(st.session_state[key], value)):
         st.session_state[key] = value
     draw()
-    links.visit().drawn[key] = links.Drawn(value, words, changed)
+    links.visit().drawn[key] = drawn
     links.mark_seen(key)
     return value
 

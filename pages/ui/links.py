@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
 import streamlit as st
@@ -56,27 +56,13 @@ def mark_seen(key: str) -> None:
     visit().seen.add(key)
 
 
-class Drawn(NamedTuple):
-    """A control as it was drawn.
-
-    Args:
-        value: of it.
-        words: for the value.
-        changed: when the words last changed while the value stayed, in seconds of time.monotonic.
-    """
-
-    value: Any
-    words: str
-    changed: float
-
-
 @dataclass
 class Visit:
     """What is known of one visitor's stay on one page."""
 
     page: str
     seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
-    drawn: dict[str, Drawn] = field(default_factory=dict)  # how they were drawn the last time
+    drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)  # their values, as they were drawn, and in words
     held: dict[str, Any] = field(default_factory=dict)  # what was read from an upload: it goes when the visit ends
 
 

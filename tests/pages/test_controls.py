@@ -5,8 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import controls
-
 
 def app():
     import streamlit as st
@@ -217,28 +215,3 @@ def test_any_address_runs_without_an_exception(address):
     assert found["kind"] in ("sin", "rope")
     assert 0.1 <= found["temp"] <= 2.0
     assert len(found["text"]) <= 50
-
-
-def renaming():
-    from pages.ui import controls, page
-
-    page.begin("Title", "Claim.")
-    n = controls.slider("N", "n", 1, 9, 1)
-    controls.select("Which", "which", [0, 1], 0, {0: f"first of {n}", 1: f"second of {n}"})
-
-
-def test_new_words_for_the_same_choice_are_told_again_for_a_while(monkeypatch):
-    """Streamlit drops what an overtaken run had to say, so the browser may still hold the old words."""
-
-    def told(test):
-        return test.selectbox(key="which").proto.set_value
-
-    test = run(AppTest.from_function(renaming))
-    run(test.selectbox(key="which").set_value(1))
-    assert not told(test)
-    run(test.slider(key="n").set_value(5))
-    assert told(test)
-    assert test.selectbox(key="which").value == 1
-    assert told(run(test)), "the run before may have been overtaken"
-    monkeypatch.setattr(controls, "SOON", 0.0)
-    assert not told(run(test)), "a choice that the visitor makes now is not taken back"
