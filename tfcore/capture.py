@@ -112,7 +112,7 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "pos_embed": config.positions in ("learned", "sinusoidal"),
         "embed_norm.": config.embed_norm,
         "attn.rot_": config.positions == "rope",
-        "mlp.router.": routed,
+        "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,
         "mlp.pre_linear": plain and config.activation in GATED,

@@ -174,6 +174,11 @@ class ModelConfig:
         """Whether a layer has experts in place of one feed-forward layer."""
         return self.experts is not None and layer >= self.experts.dense_layers
 
+    @property
+    def routed_layers(self) -> tuple[int, ...]:
+        """The layers that have experts."""
+        return tuple(i for i in range(self.n_layers) if self.is_routed(i))
+
     def window_of(self, layer: int) -> int | None:
         """How many tokens a layer sees, itself included; None means all."""
         return self.window if layer >= self.window_from else None

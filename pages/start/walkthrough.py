@@ -117,7 +117,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     path = walk_stages.stages(config, layer)
     names = [stage.name for stage in path]
     with slider:
-        name = controls.stops("Stage", "stage", names, names[0], {name: SAID.get(name, name) for name in names})
+        name = controls.stops("Stage", "stage", names, names[0], SAID)
     at = names.index(name)
     with buttons:
         player("stage", 0, len(names) - 1, at, label="Walk through the stages", period=PERIOD, places=names,

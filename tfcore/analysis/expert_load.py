@@ -37,7 +37,7 @@ def expert_load(model: Transformer, texts: Iterable[Sequence[int]]) -> ExpertLoa
     config = model.config
     if config.experts is None:
         raise ValueError("this model has no experts to count; take one with config.experts")
-    names = [f"blocks.{i}.mlp.router.indices" for i in range(config.n_layers) if config.is_routed(i)]
+    names = [f"blocks.{i}.mlp.router.indices" for i in config.routed_layers]
     counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
     for ids in texts:
         found = model(one_text(model, ids), capture=names).activations

@@ -81,7 +81,7 @@ def scan(model: Transformer, texts: Sequence[Sequence[int]], kept: int, least: i
     rows = [np.asarray(ids[: config.max_seq_len]) for ids in texts if len(ids)]
     if not rows:
         raise ValueError("there are no tokens to scan; give at least one")
-    layers = [i for i in range(config.n_layers) if config.is_routed(i)]
+    layers = config.routed_layers
     n, shape = config.experts.n_experts, (len(layers), config.vocab_size, config.experts.n_experts)
     sent, best = np.zeros(shape, np.int64), np.zeros(shape)
     where = np.zeros((*shape, 2), np.int64)  # the text and the place with the largest probability

@@ -81,7 +81,7 @@ def expert_sizes(config: ModelConfig) -> ExpertSizes:
     3 * d_model * width weights.
     """
     experts, count = _experts(config), parameters(config)
-    layers = sum(config.is_routed(i) for i in range(config.n_layers))
+    layers = len(config.routed_layers)
     one = feed_forward_weights(config, config.expert_size)
     seq = min(SEQ, config.max_seq_len)
     everyone = replace(config, experts=replace(experts, top_k=experts.n_experts))

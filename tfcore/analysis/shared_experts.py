@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.edit_effects import next_losses, run_each
 from tfcore.analysis.one_text import one_text
 from tfcore.edits import Edit
 from tfcore.model import Transformer
@@ -48,19 +48,13 @@ def shared_work(model: Transformer, ids: Sequence[int]) -> SharedWork:
     """
     if model.config.experts is None or not model.config.experts.n_shared:
         raise ValueError("this model has no shared experts; take one with config.experts.n_shared of 1 or more")
-    tokens, config = one_text(model, ids), model.config
-    layers = tuple(i for i in range(config.n_layers) if config.is_routed(i))
-
-    def run(*edits: Edit, capture: tuple[str, ...] = ()) -> tuple[Float[ndarray, " next"], dict[str, torch.Tensor]]:
-        output = model(tokens, capture=capture, edits=edits)
-        losses = F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:], reduction="none")
-        return losses.cpu().numpy(), dict(output.activations)
-
-    losses, written = run(capture=(SHARED, ROUTED))
+    layers, output = model.config.routed_layers, model(one_text(model, ids), capture=(SHARED, ROUTED))
     shared, routed = (
-        torch.stack([written[name.replace("*", str(i))][0].float() for i in layers]) for name in (SHARED, ROUTED)
+        torch.stack([output.activations[name.replace("*", str(i))][0].float() for i in layers])
+        for name in (SHARED, ROUTED)
     )
     total = shared + routed  # (layer, seq, d_model)
     share = (shared * total).sum(-1) / total.square().sum(-1).clamp_min(1e-12)
-    without = [run(Edit.zero(name))[0] for name in (SHARED, ROUTED)]
-    return SharedWork(layers, share.cpu().numpy(), losses, *without)
+    without = run_each(model, ids, [[Edit.zero(SHARED)], [Edit.zero(ROUTED)]])
+    losses = next_losses(torch.cat([output.logits.float(), *without]), ids)
+    return SharedWork(layers, share.cpu().numpy(), *losses.cpu().numpy())

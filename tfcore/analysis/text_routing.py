@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.edit_effects import next_losses
 from tfcore.analysis.one_text import one_text
 from tfcore.checkpoints import blank
 from tfcore.checks import check_choice, check_number, check_whole
@@ -120,7 +120,7 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
         raise ValueError("this model has no experts to choose from; take one with config.experts")
     model = model if change is None else rerouted(model, change)
     config, tokens = model.config, one_text(model, ids)
-    layers = tuple(i for i in range(config.n_layers) if config.is_routed(i))
+    layers = config.routed_layers
     edits = [shaken(change.noise, change.seed)] if change is not None and change.noise else []
     output = model(tokens, capture=("blocks.*.mlp.router.*",), edits=edits)
     kept = {
@@ -130,7 +130,7 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
     experts = config.experts
     assert experts is not None
     by_slot = (kept["weights"] > 0) | kept["dropped"] if experts.routing == "experts" else kept["weights"] >= 0
-    losses = F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:], reduction="none")
+    losses = next_losses(output.logits.float(), ids)[0]
     factor = experts.capacity_factor
     room = None if factor is None else expert_capacity(len(ids), experts.n_experts, experts.top_k, factor)
     chosen, dropped, weights = (

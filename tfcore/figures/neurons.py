@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from tfcore.analysis.neurons import Excited
 from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.figures.tokens import SLANT, label_room, token_axis
 
 UP, DOWN = "@feedforward", "@muted"
 
@@ -69,8 +69,7 @@ def text_figure(
     room = 0.08 * (high - low)
     layout = theme.base_layout(
         height,
-        xaxis={**ticks(labels, MOST_LABELS), "range": [-0.6, n - 0.4], "tickangle": -SLANT, "automargin": False,
-               "showgrid": False, "fixedrange": True},
+        xaxis=token_axis(labels),
         yaxis={"title": "activation", "range": [low - room, high + room], "zeroline": True, "zerolinecolor": "@muted",
                "fixedrange": True},
         margin={"b": label_room(labels, SLANT) + 8, "t": 14},

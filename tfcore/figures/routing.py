@@ -11,7 +11,7 @@ from numpy import ndarray
 from tfcore.analysis.expert_scan import Preferred
 from tfcore.analysis.text_routing import RoutingSweep
 from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_axis
 
 HUES = len(theme.CATEGORIES)
 WRITTEN = 100  # tokens up to which an expert's number stands in its cell
@@ -264,8 +264,7 @@ def cost_figure(
     most = max(1.0, float(np.abs(change).max(initial=0)))
     layout = theme.base_layout(
         height, margin={"t": 10, "b": label_room(tokens, SLANT) + 8}, bargap=0.15,
-        xaxis={**ticks(tokens, MOST_LABELS // 2), "range": [-0.6, n - 0.4], "tickangle": -SLANT, "automargin": False,
-               "showgrid": False, "fixedrange": True},
+        xaxis=token_axis(tokens, MOST_LABELS // 2),
         yaxis={"title": "change of the loss, nats", "range": [min(-0.5, 1.08 * float(change.min(initial=0))),
                1.08 * most], "fixedrange": True, "zeroline": True, "zerolinecolor": "@muted"},
         shapes=[{"type": "rect", "xref": "x", "yref": "paper", "x0": i - 0.5, "x1": i + 0.5, "y0": 0, "y1": 1,

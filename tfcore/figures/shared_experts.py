@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.figures.tokens import SLANT, label_room, token_axis
 
 SHARED, ROUTED = "@cat0", "@cat1"
 
@@ -66,7 +66,6 @@ def _by_token(tokens: Sequence[str], height: int, **more: Any) -> dict[str, Any]
     return theme.base_layout(
         height, margin={"t": 34, "b": label_room(tokens, SLANT) + 8}, bargap=0.12, showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
-        xaxis={**ticks(tokens, MOST_LABELS), "range": [-0.6, len(tokens) - 0.4], "tickangle": -SLANT,
-               "automargin": False, "showgrid": False, "fixedrange": True},
+        xaxis=token_axis(tokens),
         **more,
     )  # fmt: skip

@@ -107,6 +107,14 @@ def ticks(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": places, "ticktext": [labels[i] for i in places], "tickfont": font}
 
 
+def token_axis(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]:
+    """The axis under bars, one for each token of a text."""
+    return {
+        **ticks(labels, most), "range": [-0.6, len(labels) - 0.4], "tickangle": -SLANT, "automargin": False,
+        "showgrid": False, "fixedrange": True,
+    }  # fmt: skip
+
+
 def label_room(labels: Sequence[str], slant: int = 0) -> float:
     """Pixels that the longest label takes beside an axis, or under one, where it is written at a slant (degrees)."""
     widths = (sum(WIDE_LETTER if ord(c) > 0x2E80 else LETTER for c in unescape(label)) for label in labels)
