@@ -116,7 +116,8 @@ class Replicas:
                 self.start(port)
 
     def stop(self) -> None:
-        """End all, nginx first, so that nobody is sent to a replica that is ending."""
+        """End all for good, nginx first, so that nobody is sent to a replica that is ending."""
+        self.again = False
         for process in filter(None, (self.proxy, *self.running.values())):
             process.terminate()
             try:

@@ -1,11 +1,13 @@
 """Visitors without a browser meet what a browser meets, and what is made of their numbers is right."""
 
 import asyncio
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
 
-from benchmarks import load, replicas, results, soak
+from benchmarks import load, quota, replicas, results, soak
 from benchmarks.crowd import crowd, empty, milliseconds
 from benchmarks.servers import EMPTY, ROOT, Server, serving
 from benchmarks.visitors import Visitor, numbers, there_and_back
@@ -77,12 +79,20 @@ def test_growth_leaves_out_the_beginning():
     assert soak.growth(rows) == (403, 410)
 
 
-def test_what_is_carried_lies_between_the_numbers_tried():
-    rows = [{"sessions": n, "p95": {"1": one, "2": two}} for n, one, two in ((10, 200, 100), (20, 600, 200))]
-    assert replicas.carried(rows, "1", 400) == 15
-    assert replicas.carried(rows, "2", 400) == 20, "as many as were tried"
+def test_a_process_is_held_to_its_share():
+    spin = "import time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
+    with subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            with quota.held_to(0.3, process.pid):
+                said, _ = process.communicate()
+        except RuntimeError as problem:
+            process.kill()
+            pytest.skip(str(problem))
+    assert float(said) < 0.9, "of 1.5 seconds; alone it takes them all"
 
 
-@pytest.mark.parametrize(("name", "words"), [("load", load.table), ("soak", soak.sentence)])
+@pytest.mark.parametrize(
+    ("name", "words"), [("load", load.table), ("soak", soak.sentence), ("replicas", replicas.table)]
+)
 def test_the_readme_shows_the_results_that_are_kept(name, words):
     assert words(results.load(name)) in (ROOT / "README.md").read_text("utf-8")
