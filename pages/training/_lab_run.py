@@ -33,7 +33,7 @@ def present(now: LabSpec | str) -> Seen | None:
     if seen is not None and seen.look is None and seen.moving:
         runs.RUNS.wait(seen.name, FIRST)
         seen = runs.RUNS.look(seen.name)
-    _write(seen)
+    _write(seen, now)
     return seen
 
 
@@ -44,9 +44,10 @@ def is_closed() -> bool:
 
 def _open(said: str) -> None:
     """The run that a link names, and those it compares it with."""
-    if _ID.fullmatch(said) and runs.RUNS.look(said) is not None:
+    if _ID.fullmatch(said) and (seen := runs.RUNS.look(said)) is not None:
         st.session_state[RUN] = said
-        remember(said)
+        if not seen.shared:
+            remember(said)
     else:
         st.session_state.pop(RUN, None)
         notices.add("run", GONE)
@@ -64,16 +65,16 @@ def _shown_to_all(now: LabSpec) -> Seen | None:
     return runs.RUNS.look(st.session_state[RUN])
 
 
-def _write(seen: Seen | None) -> None:
-    """The link names the run, unless it is everybody's: that one follows from the settings."""
-    own = seen is not None and not seen.shared
+def _write(seen: Seen | None, now: LabSpec | str) -> None:
+    """The link names the run, unless it is everybody's with these settings: that one follows from them."""
+    named = seen is not None and not (seen.shared and seen.spec == now)
     others = [name for name in mine() if seen is None or name != seen.name]
-    for key, said in (("run", seen.name if seen is not None and own else ""), ("with", ".".join(others))):
+    for key, said in (("run", seen.name if seen is not None and named else ""), ("with", ".".join(others))):
         if said and st.query_params.get_all(key) != [said]:
             st.query_params[key] = said
         elif not said and key in st.query_params:
             del st.query_params[key]
-    if own:
+    if named:
         notices.drop("run")
 
 

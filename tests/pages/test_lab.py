@@ -51,6 +51,19 @@ def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_
     assert other.button(key="lab stop").disabled
 
 
+def test_with_other_settings_beside_it_the_link_names_even_everybodys_run():
+    test = opened(PAGE)
+    test.slider(key="layers").set_value(3)
+    test = run(test)
+    (only,) = runs.RUNS.book.runs
+    assert id_of(test) == only
+    other = opened(PAGE, layers="3", run=only)
+    for view in (test, other):
+        assert "here is changed: layers 2 → 3" in said(view, "caption")
+    assert list(runs.RUNS.book.runs) == [only]
+    assert "with" not in other.query_params
+
+
 def test_start_trains_what_the_controls_say_and_the_link_names_it(longer):
     test = press(opened(PAGE, **SMALL), "lab main")
     test = done(test)
