@@ -241,12 +241,15 @@ def check_settings() -> None:
 
 
 def keep_to_itself() -> None:
-    """No note of what visitors ask for, and no question to anybody outside.
+    """No note of who visits and what for, and no question to anybody outside.
 
-    Addresses carry the visitors' texts, and Streamlit switches the log of all addresses on. When a page of another site
-    tries to connect, Streamlit asks a service outside what this server's address is, and everyone waits for that.
+    Addresses carry the visitors' texts, and Streamlit switches the logs of all addresses and connections on. When a
+    page of another site tries to connect, Streamlit asks a service outside what this server's address is, and everyone
+    waits for that.
     """
     logging.getLogger("uvicorn.access").disabled = True
+    connects = re.compile(r'"WebSocket|^connection ')
+    logging.getLogger("uvicorn.error").addFilter(lambda line: not connects.search(str(line.msg)))
     net_util._external_ip = "127.0.0.1"
     # Filling a cache outside a page run is the point of a warm start; Streamlit warns of it.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)

@@ -97,7 +97,7 @@ def test_every_response_has_the_security_headers(address, path):
 
 
 @pytest.mark.parametrize(("origin", "let_in"), [("http://{}", True), ("https://elsewhere.example", False)])
-def test_a_page_of_another_site_cannot_connect(address, origin, let_in):
+def test_a_page_of_another_site_cannot_connect(address, log, origin, let_in):
     """Browsers let any page open a websocket; the server must look where it comes from."""
 
     async def connect() -> None:
@@ -107,6 +107,7 @@ def test_a_page_of_another_site_cannot_connect(address, origin, let_in):
 
     with nullcontext() if let_in else pytest.raises(websockets.InvalidStatus, match="403"):
         asyncio.run(connect())
+    assert '"WebSocket' not in log.read_text("utf-8"), "nor is it noted who connects"
 
 
 def test_visitors_who_drag_at_once_meet_no_error(address):
