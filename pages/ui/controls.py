@@ -24,6 +24,7 @@ from pages.ui import links, notices, settings
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
+MEANT = 1_000  # labels of a choice that are remembered
 
 
 def set_values(**values: Any) -> None:
@@ -144,11 +145,25 @@ def stops(
 def _choice(
     key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None, draw: Callable[..., Any]
 ) -> Option:
-    """One of the options, drawn by its label."""
+    """One of the options, drawn by its label.
+
+    Labels may change while the option stays. Whoever is quick sends the old one of a choice before the new ones have
+    reached the browser: it still means what it meant.
+    """
     names = {option: (labels or {}).get(option, str(option)) for option in options}
-    name = partial(_name, names)
+    name, meant = partial(_name, names), links.visit().meant.setdefault(key, {})
+
+    def clean(value: object) -> tuple[Any, bool]:
+        if isinstance(value, str) and value not in names.values() and value in meant and meant[value] in names:
+            return meant[value], True
+        return _option(value, names, default)
+
     draw = partial(draw, format_func=name, bind="query-params")
-    return cast("Option", _bound(key, default, partial(_option, names=names, default=default), draw, name))
+    value = _bound(key, default, clean, draw, name)
+    if len(meant) > MEANT:
+        meant.clear()
+    meant.update((label, option) for option, label in names.items())
+    return cast("Option", value)
 
 
 def _name(names: Mapping[Option, str], option: Option) -> str:

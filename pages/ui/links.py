@@ -63,6 +63,7 @@ class Visit:
     page: str
     seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
     drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)  # their values, as they were drawn, and in words
+    meant: dict[str, dict[str, Any]] = field(default_factory=dict)  # of choices: every label so far, and its option
     held: dict[str, Any] = field(default_factory=dict)  # what was read from an upload: it goes when the visit ends
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 
 def app():
@@ -215,3 +216,38 @@ def test_any_address_runs_without_an_exception(address):
     assert found["kind"] in ("sin", "rope")
     assert 0.1 <= found["temp"] <= 2.0
     assert len(found["text"]) <= 50
+
+
+def renaming():
+    import streamlit as st
+
+    from pages.ui import controls, notices, page
+
+    page.begin("Title", "Claim.")
+    n = controls.slider("N", "n", 1, 9, 1)
+    st.session_state["which"] = controls.select("Which", "item", [0, 1, 2], 0, {i: f"{i} of {n}" for i in range(3)})
+    st.session_state["corrected"] = len(notices.sentences())
+
+
+def test_new_labels_of_the_same_choice_are_told_once():
+    test = run(AppTest.from_function(renaming, default_timeout=60))
+    run(test.selectbox(key="item").set_value(1))
+    assert not test.selectbox(key="item").proto.set_value
+    run(test.slider(key="n").set_value(5))
+    assert test.selectbox(key="item").proto.set_value
+    assert test.selectbox(key="item").proto.raw_value == "1 of 5"
+    assert not run(test).selectbox(key="item").proto.set_value
+
+
+def test_a_choice_said_in_labels_of_before_is_kept(monkeypatch):
+    """Two quick changes: with the second the browser sends the old label of a choice, for it has seen no other yet."""
+    test = run(AppTest.from_function(renaming, default_timeout=60))
+    run(test.selectbox(key="item").set_value(1))
+    run(test.slider(key="n").set_value(5))
+    test.selectbox(key="item").options = ["0 of 1", "1 of 1", "2 of 1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Selectbox, "index", 1)
+        run(test.slider(key="n").set_value(6))
+    assert test.session_state["which"] == 1
+    assert test.selectbox(key="item").proto.raw_value == "1 of 6"
+    assert test.session_state["corrected"] == 0
