@@ -67,14 +67,14 @@ def _shown_to_all(now: LabSpec) -> Seen | None:
 
 def _write(seen: Seen | None, now: LabSpec | str) -> None:
     """The link names the run, unless it is everybody's with these settings: that one follows from them."""
-    named = seen is not None and not (seen.shared and seen.spec == now)
-    others = [name for name in mine() if seen is None or name != seen.name]
-    for key, said in (("run", seen.name if seen is not None and named else ""), ("with", ".".join(others))):
+    name = seen.name if seen is not None and not (seen.shared and seen.spec == now) else ""
+    others = [other for other in mine() if seen is None or other != seen.name]
+    for key, said in (("run", name), ("with", ".".join(others))):
         if said and st.query_params.get_all(key) != [said]:
             st.query_params[key] = said
         elif not said and key in st.query_params:
             del st.query_params[key]
-    if named:
+    if name:
         notices.drop("run")
 
 

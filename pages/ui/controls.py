@@ -154,8 +154,8 @@ def _choice(
     name, meant = partial(_name, names), links.visit().meant.setdefault(key, {})
 
     def clean(value: object) -> tuple[Any, bool]:
-        if isinstance(value, str) and value not in names.values() and value in meant and meant[value] in names:
-            return meant[value], True
+        if isinstance(value, str) and value not in names.values():
+            value = meant.get(value, value)
         return _option(value, names, default)
 
     draw = partial(draw, format_func=name, bind="query-params")
