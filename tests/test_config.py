@@ -86,7 +86,6 @@ REFUSED = {
         "rope_scaling": RopeScaling(),
         "positions": "alibi",
     },
-    "relative_buckets=30 must be a multiple of 4, such as 32": {"relative_buckets": 30, "positions": "relative"},
     "relative_distance=16 must be above half of relative_buckets=32": {
         "relative_distance": 16,
         "positions": "relative",
@@ -142,9 +141,10 @@ def test_settings_of_a_part_that_are_not_known_are_named():
 
 
 def test_unknown_and_missing_settings_are_named():
-    with pytest.raises(
-        ValueError, match=r"^unknown model setting n_head, rope; known are activation, architecture, attn_scale, bias"
-    ):
+    message = (
+        r"^unknown model setting n_head, rope; known are activation, architecture, attn_scale, attn_scale_by_layer, "
+    )
+    with pytest.raises(ValueError, match=message):
         ModelConfig.from_dict(BASE | {"n_head": 4, "rope": True})
     with pytest.raises(ValueError, match=r"^the model settings lack vocab_size$"):
         ModelConfig.from_dict({"d_model": 64})

@@ -125,6 +125,14 @@ OLD_SETTINGS = {
         },
         "llama3",
     ),
+    "yarn": ({"rope_theta": 100.0, "rope_scaling": {"type": "yarn", "factor": 2.0, "beta_fast": None}}, "yarn"),
+    "yarn, its factor implied": (
+        {
+            "rope_theta": 100.0,
+            "rope_scaling": {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": 8},
+        },
+        "yarn",
+    ),
     "a base alone": ({"rope_theta": 300.0, "rope_scaling": None}, None),
     "none": ({}, None),
 }
@@ -191,15 +199,20 @@ REFUSED = {
     ),
     "quantized": ("llama", {"quantization_config": {"bits": 4}}, "quantization_config={'bits': 4} is not supported"),
     "pruned": ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads={'0': [1]} is not supported"),
-    "yarn": (
+    "two lengths": (
         "qwen2",
-        {"rope_scaling": {"type": "yarn", "factor": 4.0}},
-        "rope_scaling.rope_type='yarn' is not supported; supported: 'default', 'linear', 'llama3'",
+        {"rope_scaling": {"type": "longrope", "factor": 4.0}},
+        "rope_scaling.rope_type='longrope' is not supported; supported: 'default', 'linear', 'dynamic'",
     ),
-    "dynamic": (
-        "llama",
-        {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}},
-        "rope_parameters.rope_type='dynamic' is not supported",
+    "a sharpness without end": (
+        "qwen2",
+        {"rope_scaling": {"type": "yarn", "factor": 4.0, "mscale": 1e308, "mscale_all_dim": 1e-300}},
+        "sharpness=",
+    ),
+    "a negative factor": (
+        "qwen3",
+        {"rope_scaling": {"type": "yarn", "factor": -4.0, "mscale": 1.0, "mscale_all_dim": 1.0}},
+        "factor=-4.0 must be between 1 and 1,000,000",
     ),
     "rotations by layer": (
         "qwen3",
@@ -212,11 +225,6 @@ REFUSED = {
         "llama",
         {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
         "low_freq_factor=None must be a number",
-    ),
-    "scale by layer": (
-        "gpt2",
-        {"scale_attn_by_inverse_layer_idx": True},
-        "scale_attn_by_inverse_layer_idx=True is not supported; supported: False",
     ),
     "cross-attention": ("gpt2", {"add_cross_attention": True}, "add_cross_attention=True is not supported"),
     "a decoder of BERT's": ("bert", {"is_decoder": True}, "is_decoder=True is not supported; supported: False"),

@@ -14,8 +14,8 @@ from tfcore.positions import (
     inverse_frequencies,
     relative_bucket,
     rope_angles,
+    rope_frequencies,
     rotate,
-    scaled_frequencies,
     shift_matrix,
     sinusoidal,
 )
@@ -161,11 +161,11 @@ def test_both_ways_later_keys_have_the_other_half_of_the_buckets():
 
 def test_scaled_frequencies():
     frequencies = inverse_frequencies(64, 500_000.0)
-    assert torch.equal(scaled_frequencies(frequencies, None), frequencies)
-    linear = scaled_frequencies(frequencies, RopeScaling(kind="linear", factor=4.0))
+    assert torch.equal(rope_frequencies(64, 500_000.0), frequencies)
+    linear = rope_frequencies(64, 500_000.0, RopeScaling(kind="linear", factor=4.0))
     assert torch.allclose(linear, frequencies / 4)
     scaling = RopeScaling(kind="llama3", factor=8.0, original_len=8192, low_freq=1.0, high_freq=4.0)
-    llama = scaled_frequencies(frequencies, scaling)
+    llama = rope_frequencies(64, 500_000.0, scaling)
     wavelength = 2 * math.pi / frequencies
     short, long = wavelength < 8192 / 4, wavelength > 8192
     assert short.any()
@@ -176,3 +176,17 @@ def test_scaled_frequencies():
     assert between.any()
     assert ((llama < frequencies) & (llama > frequencies / 8))[between].all()
     assert (llama.diff() < 0).all()
+
+
+def test_yarn_keeps_what_turns_often_and_divides_what_turns_less_than_once():
+    """Between, the share of the kept frequency falls evenly from pair to pair (arXiv:2309.00071, section 3.2)."""
+    scaling = RopeScaling(kind="yarn", factor=8.0, original_len=4096, low_freq=1.0, high_freq=32.0)
+    frequencies, yarn = inverse_frequencies(128), rope_frequencies(128, 10_000.0, scaling)
+    turns = 4096 * frequencies / (2 * math.pi)
+    first, last = int((turns >= 32).sum()) - 1, int((turns >= 1).sum())  # rounded outwards to whole pairs
+    assert torch.equal(yarn[: first + 1], frequencies[: first + 1])
+    assert torch.allclose(yarn[last:], frequencies[last:] / 8)
+    kept = ((yarn / frequencies - 1 / 8) / (1 - 1 / 8))[first : last + 1]
+    assert torch.allclose(kept, torch.linspace(1, 0, last - first + 1, dtype=torch.float64))
+    assert scaling.of_scores == pytest.approx((0.1 * math.log(8) + 1) ** 2)
+    assert RopeScaling(kind="linear", factor=8.0).of_scores == 1

@@ -33,7 +33,13 @@ def experts(draw):
     )
 
 
-SCALINGS = st.builds(RopeScaling, kind=st.sampled_from(["linear", "llama3"]), factor=st.floats(1, 8))
+SCALINGS = st.builds(
+    RopeScaling,
+    kind=st.sampled_from(["linear", "llama3", "yarn"]),
+    factor=st.floats(1, 8),
+    original_len=st.integers(1, 9_000),
+    whole_pairs=st.booleans(),
+)
 
 
 @st.composite
@@ -62,7 +68,7 @@ def configs(draw):
         max_seq_len=draw(st.integers(1, 9)),
         positions=positions,
         rope_scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
-        relative_buckets=draw(st.sampled_from([4, 8, 32])),
+        relative_buckets=draw(st.sampled_from([4, 7, 10, 32])),
         norm=draw(st.sampled_from(get_args(options.Norm))),
         norm_placement=placement,
         embed_norm=draw(SOMETIMES),
@@ -72,6 +78,7 @@ def configs(draw):
         window=draw(st.none() | st.integers(1, 12)),
         window_from=draw(st.integers(0, 2)),
         attn_scale=draw(st.none() | POSITIVE),
+        attn_scale_by_layer=draw(st.booleans()),
         bias=draw(st.booleans()),
         qkv_bias=draw(st.none() | st.booleans()),
         out_bias=draw(st.none() | st.booleans()),

@@ -105,13 +105,14 @@ class Attention(nn.Module):
     The fused kernel runs unless scores or patterns are asked for; then the same maths runs step by step.
 
     Args:
+        layer: its place in the stack.
         cross: queries come from this stack, keys and values from the encoder's output (arXiv:1706.03762, sec. 3.2.3).
     """
 
-    def __init__(self, config: ModelConfig, cross: bool = False) -> None:
+    def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         self.n_heads, self.kv_heads, self.d_head = config.n_heads, config.kv_heads, config.head_size
-        self.scale = config.attn_scale or self.d_head**-0.5
+        self.scale = config.scale_of(layer)
         self.cross = cross
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
         if cross:

@@ -31,11 +31,11 @@ class Block(nn.Module):
         routed = config.is_routed(layer)
         self.routed, self.has_mlp = routed, routed or config.ff_size > 0
         sandwich = self.placement == "sandwich"
-        self.ln1, self.attn = Norm(config), Attention(config)
+        self.ln1, self.attn = Norm(config), Attention(config, layer)
         if sandwich:
             self.ln1_post = Norm(config)
         if cross:
-            self.ln_cross, self.cross_attn = Norm(config), Attention(config, cross=True)
+            self.ln_cross, self.cross_attn = Norm(config), Attention(config, layer, cross=True)
             if sandwich:
                 self.ln_cross_post = Norm(config)
         if self.has_mlp:

@@ -67,6 +67,7 @@ class ModelConfig:
             sees less than that many to either side.
         window_from: the first layer with that window; those before see everything.
         attn_scale: factor of the scores; None means 1 / sqrt(d_head).
+        attn_scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
         bias: biases in the linear layers and LayerNorm.
         qkv_bias, out_bias: of the attention's own matrices; None means as bias.
         head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
@@ -110,6 +111,7 @@ class ModelConfig:
     window: int | None = None
     window_from: int = 0
     attn_scale: float | None = None
+    attn_scale_by_layer: bool = False
     bias: bool = False
     qkv_bias: bool | None = None
     out_bias: bool | None = None
@@ -183,6 +185,12 @@ class ModelConfig:
         """How many tokens a layer sees, itself included; None means all."""
         return self.window if layer >= self.window_from else None
 
+    def scale_of(self, layer: int) -> float:
+        """Factor of the scores of a layer."""
+        scale = self.head_size**-0.5 if self.attn_scale is None else self.attn_scale
+        scale *= 1.0 if self.rope_scaling is None else self.rope_scaling.of_scores
+        return scale / (layer + 1) if self.attn_scale_by_layer else scale
+
     @property
     def encoder_layers(self) -> int:
         """Blocks of the encoder: all of them, some, or none."""
@@ -217,7 +225,16 @@ class ModelConfig:
 
 
 _OPTIONAL = ("n_encoder_layers", "n_kv_heads", "d_head", "d_ff", "window")
-_FLAGS = ("bias", "tie_embeddings", "scale_embeddings", "embed_norm", "qk_norm", "parallel", "pooler")
+_FLAGS = (
+    "attn_scale_by_layer",
+    "bias",
+    "tie_embeddings",
+    "scale_embeddings",
+    "embed_norm",
+    "qk_norm",
+    "parallel",
+    "pooler",
+)
 
 
 def _check_known(cls: type, values: dict[str, Any], what: str) -> None:
@@ -266,8 +283,6 @@ def _check_together(c: ModelConfig) -> None:
         raise ValueError(f"experts of width d_ff={c.d_ff} would be empty; give d_expert or a larger d_ff")
     if c.rope_scaling is not None and c.positions != "rope":
         raise ValueError(f"rope_scaling goes with positions='rope', not {c.positions!r}; leave it None")
-    if c.positions == "relative" and c.relative_buckets % 4:
-        raise ValueError(f"relative_buckets={c.relative_buckets} must be a multiple of 4, such as 32")
     if c.positions == "relative" and c.relative_distance <= c.relative_buckets // 2:
         raise ValueError(
             f"relative_distance={c.relative_distance} must be above half of relative_buckets={c.relative_buckets}"

@@ -1,5 +1,6 @@
 """Configs of parts that not every model has: a mixture of experts, slower rotary positions."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,6 +8,7 @@ from tfcore.checks import check_choice, check_flag, check_number, check_whole
 
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
+Scaling = Literal["linear", "llama3", "yarn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,20 +71,34 @@ class RopeScaling:
 
     Args:
         kind: "linear" divides every frequency by the factor (arXiv:2306.15595, eq. 4); "llama3" leaves wavelengths
-            below original_len / high_freq alone, divides those above original_len / low_freq, and blends between.
+            below original_len / high_freq alone, divides those above original_len / low_freq, and blends between;
+            "yarn" (arXiv:2309.00071) does the same with another blend, and sharpens attention.
         factor: how many times slower.
-        original_len, low_freq, high_freq: of "llama3".
+        original_len, low_freq, high_freq: of "llama3" and "yarn", whose paper writes L, alpha and beta.
+        whole_pairs: of "yarn": the blend begins and ends at a whole pair, as in its published code.
+        sharpness: of "yarn": what queries and keys are multiplied with; None means 0.1 ln(factor) + 1 (eq. 15).
     """
 
-    kind: Literal["linear", "llama3"] = "linear"
+    kind: Scaling = "linear"
     factor: float = 1.0
     original_len: int = 8192
     low_freq: float = 1.0
     high_freq: float = 4.0
+    whole_pairs: bool = True
+    sharpness: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self, kind=Literal["linear", "llama3"])
+        check_choice(self, kind=Scaling)
+        check_flag(self, "whole_pairs")
+        check_number(self, optional=True, sharpness=(1e-3, 1e3))
         check_number(self, factor=(1, 1_000_000), low_freq=(1e-6, 1e6), high_freq=(1e-6, 1e6))
         check_whole(self, original_len=(1, 1_048_576))
-        if self.kind == "llama3" and self.low_freq >= self.high_freq:
+        if self.kind != "linear" and self.low_freq >= self.high_freq:
             raise ValueError(f"low_freq={self.low_freq} must be below high_freq={self.high_freq}")
+
+    @property
+    def of_scores(self) -> float:
+        """What the scores of attention are multiplied with."""
+        if self.kind != "yarn":
+            return 1.0
+        return (0.1 * math.log(self.factor) + 1 if self.sharpness is None else self.sharpness) ** 2

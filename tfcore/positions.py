@@ -56,27 +56,45 @@ def rope_angles(
 
     Whole turns are taken away in float64, because float32 angles of far positions are off: by 0.004 at 100,000.
     """
-    frequencies = scaled_frequencies(inverse_frequencies(d_head, base), scaling)
+    frequencies = rope_frequencies(d_head, base, scaling)
     angles = positions.double()[:, None] * frequencies.to(positions.device)
     return angles.remainder(2 * math.pi).float()
 
 
-def scaled_frequencies(frequencies: Float[Tensor, " pair"], scaling: RopeScaling | None) -> Float[Tensor, " pair"]:
-    """Frequencies for texts longer than those a model was trained on.
+def rope_frequencies(d_head: int, base: float = 10_000.0, scaling: RopeScaling | None = None) -> Tensor:
+    """Frequencies of the rotations, (pair); with a scaling, for texts longer than those a model was trained on.
 
     linear: all divided by the factor (position interpolation, arXiv:2306.15595, eq. 4). llama3: with s = original_len
     / wavelength, the frequency is kept for s > high_freq, divided for s < low_freq, and in between a mixture whose
     share of the kept one is (s - low_freq) / (high_freq - low_freq) (Llama 3.1's published code, also
-    arXiv:2407.21783, section 3.2).
+    arXiv:2407.21783, section 3.2). yarn: the same bounds, but the share falls evenly from pair to pair between them
+    (arXiv:2309.00071, section 3.2; there evenly in s, in its published code and the checkpoints as here).
     """
+    frequencies = inverse_frequencies(d_head, base)
     if scaling is None:
         return frequencies
     divided = frequencies / scaling.factor
     if scaling.kind == "linear":
         return divided
-    turns = scaling.original_len * frequencies / (2 * math.pi)  # in a text of the original length
-    kept = ((turns - scaling.low_freq) / (scaling.high_freq - scaling.low_freq)).clamp(0, 1)
+    if scaling.kind == "yarn":
+        kept = 1 - _yarn_ramp(d_head, base, scaling)
+    else:
+        turns = scaling.original_len * frequencies / (2 * math.pi)  # in a text of the original length
+        kept = ((turns - scaling.low_freq) / (scaling.high_freq - scaling.low_freq)).clamp(0, 1)
     return kept * frequencies + (1 - kept) * divided
+
+
+def _yarn_ramp(d_head: int, base: float, scaling: RopeScaling) -> Float[Tensor, " pair"]:
+    """0 up to the pair that turns high_freq times in a text of the original length, 1 from that of low_freq on."""
+    first, last = (
+        d_head * math.log(scaling.original_len / (turns * 2 * math.pi)) / (2 * math.log(base))
+        for turns in (scaling.high_freq, scaling.low_freq)
+    )
+    if scaling.whole_pairs:
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, d_head - 1)
+    pairs = torch.arange(d_head // 2, dtype=torch.float64)
+    return ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
 
 
 def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_head//2"]) -> Tensor:

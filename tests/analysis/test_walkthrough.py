@@ -23,7 +23,7 @@ MODELS = {
                       "activation": "relu", "bias": True, "scale_embeddings": True},
     "learned, sandwich": {"positions": "learned", "norm_placement": "sandwich", "embed_norm": True, "qk_norm": True},
     "alibi, window": {"positions": "alibi", "window": 4, "activation": "gelu", "tie_embeddings": False},
-    "relative, own scale": {"positions": "relative", "attn_scale": 1.0},
+    "relative, own scale": {"positions": "relative", "attn_scale": 1.0, "attn_scale_by_layer": True},
     "parallel": {"parallel": True, "logit_scale": 0.5},
     "attention only": {"d_ff": 0},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2, n_shared=1)},
@@ -57,7 +57,7 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     close = lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5, rtol=1e-4)  # noqa: E731
     if c.positions not in ("alibi", "relative"):
         close(t["scaled"], t["attn.scores"])
-    close(t["products"] * (c.attn_scale or c.head_size**-0.5), t["scaled"])
+    close(t["products"] * c.scale_of(1), t["scaled"])
     close(attention_weights(t["attn.scores"], t["allowed"]), t["attn.pattern"])
     group = c.n_heads // c.kv_heads
     close(weighted_values(t["attn.pattern"], t["attn.v"].repeat_interleave(group, 0)), t["attn.z"])

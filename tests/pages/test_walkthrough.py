@@ -143,6 +143,7 @@ MODELS = {
     "sandwich": {"norm_placement": "sandwich", "embed_norm": True, "qk_norm": True, "positions": "alibi"},
     "experts": {"experts": ExpertsConfig(n_experts=4)},
     "relative": {"positions": "relative", "attn_scale": 1.0, "tie_embeddings": False},
+    "scores by layer": {"attn_scale_by_layer": True},
     "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm",
                 "n_segments": 2},
 }  # fmt: skip

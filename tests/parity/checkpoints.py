@@ -26,6 +26,9 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
 }
 LINEAR = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 3.0}
+YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 64}
+OWN_YARN = YARN | {"attention_factor": 1.7, "beta_fast": 9.0, "beta_slow": 2.0, "truncate": False}
+DYNAMIC = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 4.0}
 SLIDING = {"use_sliding_window": True, "sliding_window": 5}
 
 DECODERS = {
@@ -33,6 +36,10 @@ DECODERS = {
     "gpt2, untied, narrow": (hf.GPT2LMHeadModel, GPT2 | {"n_inner": 17, "tie_word_embeddings": False}),
     "gpt2, unscaled, relu": (hf.GPT2LMHeadModel, GPT2 | {"scale_attn_weights": False, "activation_function": "relu"}),
     "gpt2, upcast": (hf.GPT2LMHeadModel, GPT2 | {"reorder_and_upcast_attn": True, "layer_norm_epsilon": 1e-2}),
+    "gpt2, scaled by layer": (
+        hf.GPT2LMHeadModel,
+        GPT2 | {"scale_attn_by_inverse_layer_idx": True, "reorder_and_upcast_attn": True},
+    ),
     "gpt2, no head": (hf.GPT2Model, GPT2 | {"activation_function": "silu"}),
     "llama": (hf.LlamaForCausalLM, GROUPED | {"rms_norm_eps": 1e-2}),
     "llama, tied": (hf.LlamaForCausalLM, GROUPED | {"tie_word_embeddings": True}),
@@ -43,6 +50,8 @@ DECODERS = {
     "llama, attention biases alone": (hf.LlamaForCausalLM, GROUPED | {"attention_bias": True}),
     "llama 3": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": LLAMA3}),
     "llama, linear, gelu": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": LINEAR, "hidden_act": "gelu"}),
+    "llama, dynamic": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": DYNAMIC}),
+    "llama, yarn of its own": (hf.LlamaForCausalLM, GROUPED | {"head_dim": 16, "rope_parameters": OWN_YARN}),
     "llama, no head": (hf.LlamaModel, GROUPED),
     "mistral, window": (hf.MistralForCausalLM, GROUPED | {"sliding_window": 5}),
     "mistral, no window": (hf.MistralForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": None}),
@@ -51,10 +60,15 @@ DECODERS = {
     "qwen2, all windows": (hf.Qwen2ForCausalLM, THREE | SLIDING | {"max_window_layers": 0}),
     "qwen2, windows too late": (hf.Qwen2ForCausalLM, THREE | SLIDING | {"max_window_layers": 3}),
     "qwen2, no head": (hf.Qwen2Model, GROUPED | {"head_dim": 4}),
+    "qwen2, yarn": (hf.Qwen2ForCausalLM, GROUPED | {"rope_parameters": YARN, "head_dim": 16}),
     "qwen3": (hf.Qwen3ForCausalLM, GROUPED | {"rms_norm_eps": 1e-3, "tie_word_embeddings": True}),
     "qwen3, windows, biases": (
         hf.Qwen3ForCausalLM,
         THREE | SLIDING | {"layer_types": ["full_attention"] * 2 + ["sliding_attention"], "attention_bias": True},
+    ),
+    "qwen3, yarn of two factors": (
+        hf.Qwen3ForCausalLM,
+        GROUPED | {"rope_parameters": YARN | {"mscale": 2.0, "mscale_all_dim": 0.5}, "head_dim": 2},
     ),
     "gemma": (hf.GemmaForCausalLM, GROUPED),
     "gemma, untied, biases": (hf.GemmaForCausalLM, GROUPED | {"tie_word_embeddings": False, "attention_bias": True}),
@@ -84,6 +98,10 @@ BOTH = {
         hf.T5ForConditionalGeneration,
         T5 | {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "decoder_start_token_id": 3}
         | {"relative_attention_max_distance": 9, "layer_norm_epsilon": 1e-2},
+    ),
+    "t5, odd buckets": (
+        hf.T5ForConditionalGeneration,
+        T5 | {"relative_attention_num_buckets": 7, "relative_attention_max_distance": 5},
     ),
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
 }  # fmt: skip

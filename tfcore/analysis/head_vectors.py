@@ -52,4 +52,4 @@ def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) 
     found = model(one_text(model, ids), capture=names).activations
     shared = head * config.kv_heads // config.n_heads
     q, k, v = (found[name][0, place].float().cpu() for name, place in zip(names, (head, shared, shared), strict=True))
-    return HeadVectors(q * (config.attn_scale or config.head_size**-0.5), k, v)
+    return HeadVectors(q * config.scale_of(layer), k, v)

@@ -6,7 +6,6 @@ from tfcore.families.settings import Settings, Tensors
 
 
 def _config(s: Settings, tensors: Tensors) -> ModelConfig:
-    s.only("scale_attn_by_inverse_layer_idx", False)
     s.only("add_cross_attention", False)
     head, tied = s.head(tensors, "wte.weight", "lm_head.weight")
     width = s.whole("n_embd")
@@ -22,6 +21,7 @@ def _config(s: Settings, tensors: Tensors) -> ModelConfig:
         norm_eps=s.number("layer_norm_epsilon"),
         activation=s.activation("activation_function"),
         attn_scale=None if s.flag("scale_attn_weights") else 1.0,
+        attn_scale_by_layer=s.flag("scale_attn_by_inverse_layer_idx"),
         bias=True,
         head=head,
         tie_embeddings=tied,
@@ -55,6 +55,7 @@ GPT2 = Family(
         "activation_function": "gelu_new",
         "layer_norm_epsilon": 1e-5,
         "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
         "tie_word_embeddings": True,
     },
     aliases={

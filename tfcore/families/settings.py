@@ -123,22 +123,46 @@ class Settings:
     def _scaling(self, field: str, values: dict[str, object]) -> RopeScaling | None:
         kind = values.get("rope_type") or values.get("type") or "default"
         inner = Settings(values)
-        if kind == "default":
+        if kind in ("default", "dynamic"):  # dynamic is slower in longer texts than the model takes, here not at all
             return None
         if kind == "linear":
             return RopeScaling(kind="linear", factor=inner.number("factor"))
-        if kind != "llama3":
-            raise ValueError(
-                f"{field}.rope_type={short(kind)} is not supported; supported: 'default', 'linear', 'llama3'"
-            )
         length = "original_max_position_embeddings"
         default = self.get(length) or values.get(length) or self.get("max_position_embeddings")
+        original = Settings({}, {length: default}).whole(length)
+        if kind == "llama3":
+            return RopeScaling(
+                kind="llama3",
+                factor=inner.number("factor"),
+                original_len=original,
+                low_freq=inner.number("low_freq_factor"),
+                high_freq=inner.number("high_freq_factor"),
+            )
+        if kind == "yarn":
+            return self._yarn(values, original)
+        raise ValueError(
+            f"{field}.rope_type={short(kind)} is not supported; "
+            "supported: 'default', 'linear', 'dynamic', 'llama3', 'yarn'"
+        )
+
+    def _yarn(self, values: dict[str, object], original: int) -> RopeScaling:
+        """With the sharpness that `transformers` finds in the settings: its own, or that of two other factors."""
+        implied = self.whole("max_position_embeddings") / original
+        inner = Settings(values, {"factor": implied, "beta_slow": 1, "beta_fast": 32, "truncate": True})
+        factor = inner.number("factor")
+        sharpness = None if inner.get("attention_factor") is None else inner.number("attention_factor")
+        if sharpness is None and inner.get("mscale") and inner.get("mscale_all_dim"):
+            log = math.log(max(factor, 1))
+            above, below = (0.1 * inner.number(name) * log + 1 for name in ("mscale", "mscale_all_dim"))
+            sharpness = above / below if below else math.inf  # which is refused
         return RopeScaling(
-            kind="llama3",
-            factor=inner.number("factor"),
-            original_len=Settings({}, {length: default}).whole(length),
-            low_freq=inner.number("low_freq_factor"),
-            high_freq=inner.number("high_freq_factor"),
+            kind="yarn",
+            factor=factor,
+            original_len=original,
+            low_freq=inner.number("beta_slow"),
+            high_freq=inner.number("beta_fast"),
+            whole_pairs=inner.flag("truncate"),
+            sharpness=sharpness,
         )
 
     def head(self, tensors: Tensors, embedding: str, unembedding: str) -> tuple[Head, bool]:
