@@ -113,6 +113,8 @@ def written(kind, settings, folder, **options):
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
     if settings.get("tie_word_embeddings") is False and kind is hf.T5ForConditionalGeneration:
-        theirs.lm_head.weight = nn.Parameter(torch.randn(61, 24))  # they tie it, published files do not
+        theirs.lm_head.weight = nn.Parameter(
+            torch.randn(61, theirs.config.d_model)
+        )  # they tie it, published files do not
     theirs.eval().requires_grad_(False).save_pretrained(folder, **options)
     return theirs
