@@ -6,16 +6,20 @@ import torch
 
 from tests.small import difference, ids, model
 from tfcore.analysis.position_effects import position_effects
+from tfcore.part_configs import RopeScaling
 from tfcore.positions import alibi_bias, alibi_slopes, sinusoidal
 
 IDS = ids(1, 13)[0].tolist()
 PLACES = torch.arange(13)
 
 
-@pytest.mark.parametrize("kv_heads", [6, 2])
+STRETCHED = RopeScaling(kind="yarn", factor=4.0, original_len=16)
+
+
+@pytest.mark.parametrize("values", [{}, {"n_kv_heads": 2}, {"attn_scale": 1.0}, {"rope_scaling": STRETCHED}])
 @pytest.mark.parametrize("head", [0, 5])
-def test_rope_is_what_the_model_does_and_alibi_its_bias(kv_heads, head):
-    subject = model(n_kv_heads=kv_heads)
+def test_rope_is_what_the_model_does_and_alibi_its_bias(values, head):
+    subject = model(**values)
     found = position_effects(subject, IDS, head)
     name = "blocks.0.attn.pattern"
     own = subject(torch.tensor([IDS]), capture=(name,)).activations[name][0, head]
@@ -28,11 +32,12 @@ def test_rope_is_what_the_model_does_and_alibi_its_bias(kv_heads, head):
         assert effect.previous == pytest.approx(np.diagonal(effect.weights, -1).mean())
 
 
-def test_vectors_are_added_to_the_embeddings_at_their_size():
-    subject, tokens = model(), torch.tensor([IDS])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_vectors_are_added_to_the_embeddings_at_their_size(scaled):
+    subject, tokens = model(scale_embeddings=scaled), torch.tensor([IDS])
     table = sinusoidal(PLACES, 24)
-    size = subject.embed(tokens).square().mean().sqrt()
-    moved = subject.embed(tokens) + table * size / table.square().mean().sqrt()
+    embedded = subject.embed(tokens) * (24**0.5 if scaled else 1)
+    moved = embedded + table * embedded.square().mean().sqrt() / table.square().mean().sqrt()
     names = ("blocks.0.attn.q", "blocks.0.attn.k")
     q, k, _ = by_hand(subject.decoder.blocks[0], moved)
     plain = subject(tokens, capture=names).activations

@@ -47,20 +47,22 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     n, config = len(ids), model.config
     places = torch.arange(n)
     tokens = one_text(model, ids)
-    size = model.embed(tokens).square().mean().sqrt().cpu()
+    embedded = model(tokens, capture="embed").activations["embed"].float().cpu()
+    size = embedded.square().mean().sqrt()
     waves = sinusoidal(places, config.d_model)
     vectors: dict[Positions, Tensor] = {"sinusoidal": waves * (size / waves.square().mean().sqrt())}
     own = torch.zeros_like(waves)  # what the model itself adds
     if config.positions == "learned":
         vectors["learned"] = own = model.decoder.pos_embed.weight[:n].detach().float().cpu()
     q, k = _queries_keys(model, tokens, head, -own)
-    plain = attention_scores(q, k)
-    angles = rope_angles(places, config.head_size, config.rope_base)
+    scale = config.scale_of(0)
+    plain = attention_scores(q, k, scale)
+    angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
     slope = alibi_slopes(config.n_heads)[head : head + 1]
     scores: dict[Positions, Tensor] = {"none": plain}
     for name, added in vectors.items():
-        scores[name] = attention_scores(*_queries_keys(model, tokens, head, added - own))
-    scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles))
+        scores[name] = attention_scores(*_queries_keys(model, tokens, head, added - own), scale)
+    scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles), scale)
     scores["alibi"] = plain + alibi_bias(slope, places, places)[0]
     return {name: _effect(value, plain) for name, value in scores.items()}
 
