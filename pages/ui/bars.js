@@ -6,7 +6,7 @@ import { palette } from "./figure.js"
 const KEYS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }
 const FINE = 0.1
 const views = new WeakMap()
-styled("bars.css")
+await styled("bars.css")
 
 export function render({ data, parentElement, setTriggerValue }) {
   let view = views.get(parentElement)

@@ -51,9 +51,13 @@ export function element(tag, name, parent) {
   return made
 }
 
+// Await it before anything is drawn: a hand that takes what has no place yet loses it when the styles come.
 export function styled(file) {
   const sheet = document.createElement("link")
   sheet.rel = "stylesheet"
   sheet.href = new URL(file, import.meta.url)
-  document.head.append(sheet)
+  return new Promise(resolve => {
+    sheet.onload = sheet.onerror = resolve
+    document.head.append(sheet)
+  })
 }

@@ -8,7 +8,7 @@ const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDow
 const ROLES = ["query", "key", "value", "attention"]
 const EDGE = 1.15 // how much of the plane is seen, in limits
 const views = new WeakMap()
-styled("planes.css")
+await styled("planes.css")
 
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement, data)

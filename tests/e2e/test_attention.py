@@ -92,6 +92,18 @@ def test_a_point_is_dragged_with_the_mouse(visitor, visit, server):
     expect(handle(other, "query of cat")).to_have_attribute("aria-valuetext", point.get_attribute("aria-valuetext"))
 
 
+def test_nothing_can_be_taken_before_it_has_its_place(visitor):
+    """The styles come late: the planes are drawn then, not before, unstyled, to jump away under the hand."""
+    asked = []
+    visitor.page.route("**/planes.css*", lambda route: asked.append(route), times=1)
+    visitor.open("/attention")
+    visitor.expect_drawing("steps")
+    assert asked, "the styles are a file of their own"
+    expect(handle(visitor, "query of cat")).to_have_count(0)
+    asked[0].continue_()
+    expect(handle(visitor, "query of cat")).to_have_css("position", "absolute")
+
+
 def test_a_point_is_moved_with_keys(visitor, visit, server):
     visitor.open("/attention")
     tab_to(visitor, "tf-query")
