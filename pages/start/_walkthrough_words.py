@@ -293,7 +293,8 @@ def numbers(config: ModelConfig, stage: str, layer: int, answer: str) -> dict[st
     """What stands for the $names."""
     gated = config.activation in GATED
     name = r"\mathrm{" + _ACTIVATIONS.get(config.activation, config.activation) + "}"
-    by_root = config.scale_of(layer) == config.head_size**-0.5
+    scale = config.scale_of(layer)
+    by_root = scale == config.head_size**-0.5
     norm = _NORMS[config.norm].replace("$shift", " + b" if config.bias else "")
     tied = "The table is the one of the embeddings, turned round (tied)." if config.tie_embeddings else (
         "The table is another one than that of the embeddings (untied)."
@@ -306,8 +307,8 @@ def numbers(config: ModelConfig, stage: str, layer: int, answer: str) -> dict[st
         "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
         "added": "attention" if stage == "add-1" else "feed-forward",
         "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}" if by_root
-        else f"{config.scale_of(layer):.4g}",
-        "scale_sign": rf"\div\sqrt{{{config.head_size}}}" if by_root else rf"\times {config.scale_of(layer):.4g}",
+        else f"{scale:.4g}",
+        "scale_sign": rf"\div\sqrt{{{config.head_size}}}" if by_root else rf"\times {scale:.4g}",
         "up": r"g = x\,W_{gate}, \quad u = x\,W_{up}" if gated else r"h = x\,W_{up}",
         "up_arrow": r"W_{gate},\,W_{up}" if gated else r"W_{up}",
         "act": rf"h = {name}(g) \odot u" if gated else rf"h \leftarrow {name}(h)",

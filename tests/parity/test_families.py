@@ -6,25 +6,11 @@ import torch
 import transformers as hf
 
 from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
+from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
 
-TOLERANCE = 1e-4
 PADDED = {"whole": 0, "right": 6, "left": -6}
-
-
-def padding(pad, batch=2, seq=13):
-    """True at real tokens: in the second row, the last (first) ones are padding."""
-    mask = torch.ones(batch, seq, dtype=torch.bool)
-    if pad:
-        mask[1, slice(seq - pad, None) if pad > 0 else slice(None, -pad)] = False
-    return mask
-
-
-def alike(ours, theirs, real):
-    """Largest difference of two (batch, ..., seq, feature) tensors at real tokens."""
-    rows = range(len(real))
-    return max(difference(ours[i][..., real[i], :], theirs[i][..., real[i], :]) for i in rows)
 
 
 def assert_stack(activations, prefix, n, hidden, attentions, real, post=False):
@@ -34,17 +20,7 @@ def assert_stack(activations, prefix, n, hidden, attentions, real, post=False):
     assert (len(hidden), len(attentions)) == (n + 1, n)
     for name, expected in zip(names, hidden, strict=True):
         assert alike(activations[name], expected, real) < TOLERANCE, name
-    for i, expected in enumerate(attentions):
-        assert alike(activations[f"{prefix}blocks.{i}.attn.pattern"], expected, real) < TOLERANCE, i
-
-
-def assert_scores(output, expected, real):
-    """The logits, or the last hidden states of a model without a head."""
-    if "logits" in expected or "prediction_logits" in expected:
-        theirs = expected["logits"] if "logits" in expected else expected["prediction_logits"]
-        assert alike(output.logits, theirs, real) < TOLERANCE
-    else:
-        assert alike(output.hidden, expected["last_hidden_state"], real) < TOLERANCE
+    assert_patterns(activations, prefix + "blocks.{}.attn.pattern", attentions, real)
 
 
 @pytest.mark.parametrize(("kind", "settings"), DECODERS.values(), ids=list(DECODERS))

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.parity.checkpoints import written
-from tests.small import difference, ids
+from tests.parity.comparing import TOLERANCE, assert_patterns, assert_scores, padding, scores
+from tests.small import ids
 from tfcore import generate, load
 
-TOLERANCE = 1e-4
 SEQ = 13
 GATES = st.sampled_from(["silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu"])
 EPS = st.sampled_from([1e-6, 1e-5, 1e-2])
@@ -126,24 +126,9 @@ def pair(kind, settings):
         return load(Path(folder), device="cpu")[0], theirs
 
 
-def padding(n):
-    """In the second of two texts the last n tokens are padding."""
-    real = torch.ones(2, SEQ, dtype=torch.bool)
-    real[1, SEQ - n :] = False
-    return real
-
-
-def assert_same_scores(output, expected, real):
-    """Logits, or the last hidden states of a model without a head, relative to their size."""
-    theirs = next(expected[name] for name in ("logits", "prediction_logits", "last_hidden_state") if name in expected)
-    ours = output.hidden if "last_hidden_state" in expected else output.logits
-    assert difference(ours[real], theirs[real]) < TOLERANCE * max(1.0, float(theirs.abs().max()) / 10)
-
-
-def assert_same_patterns(output, name, attentions, real):
-    for i, expected in enumerate(attentions):
-        pattern = output.activations[name.format(i)].transpose(1, 2)  # (batch, query, head, key)
-        assert difference(pattern[real], expected.transpose(1, 2)[real]) < TOLERANCE, i
+def tolerance(expected):
+    """Of the scores: relative where they are above 10."""
+    return TOLERANCE * max(1.0, float(scores(expected).abs().max()) / 10)
 
 
 @given(st.one_of(decoders(), gpt2s()), st.integers(0, 6))
@@ -152,9 +137,9 @@ def test_any_decoder(drawn, pad):
     tokens, real = ids(2, SEQ), padding(pad)
     expected = theirs(tokens, attention_mask=real.long(), output_attentions=True)
     output = ours(tokens, padding_mask=real, capture="*pattern")
-    assert_same_scores(output, expected, real)
-    assert_same_scores(ours(tokens, padding_mask=real), expected, real)  # by the fused kernel
-    assert_same_patterns(output, "blocks.{}.attn.pattern", expected.attentions, real)
+    assert_scores(output, expected, real, tolerance(expected))
+    assert_scores(ours(tokens, padding_mask=real), expected, real, tolerance(expected))  # by the fused kernel
+    assert_patterns(output.activations, "blocks.{}.attn.pattern", expected.attentions, real)
     if hasattr(theirs, "lm_head"):
         prompt = tokens[:1, :5]
         options = {"max_new_tokens": 8, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
@@ -170,8 +155,8 @@ def test_any_encoder(drawn, pad):
     more = {} if segments is None else {"token_type_ids": segments}
     expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, **more)
     output = ours(tokens, padding_mask=real, segment_ids=segments, capture="*pattern")
-    assert_same_scores(output, expected, real)
-    assert_same_patterns(output, "blocks.{}.attn.pattern", expected.attentions, real)
+    assert_scores(output, expected, real, tolerance(expected))
+    assert_patterns(output.activations, "blocks.{}.attn.pattern", expected.attentions, real)
 
 
 @given(t5s(), st.integers(0, 6))
@@ -186,7 +171,7 @@ def test_any_encoder_decoder(drawn, pad):
         output_attentions=True,
     )
     output = ours(tokens, decoder_ids=answers, padding_mask=real, capture="*pattern")
-    assert_same_scores(output, expected, every)
-    assert_same_patterns(output, "encoder.blocks.{}.attn.pattern", expected.encoder_attentions, real)
-    assert_same_patterns(output, "decoder.blocks.{}.attn.pattern", expected.decoder_attentions, every)
-    assert_same_patterns(output, "decoder.blocks.{}.cross_attn.pattern", expected.cross_attentions, every)
+    assert_scores(output, expected, every, tolerance(expected))
+    assert_patterns(output.activations, "encoder.blocks.{}.attn.pattern", expected.encoder_attentions, real)
+    assert_patterns(output.activations, "decoder.blocks.{}.attn.pattern", expected.decoder_attentions, every)
+    assert_patterns(output.activations, "decoder.blocks.{}.cross_attn.pattern", expected.cross_attentions, every)

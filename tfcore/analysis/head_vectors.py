@@ -15,7 +15,7 @@ from tfcore.model import Transformer
 
 @dataclass(frozen=True, slots=True)
 class HeadVectors:
-    """One head's queries (divided by the root of d_head already), keys and values, on the CPU."""
+    """One head's queries (times the factor of the scores already), keys and values, on the CPU."""
 
     q: Float[Tensor, "seq d_head"]
     k: Float[Tensor, "seq d_head"]

@@ -47,33 +47,36 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     n, config = len(ids), model.config
     places = torch.arange(n)
     tokens = one_text(model, ids)
-    embedded = model(tokens, capture="embed").activations["embed"].float().cpu()
-    size = embedded.square().mean().sqrt()
     waves = sinusoidal(places, config.d_model)
+    learned = config.positions == "learned"  # then the model itself adds vectors
+    own = model.decoder.pos_embed.weight[:n].detach().float().cpu() if learned else torch.zeros_like(waves)
+    q, k, without = _first_layer(model, tokens, head, -own)
+    size = (without + own).square().mean().sqrt()
     vectors: dict[Positions, Tensor] = {"sinusoidal": waves * (size / waves.square().mean().sqrt())}
-    own = torch.zeros_like(waves)  # what the model itself adds
-    if config.positions == "learned":
-        vectors["learned"] = own = model.decoder.pos_embed.weight[:n].detach().float().cpu()
-    q, k = _queries_keys(model, tokens, head, -own)
+    if learned:
+        vectors["learned"] = own
     scale = config.scale_of(0)
     plain = attention_scores(q, k, scale)
     angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
     slope = alibi_slopes(config.n_heads)[head : head + 1]
     scores: dict[Positions, Tensor] = {"none": plain}
     for name, added in vectors.items():
-        scores[name] = attention_scores(*_queries_keys(model, tokens, head, added - own), scale)
+        moved_q, moved_k, _ = _first_layer(model, tokens, head, added - own)
+        scores[name] = attention_scores(moved_q, moved_k, scale)
     scores["rope"] = attention_scores(rotate(q, angles), rotate(k, angles), scale)
     scores["alibi"] = plain + alibi_bias(slope, places, places)[0]
     return {name: _effect(value, plain) for name, value in scores.items()}
 
 
-def _queries_keys(model: Transformer, tokens: Tensor, head: int, added: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries and keys of a head, (seq, d_head), before any rotation, with vectors added to the embeddings."""
-    names = ("blocks.0.attn.q", "blocks.0.attn.k")
+def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """With vectors added to the embeddings: queries and keys of a head, (seq, d_head), before any rotation, and the
+    embeddings, (seq, d_model)."""
+    names = ("blocks.0.attn.q", "blocks.0.attn.k", "embed")
     edits = [Edit.add("embed", added.to(tokens.device))]
     found = model(tokens, capture=names, edits=edits).activations
     group = model.config.n_heads // model.config.kv_heads
-    return found[names[0]][0, head].float().cpu(), found[names[1]][0, head // group].float().cpu()
+    q, k, embedded = (found[name][0].float().cpu() for name in names)
+    return q[head], k[head // group], embedded
 
 
 def _effect(scores: Tensor, plain: Tensor) -> Effect:

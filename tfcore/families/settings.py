@@ -127,22 +127,22 @@ class Settings:
             return None
         if kind == "linear":
             return RopeScaling(kind="linear", factor=inner.number("factor"))
+        if kind not in ("llama3", "yarn"):
+            raise ValueError(
+                f"{field}.rope_type={short(kind)} is not supported; "
+                "supported: 'default', 'linear', 'dynamic', 'llama3', 'yarn'"
+            )
         length = "original_max_position_embeddings"
         default = self.get(length) or values.get(length) or self.get("max_position_embeddings")
         original = Settings({}, {length: default}).whole(length)
-        if kind == "llama3":
-            return RopeScaling(
-                kind="llama3",
-                factor=inner.number("factor"),
-                original_len=original,
-                low_freq=inner.number("low_freq_factor"),
-                high_freq=inner.number("high_freq_factor"),
-            )
         if kind == "yarn":
             return self._yarn(values, original)
-        raise ValueError(
-            f"{field}.rope_type={short(kind)} is not supported; "
-            "supported: 'default', 'linear', 'dynamic', 'llama3', 'yarn'"
+        return RopeScaling(
+            kind="llama3",
+            factor=inner.number("factor"),
+            original_len=original,
+            low_freq=inner.number("low_freq_factor"),
+            high_freq=inner.number("high_freq_factor"),
         )
 
     def _yarn(self, values: dict[str, object], original: int) -> RopeScaling:
