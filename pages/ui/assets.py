@@ -19,8 +19,8 @@ from tfcore.figures import theme
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 OURS = (
-    "figure.js", "figure.css", "dragging.js", "bars.js", "bars.css", "planes.js", "planes.css", "line_map.js",
-    "line_map.css", "parts_map.js", "parts_map.css",
+    "styles.js", "figure.js", "figure.css", "dragging.js", "bars.js", "bars.css", "planes.js", "planes.css",
+    "line_map.js", "line_map.css", "parts_map.js", "parts_map.css",
 )  # fmt: skip
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 

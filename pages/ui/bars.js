@@ -1,6 +1,7 @@
 // The browser's half of bars.py: bars dragged by pointer or keys that always sum to the same.
-import { answered, begun, element, ended, follow, post, styled } from "./dragging.js"
+import { answered, begun, element, ended, follow, post } from "./dragging.js"
 import { palette } from "./figure.js"
+import { styled } from "./styles.js"
 
 // Parts of the whole; Shift makes the steps smaller.
 const KEYS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }

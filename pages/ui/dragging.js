@@ -50,14 +50,3 @@ export function element(tag, name, parent) {
   parent.append(made)
   return made
 }
-
-// Await it before anything is drawn: a hand that takes what has no place yet loses it when the styles come.
-export function styled(file) {
-  const sheet = document.createElement("link")
-  sheet.rel = "stylesheet"
-  sheet.href = new URL(file, import.meta.url)
-  return new Promise(resolve => {
-    sheet.onload = sheet.onerror = resolve
-    document.head.append(sheet)
-  })
-}

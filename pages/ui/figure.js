@@ -1,11 +1,8 @@
 // The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
+import { styled } from "./styles.js"
 import themes from "./theme.js"
 
 const instances = new WeakMap()
-const sheet = document.createElement("link")
-sheet.rel = "stylesheet"
-sheet.href = new URL("figure.css", import.meta.url)
-document.head.append(sheet)
 const PLOTLY = new URL("plotly.min.js", import.meta.url)
 const CONFIG = { displayModeBar: false, scrollZoom: false, showTips: false, doubleClick: "reset" }
 
@@ -16,6 +13,7 @@ const plotly = new Promise((done, failed) => {
   script.onerror = () => failed(new Error("plotly.min.js did not load"))
   document.head.append(script)
 })
+await styled("figure.css")
 
 // Called by Streamlit after every change of the data or of the theme; the same element is drawn into again.
 export function render({ parentElement, data, setTriggerValue }, head, start) {

@@ -1,15 +1,12 @@
 // The browser's half of line_map.py: stops on a line and on branches beside it, like the map of a railway.
 import { palette } from "./figure.js"
+import { styled } from "./styles.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
 const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
 const views = new WeakMap()
-const sheet = document.createElement("link")
-sheet.rel = "stylesheet"
-sheet.href = new URL("line_map.css", import.meta.url)
-const styled = new Promise(done => (sheet.onload = sheet.onerror = done))
-document.head.append(sheet)
+await styled("line_map.css")
 
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement)
@@ -21,8 +18,7 @@ export function render({ data, parentElement, setTriggerValue }) {
   view.root.setAttribute("aria-label", data.label)
   layOut(view)
   show(view)
-  if (view.shown === undefined) styled.then(() => centre(view, "auto")) // nothing scrolls before the style is there
-  else if (view.shown !== data.value) centre(view, "smooth")
+  if (view.shown !== data.value) centre(view, view.shown === undefined ? "auto" : "smooth")
   view.shown = data.value
   return () => {
     view.observer.disconnect()

@@ -1,11 +1,9 @@
 // The browser's half of parts_map.py: boxes that are links, drawn by the browser's own layout.
 import { palette } from "./figure.js"
+import { styled } from "./styles.js"
 
-const sheet = document.createElement("link")
-sheet.rel = "stylesheet"
-sheet.href = new URL("parts_map.css", import.meta.url)
-document.head.append(sheet)
 const views = new WeakMap()
+await styled("parts_map.css")
 
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement)

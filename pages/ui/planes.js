@@ -1,6 +1,7 @@
 // The browser's half of planes.py: points dragged by pointer or keys.
-import { answered, begun, element, ended, follow, post, styled } from "./dragging.js"
+import { answered, begun, element, ended, follow, post } from "./dragging.js"
 import { palette } from "./figure.js"
+import { styled } from "./styles.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const NEAR = 22 // px: of several handles under a finger the nearest is taken
