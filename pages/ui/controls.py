@@ -8,7 +8,8 @@ clamped the same way when the other one changes. All of them work in fragments, 
     st.button("Look at head 3", on_click=controls.set_values, kwargs={"head": 3})
 
 The key of a control is its name in the address. Keys, option labels and defaults are part of every link that was
-ever copied: change them only together with `links.VERSION`.
+ever copied: a label that changes leaves its old one in `former_labels`; keys and defaults change only together with
+`links.VERSION`.
 """
 
 # ruff: noqa: A002 - `help` and `format` are called what Streamlit calls them
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import links, notices, settings
+from pages.ui import former_labels, links, notices, settings
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -155,7 +156,7 @@ def _choice(
 
     def clean(value: object) -> tuple[Any, bool]:
         if isinstance(value, str) and value not in names.values():
-            value = meant.get(value, value)
+            value = meant.get(value, former_labels.present(key, value))
         return _option(value, names, default)
 
     draw = partial(draw, format_func=name, bind="query-params")

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
+from pages.ui import former_labels
+
 
 def app():
     import streamlit as st
@@ -251,3 +253,10 @@ def test_a_choice_said_in_labels_of_before_is_kept(monkeypatch):
     assert test.session_state["which"] == 1
     assert test.selectbox(key="item").proto.raw_value == "1 of 6"
     assert test.session_state["corrected"] == 0
+
+
+def test_a_label_of_an_earlier_release_means_what_it_meant(monkeypatch):
+    monkeypatch.setitem(former_labels.FORMER, "kind", {"Turned": "RoPE"})
+    test = opened(kind="turned")
+    assert values(test)["kind"] == "rope"
+    assert not test.session_state["said"]

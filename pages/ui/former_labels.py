@@ -1,0 +1,13 @@
+"""Labels that choices had in earlier releases: links that carry them still open, without a word of correction.
+
+Whoever renames an option of a control adds its old label here, under the key of the control.
+"""
+
+FORMER: dict[str, dict[str, str]] = {}  # key of a control -> {label once: label now}
+
+
+def present(key: str, label: object) -> object:
+    """The label that stands now for what `label` meant in the control `key` of any release; others stay as they are."""
+    if not isinstance(label, str):
+        return label
+    return {old.casefold(): new for old, new in FORMER.get(key, {}).items()}.get(label.casefold(), label)
