@@ -106,7 +106,7 @@ class Visitor:
                 return time.perf_counter() - start
 
     def _note(self, message: ForwardMsg) -> bool:
-        """Remember what a browser would; True at the end of a run."""
+        """Remember what a browser would; True at the end of a run after which the page does not run again by itself."""
         kind = message.WhichOneof("type")
         if kind == "navigation":
             self._page = message.navigation.page_script_hash
@@ -123,7 +123,7 @@ class Visitor:
                 places = list(slider.options) or numbers(slider.min, slider.max, slider.step)
                 key = slider.id.rpartition("-")[2]
                 self._sliders[key] = Slider(slider.id, message.delta.fragment_id, places)
-        return kind == "script_finished"
+        return kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
 def numbers(least: float, most: float, step: float) -> list[float]:

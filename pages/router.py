@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
     sys.path.insert(0, str(ROOT))
 
-from pages.ui import embedding, links, places, recent, tour  # noqa: E402  (needs the path above)
+from pages.ui import embedding, links, notices, places, recent, tour  # noqa: E402  (needs the path above)
 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
@@ -82,4 +82,5 @@ links.arrive()
 recent.note(present.url_path, st.query_params.to_dict())
 tour.bar(present.url_path)
 embedding.begin()
-present.run()
+with notices.whole_run():
+    present.run()

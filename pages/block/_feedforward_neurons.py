@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import feedforward as experiments
-from pages.ui import cache, controls, models, notices, page, text
+from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import neuron_scan, neurons
@@ -166,7 +166,7 @@ def own_text(layer: int, neuron: int, side: int) -> None:
     on_text(values, tokens, layer, neuron, side, pasted)
 
 
-@st.fragment
+@fragments.fragment
 def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side: int, pasted: str) -> None:
     """Coloured tokens, bars, and for one token the neurons it excites most."""
     mine, n = values[layer, :, neuron], len(tokens)

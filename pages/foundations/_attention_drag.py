@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.experiments import attention as experiments
-from pages.ui import controls, page, planes
+from pages.ui import controls, fragments, page, planes
 from pages.ui.figure import figure
 from tfcore import attention
 from tfcore.analysis.attention_steps import AttentionSteps, attention_steps
@@ -69,7 +69,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
     """Points, matrices and sentence, computed again for every position of the pointer: the less is here the better."""
     dragged = planes.read("points", QUERIES + KEYS + VALUES)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import attention as experiments
-from pages.ui import cache, controls, models, notices, page, text
+from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.similarity import TokenSimilarity, token_similarity
@@ -67,7 +67,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str) -> None:
     """The two maps and the chosen pair."""
     labels, n = text.tick_labels(tokens), len(tokens)

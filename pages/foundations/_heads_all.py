@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import Reading
-from pages.ui import controls, models, page, text
+from pages.ui import controls, fragments, models, page, text
 from pages.ui.figure import Event, figure
 from tfcore.analysis.attention_maps import head_mean, pool, rollout
 from tfcore.analysis.head_tables import head_table, map_table, order, score_columns, token_table
@@ -84,7 +84,7 @@ def _choose_head(event: Event) -> None:
             controls.set_values(layer=layer, head=head)
 
 
-@st.fragment
+@fragments.fragment
 def closer(reading: Reading, layer: int, head: int, name: str, beside: Any, below: Any) -> None:
     """One head in full and one token in every head: a change of the token redraws only these."""
     found, queries, keys = reading.found, text.tick_labels(reading.queries), text.tick_labels(reading.keys)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import tokens as experiments
-from pages.ui import cache, controls, models, page, text
+from pages.ui import cache, controls, fragments, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import embedding_table as tables
 from tfcore.analysis.embedding_table import Neighbours, ScaleEffect, TableMap
@@ -149,7 +149,7 @@ def _lengths(token: int) -> None:
     )  # fmt: skip
 
 
-@st.fragment
+@fragments.fragment
 def _scale() -> None:
     """The square root of d, against position vectors that are added."""
     d = len(table_map().explained)

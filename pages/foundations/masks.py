@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.experiments import masks as experiments
 from pages.foundations._masks_training import cheating
-from pages.ui import cache, controls, models, notices, page, text
+from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
@@ -111,7 +111,7 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
     return rows.assign(query_token=[labels[i] for i in rows["query"]], key_token=[labels[i] for i in rows["key"]])
 
 
-@st.fragment
+@fragments.fragment
 def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
     """Change one token and look for the change in the outputs before it."""
     n = len(tokens)

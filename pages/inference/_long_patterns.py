@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.experiments import long_context as experiments
 from pages.inference import _long_text as source
-from pages.ui import cache, controls, models, page, text
+from pages.ui import cache, controls, fragments, models, page, text
 from pages.ui.figure import figure
 from pages.ui.player import player
 from tfcore.analysis import sparse_reach
@@ -141,7 +141,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _check(config: MaskConfig, name: str) -> None:
     """A token changed in a real model under this mask: where do the outputs change?"""
     st.subheader("And in a real model?", anchor=False)

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.experiments import stream as experiments
 from pages.inside import _reading
 from pages.inside._stream_choice import TOKENS, Choice
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, fragments, page, text
 from pages.ui.figure import Event, figure
 from tfcore.analysis import contributions as measures
 from tfcore.analysis.contributions import Against, Contributions, Parts
@@ -118,7 +118,7 @@ def table(found: Contributions) -> pd.DataFrame:
     return pd.DataFrame([*rows, ("logit of the model", found.logit)], columns=["part", "share"])
 
 
-@st.fragment
+@fragments.fragment
 def one_part(choice: Choice, found: Contributions) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
     n_layers, n_heads = found.heads.shape

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import architectures as experiments
-from pages.ui import cache, controls, models, page, text
+from pages.ui import cache, controls, fragments, models, page, text
 from pages.ui.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.alignment import Writing, writing
@@ -94,7 +94,7 @@ def bars(found: Guesses, key: str, who: str, caption: str) -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def translate_job() -> None:
     """Read a sentence, write another, and show where each word came from."""
     models.only("translate", "of those that ship, it alone was trained to translate.")
@@ -168,7 +168,7 @@ def choose_head(event: Event) -> None:
             controls.set_values(layer=layer, head=str(head))
 
 
-@st.fragment
+@fragments.fragment
 def fill_job() -> None:
     """Both sides of a blank, against the left side alone."""
     models.only("fill and stories", "they read the same stories, one from both sides and one from the left.")
@@ -201,7 +201,7 @@ def fill_job() -> None:
     page.experiment(experiments.blank, pasted, BLANK, chosen, TOP)
 
 
-@st.fragment
+@fragments.fragment
 def continue_job() -> None:
     """One token after the other."""
     models.only("stories", "it stands for its kind beside the other two; the page on generation lets yours write.")

@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.experiments import architectures as experiments
 from pages.model._architectures_jobs import JOBS, SHOW, jobs
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, fragments, page
 from pages.ui.figure import figure
 from tfcore.analysis.architectures import seen
 from tfcore.analysis.parameter_count import parameters
@@ -58,7 +58,7 @@ def known() -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"parameters": "Int64"})
 
 
-@st.fragment
+@fragments.fragment
 def three_kinds() -> None:
     """The drawings and the masks."""
     with st.container(horizontal=True):

@@ -1,5 +1,6 @@
 """A model from the Hugging Face hub or from a folder becomes the model of every page - if it fits."""
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -7,7 +8,7 @@ import streamlit as st
 
 from pages.experiments import your_model as experiments
 from pages.model._your_model_shown import show
-from pages.ui import cache, controls, jobs, model_settings, models, own_models, page, run_models, text
+from pages.ui import cache, controls, fragments, jobs, model_settings, models, own_models, page, run_models, text
 from pages.ui.figure import figure
 from pages.ui.model_settings import LONGEST, Settings
 from pages.ui.own_models import Refused
@@ -71,7 +72,7 @@ def looked_up(name: str) -> Any:
     return job.items[-1] if job.items else Refused(f"{name} was not found in time: the hub does not answer.")
 
 
-@st.fragment(run_every=EVERY)
+@partial(fragments.fragment, run_every=EVERY)
 def wait_for(name: str) -> None:
     """Until the hub answers."""
     key = ("look", name, models.tries(name))
@@ -82,7 +83,7 @@ def wait_for(name: str) -> None:
     st.info(f"Asking about {text.escape(name, 100)} … {seconds:.0f} s")
 
 
-@st.fragment
+@fragments.fragment
 def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) -> None:
     """Which models fit, the chosen one on top, for a length of text and a precision."""
     long, precise = st.columns(2, gap="medium")

@@ -8,7 +8,7 @@ from pages.experiments import walkthrough as experiments
 from pages.start import _walkthrough_stage as shown
 from pages.start._walkthrough_code import functions
 from pages.start._walkthrough_words import SAID, words
-from pages.ui import cache, controls, models, notices, page, text
+from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.line_map import Area, Stop, line_map
 from pages.ui.player import player
 from pages.ui.reading import first_tokens
@@ -102,7 +102,7 @@ def where(config: ModelConfig, stage: Stage, layer: int, head: int) -> str:
     return " · ".join(said)
 
 
-@st.fragment
+@fragments.fragment
 def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     """The map, its controls, and the stage where we are."""
     config: ModelConfig = cache.model(model_name)[0].config

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.experiments import information as experiments
 from pages.training import _information_models as information_models
-from pages.ui import bars, cache, controls, notices, page, text
+from pages.ui import bars, cache, controls, fragments, notices, page, text
 from pages.ui.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import entropy as analysis
@@ -87,7 +87,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _by_hand() -> None:
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
@@ -118,7 +118,7 @@ def _of_a_model() -> None:
     _guessed(model_name, pasted)
 
 
-@st.fragment
+@fragments.fragment
 def _guessed(model_name: str, pasted: str) -> None:
     """The model's own distribution, which stands, and a guess of it, which can be dragged."""
     tokens, weights = next_shares(model_name, pasted)

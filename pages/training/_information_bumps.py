@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import information as experiments
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, fragments, page
 from pages.ui.figure import Event, figure
 from tfcore.analysis import bump_fit as analysis
 from tfcore.analysis.bump_fit import BumpFit, Fit
@@ -55,7 +55,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _live() -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:

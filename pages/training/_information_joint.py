@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import information as experiments
-from pages.ui import bars, cache, controls, page, text
+from pages.ui import bars, cache, controls, fragments, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import mutual_information as analysis
 from tfcore.analysis.mutual_information import KINDS, JointInformation, joint_information
@@ -82,7 +82,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _by_hand() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.experiments import information as experiments
 from pages.training import _information_models as information_models
-from pages.ui import cache, controls, notices, page, progress, text
+from pages.ui import cache, controls, fragments, notices, page, progress, text
 from pages.ui.figure import figure
 from tfcore.analysis import information, text_bits
 from tfcore.analysis.entropy import perplexity
@@ -117,7 +117,7 @@ def _text() -> str:
     return kept
 
 
-@st.fragment
+@fragments.fragment
 def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
     """The coloured text, its numbers, and one token looked at."""
     n = len(found.ids)

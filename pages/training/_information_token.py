@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import information as experiments
-from pages.ui import controls, page
+from pages.ui import controls, fragments, page
 from pages.ui.figure import figure
 from tfcore.analysis import entropy, information
 from tfcore.analysis.entropy import token_loss as loss
@@ -52,7 +52,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _live() -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:

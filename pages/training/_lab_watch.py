@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.experiments import lab as experiments
 from pages.training import _lab_run
-from pages.ui import cache, page, runs, text
+from pages.ui import cache, fragments, page, runs, text
 from pages.ui.figure import figure
 from pages.ui.run_records import Seen
 from tfcore.analysis.training_run import Curves, Look, free_running, look
@@ -31,7 +31,7 @@ def watch(seen: Seen | None, now: LabSpec | str) -> None:
     """How far it is and the pictures, again and again while the run goes on."""
     active = seen is not None and seen.moving
     name = seen.name if seen is not None else ""
-    st.fragment(_watch, run_every=EVERY if active else None)(name, now, active)
+    fragments.fragment(_watch, run_every=EVERY if active else None)(name, now, active)
 
 
 def _watch(name: str, now: LabSpec | str, was_active: bool) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.experiments import scaling as experiments
 from pages.training._scaling_words import LAW_NAMES, choose_law, metrics, ten_to, times
-from pages.ui import cache, page
+from pages.ui import cache, fragments, page
 from pages.ui.figure import figure
 from tfcore.analysis import budget_splits, compute_optimal
 from tfcore.analysis.budget_splits import Splits
@@ -63,7 +63,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _split() -> None:
     """A budget and how it is best spent."""
     left, right = st.columns([1, 3], gap="medium")

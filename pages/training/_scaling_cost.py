@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.experiments import scaling as experiments
 from pages.training._scaling_words import metrics, ten_to
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, fragments, page
 from pages.ui.figure import figure
 from pages.ui.presets import NAMES as PRESET_NAMES
 from tfcore import presets
@@ -52,7 +52,7 @@ def panel() -> None:
     )
 
 
-@st.fragment
+@fragments.fragment
 def _planned() -> None:
     """A plan and what it costs."""
     left, right = st.columns([1, 3], gap="medium")
@@ -143,7 +143,7 @@ def _assumptions() -> None:
         )  # fmt: skip
 
 
-@st.fragment
+@fragments.fragment
 def _rule() -> None:
     st.subheader("How far off is 6 N D?", anchor=False)
     seq = 2 ** controls.slider("Tokens of a training text: 2 to the power of", "seq", 7, 17, 11)

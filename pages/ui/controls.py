@@ -241,7 +241,7 @@ def _bound(
     key: str,
     default: Any,
     clean: Callable[[object], tuple[Any, bool]],
-    draw: Callable[[], Any],
+    draw: partial,
     name: Callable[[Any], str] = str,
 ) -> Any:
     """Draw a bound widget so that it holds the valid value nearest to what was asked for, and return that value.
@@ -249,6 +249,9 @@ def _bound(
     Streamlit seeds a widget that is new to it (also: a slider whose range changed) from the address alone, and
     replaces what it dislikes by the default. So the value wanted is worked out first, and put into the address and
     into the session, before Streamlit looks.
+
+    Args:
+        draw: draws the widget; its positional arguments say which values it can have.
     """
     first = links.address_decides(key)
     asked, from_link = links.wanted(key, default, links.asked)
@@ -260,9 +263,11 @@ def _bound(
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
         links.rewrite(key, None if _same(value, default) else name(value))
-    before, drawn = links.visit().drawn.get(key), (value, name(value))
-    renamed = before is not None and _same(before[0], value) and before != drawn  # the browser holds the old words
-    if renamed or (key in st.session_state and not _same(st.session_state[key], value)):
+    before, drawn = links.visit().drawn.get(key), links.Drawn(value, name(value), draw.args)
+    # Another range or other options make another widget: what Streamlit kept under its name may be impossible now.
+    other = before is None or before.shape != drawn.shape
+    renamed = before is not None and _same(before.value, value) and before.word != drawn.word  # the browser's is old
+    if other or renamed or (key in st.session_state and not _same(st.session_state[key], value)):
         st.session_state[key] = value
     draw()
     links.visit().drawn[key] = drawn

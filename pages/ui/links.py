@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote_plus
 
 import streamlit as st
@@ -56,13 +56,21 @@ def mark_seen(key: str) -> None:
     visit().seen.add(key)
 
 
+class Drawn(NamedTuple):
+    """A control as it was drawn: its value, the value in words, and what its widget can hold."""
+
+    value: Any
+    word: str
+    shape: tuple[Any, ...]
+
+
 @dataclass
 class Visit:
     """What is known of one visitor's stay on one page."""
 
     page: str
     seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
-    drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)  # their values, as they were drawn, and in words
+    drawn: dict[str, Drawn] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)  # of choices: every label so far, and its option
     held: dict[str, Any] = field(default_factory=dict)  # what was read from an upload: it goes when the visit ends
 
@@ -159,12 +167,24 @@ def _packed_key(key: str) -> str:
 
 
 def write(key: str, value: str | None) -> None:
-    """Make the address say `value` of a key that no widget is bound to (None: nothing)."""
+    """Make the address say `value` of a key that no widget of this page is bound to (None: nothing)."""
+    _unbind(key)
     now = st.query_params.get_all(key)
     if value is None and now:
         del st.query_params[key]
     elif value is not None and now != [value]:
         st.query_params[key] = value
+
+
+def _unbind(*keys: str) -> None:
+    """Have controls of the page before let go of these names: Streamlit refuses to touch bound ones."""
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as address:
+        for key in keys:
+            if (bound := address.get_binding_for_param(key)) is not None:
+                address.unbind_widget(bound.widget_id)
 
 
 # --- links from page to page -----------------------------------------------------------------------------------------
@@ -188,12 +208,7 @@ def to(file: str, view: Mapping[str, str], label: str | None = None, icon: str |
 
 def go(file: str, view: Mapping[str, str]) -> None:
     """Go to a page in this view at once, from a click that Python hears of."""
-    context = get_script_run_ctx()
-    if context is not None:  # this page's controls let go of their names, which Streamlit would refuse to touch
-        with context.session_state.query_params() as address:
-            for key in {*address, *view}:
-                if (bound := address.get_binding_for_param(key)) is not None:
-                    address.unbind_widget(bound.widget_id)
+    _unbind(*st.query_params, *view)
     st.switch_page(file, query_params=_marked(view))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import controls, jobs
+from pages.ui import controls, fragments, jobs
 
 EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
 STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
@@ -29,7 +29,7 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> job
 
 def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
     """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
-    st.fragment(_watch, run_every=every if job.active else None)(key, draw, job.active)
+    fragments.fragment(_watch, run_every=every if job.active else None)(key, draw, job.active)
 
 
 def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
-from pages.ui import cache, controls, jobs, links, model_settings, notices, own_models, run_models, text
+from pages.ui import cache, controls, fragments, jobs, links, model_settings, notices, own_models, run_models, text
 from pages.ui.own_models import Own, Refused
 from tfcore import checkpoints, shipped
 from tfcore.config import Architecture, ModelConfig
@@ -133,7 +133,7 @@ def load(name: str) -> None:
     if job is None:
         st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
     elif job.active:
-        st.fragment(_watch, run_every=EVERY)(name)
+        fragments.fragment(_watch, run_every=EVERY)(name)
     else:
         _ended(name, job)
 

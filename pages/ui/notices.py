@@ -1,5 +1,12 @@
-"""Quiet notices: what was corrected, said once at the top of the page and gone when the control moves on."""
+"""Quiet notices: what was corrected, said once at the top of the page and gone when the control moves on.
 
+Notices are written by whole runs of a page alone. A fragment that runs by itself cannot: Streamlit refuses what it
+writes outside of itself, unless it wrote there in the last whole run, too. Where a fragment changes what is to be
+said, `fragments.fragment` has the page run again.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -7,7 +14,25 @@ import streamlit as st
 from pages.ui import text
 
 _NOTICES = "_ui_notices"  # control key -> Notice, for this visitor
+_WHOLE = "_ui_whole_run"  # there while the whole page runs
 _PLACE = "_ui_notice_place"  # the empty element under the title
+_SHOWN = "_ui_notices_shown"  # the sentences that stand there
+
+
+@contextmanager
+def whole_run() -> Iterator[None]:
+    """Around a whole run of a page: at its end, all notices are shown."""
+    st.session_state[_WHOLE], st.session_state[_PLACE], st.session_state[_SHOWN] = True, None, []
+    try:
+        yield
+    finally:
+        _show()
+        del st.session_state[_WHOLE]
+
+
+def unsaid() -> bool:
+    """Whether a fragment that ran by itself has changed what the page should say."""
+    return _WHOLE not in st.session_state and st.session_state.get(_SHOWN, []) != sentences()
 
 
 class Notice(NamedTuple):
@@ -22,7 +47,7 @@ class Notice(NamedTuple):
 
 
 def reserve() -> None:
-    """Keep a place for the notices of this page; called once, under the title."""
+    """Keep a place for the notices of this page; called once, under the title. What is known already stands there."""
     st.session_state[_PLACE] = st.empty()
     _show()
 
@@ -34,11 +59,7 @@ def clear() -> None:
 
 def add(key: str, reason: str, detail: str = "", value: Any = None) -> None:
     """Say `reason: detail` (Markdown; user text escaped) until control `key` has another value than `value`."""
-    notices = st.session_state.setdefault(_NOTICES, {})
-    notice = Notice(reason, detail, value)
-    if notices.get(key) != notice:
-        notices[key] = notice
-        _show()
+    st.session_state.setdefault(_NOTICES, {})[key] = Notice(reason, detail, value)
 
 
 def corrected(key: str, asked: Any, said: Any, value: Any, *, from_link: bool) -> None:
@@ -62,8 +83,7 @@ def keep(key: str, value: Any) -> None:
 
 def drop(key: str) -> None:
     """Take back the notice of control `key`, if there is one."""
-    if st.session_state.get(_NOTICES, {}).pop(key, None) is not None:
-        _show()
+    st.session_state.get(_NOTICES, {}).pop(key, None)
 
 
 def tokens(total: int, used: int, name: str = "text", which: str = "first") -> None:
@@ -83,12 +103,13 @@ def sentences() -> list[str]:
 
 
 def _show() -> None:
-    place = st.session_state.get(_PLACE)
-    if place is None:
+    place, said = st.session_state.get(_PLACE), sentences()
+    if said == st.session_state.get(_SHOWN, []):
         return
-    if said := sentences():
+    st.session_state[_SHOWN] = said
+    if place is not None and said:
         place.caption(" ".join(said))
-    else:
+    elif place is not None:
         place.empty()
 
 

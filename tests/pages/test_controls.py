@@ -12,34 +12,35 @@ from pages.ui import former_labels
 def app():
     import streamlit as st
 
-    from pages.ui import controls, notices, page
+    from pages.ui import controls, fragments, notices, page
 
-    page.begin("Title", "Claim.")
-    big = controls.toggle("Big", "big")
-    values = {
-        "big": big,
-        "head": controls.slider("Head", "head", 0, 11 if big else 7, 0),
-        "temp": controls.slider("Temperature", "temp", 0.1, 2.0, 1.0, 0.1),
-        "even": controls.slider("Even", "even", 2, 9, 4, 2),
-        "kind": controls.select("Kind", "kind", ["sin", "rope"], "sin", {"sin": "Sinusoidal", "rope": "RoPE"}),
-        "view": controls.segmented("View", "view", ["map", "lines"], "map"),
-        "base": controls.select("Base", "base", [10, 100], 10),
-        "text": controls.text_area("Text", "text", "The cat.", 50),
-    }
+    with notices.whole_run():
+        page.begin("Title", "Claim.")
+        big = controls.toggle("Big", "big")
+        values = {
+            "big": big,
+            "head": controls.slider("Head", "head", 0, 11 if big else 7, 0),
+            "temp": controls.slider("Temperature", "temp", 0.1, 2.0, 1.0, 0.1),
+            "even": controls.slider("Even", "even", 2, 9, 4, 2),
+            "kind": controls.select("Kind", "kind", ["sin", "rope"], "sin", {"sin": "Sinusoidal", "rope": "RoPE"}),
+            "view": controls.segmented("View", "view", ["map", "lines"], "map"),
+            "base": controls.select("Base", "base", [10, 100], 10),
+            "text": controls.text_area("Text", "text", "The cat.", 50),
+        }
 
-    @st.fragment
-    def inside():
-        values["n"] = controls.slider("N", "n", 1, 64, 8)
-        st.button("n=20", key="n20", on_click=controls.set_values, kwargs={"n": 20})
+        @fragments.fragment
+        def inside():
+            values["n"] = controls.slider("N", "n", 1, 64, 8)
+            st.button("n=20", key="n20", on_click=controls.set_values, kwargs={"n": 20})
 
-    inside()
-    if values["kind"] == "rope":
-        values["window"] = controls.slider("Window", "window", 1, 9, 2)
-    examples = {
-        "first": {"head": 3, "text": "It sat.", "kind": "rope", "window": 5},
-        "second": {"big": True, "head": 11},
-    }
-    page.try_this(examples | {"wrong": {"head": "zz", "kind": 7, "text": 5, "base": [1]}})
+        inside()
+        if values["kind"] == "rope":
+            values["window"] = controls.slider("Window", "window", 1, 9, 2)
+        examples = {
+            "first": {"head": 3, "text": "It sat.", "kind": "rope", "window": 5},
+            "second": {"big": True, "head": 11},
+        }
+        page.try_this(examples | {"wrong": {"head": "zz", "kind": 7, "text": 5, "base": [1]}})
     st.session_state["values"] = values
     st.session_state["said"] = notices.sentences()
 

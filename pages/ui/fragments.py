@@ -1,0 +1,30 @@
+"""Parts of a page that run again by themselves when a control inside them moves."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+from pages.ui import notices
+
+P = ParamSpec("P")
+
+
+def fragment(function: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
+    """`st.fragment`, after which the whole page runs again if the notices at its top have changed.
+
+    Args:
+        run_every: seconds after which it runs by itself, again and again.
+    """
+
+    @wraps(function)
+    def part(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            function(*args, **kwargs)
+        finally:  # also after st.stop
+            if notices.unsaid():
+                st.rerun()
+
+    part_of_page: Callable[P, None] = st.fragment(part, run_every=run_every)
+    return part_of_page
