@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import normalisation as experiments
-from pages.ui import cache, controls, models, page, text
+from pages.ui import cache, controls, fragments, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import masking, normalising
 from tfcore.analysis.normalising import AxisLeak, normalisation_steps, normalise
@@ -70,7 +70,7 @@ def by_hand() -> None:
         numbers = read_numbers(pasted)
     except ValueError as problem:
         right.info(str(problem))
-        st.stop()
+        fragments.stop()
     layer, rms = (steps(numbers, kind, scale, shift, 10.0**power) for kind in KINDS)
     n = len(numbers)
     finding = (
@@ -160,7 +160,7 @@ def which_axis() -> None:
         rows, tokens = rows_of(model_name, pasted)
         if not rows:
             right.info("There is no text yet: type one to three lines.")
-            st.stop()
+            fragments.stop()
         row = controls.slider("Text of the token to replace", "row", 0, len(rows) - 1, 0)
         position = controls.slider("Its position", "position", 0, len(rows[0]) - 1, min(3, len(rows[0]) - 1))
     result, other = leak(model_name, pasted, row, position, kind)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import residuals as experiments
-from pages.ui import cache, controls, models, notices, page, text
+from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import dropping, paths
@@ -55,7 +55,7 @@ def read_text() -> tuple[str, int]:
     notices.tokens(total, len(ids))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
-        st.stop()
+        fragments.stop()
     return pasted, len(ids)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.experiments.routing import mixture
-from pages.ui import cache, controls, models, notices, text
+from pages.ui import cache, controls, fragments, models, notices, text
 from tfcore import shipped
 from tfcore.analysis.expert_scan import ExpertScan, load_scan
 from tfcore.analysis.text_routing import RouterChange, TextRouting, route
@@ -119,7 +119,7 @@ def read(only: str = "") -> Reading:
     notices.tokens(total, len(ids))
     if not ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
-        st.stop()
+        fragments.stop()
     config = network(name)[0].config
     layers = range(config.experts.dense_layers, config.n_layers)
     return Reading(name, pasted, ids, tokens, layers, config.experts.n_experts, config.experts.top_k)

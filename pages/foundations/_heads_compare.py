@@ -6,7 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import CHARACTERS, Reading, read
-from pages.ui import controls, page, text
+from pages.ui import controls, fragments, page, text
 from pages.ui.figure import figure
 from tfcore.analysis.attention_maps import Part, overlap, pool
 from tfcore.analysis.head_tables import map_table
@@ -37,11 +37,11 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
             pasted = controls.text_area("Other text", "text2", OTHER_TEXT, CHARACTERS, height=122)
             if not pasted:
                 st.info("There is no other text yet: type or paste some.")
-                st.stop()
+                fragments.stop()
             found = read(model_name, pasted, part)
             if found is None:
                 st.info("The tokenizer of this model makes no token of the other text: type something else.")
-                st.stop()
+                fragments.stop()
             other = found
     one = one_map(left, "one", reading, layer, head)
     two = one_map(right, "other", other, other_layer, other_head)

@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import Reading
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, fragments, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import head_cuts
 from tfcore.analysis.attention_maps import pool
@@ -31,7 +31,7 @@ def cuts(reading: Reading, model_name: str) -> None:
     config = cache.model(model_name)[0].config
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
-        st.stop()
+        fragments.stop()
     width = config.n_heads * config.head_size
     ids = tuple(int(i) for i in reading.found.ids[:TOKENS])
     labels = text.tick_labels(reading.queries[:TOKENS])

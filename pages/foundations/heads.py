@@ -8,7 +8,7 @@ from pages.foundations._heads_all import every_head
 from pages.foundations._heads_compare import side_by_side
 from pages.foundations._heads_cuts import cuts
 from pages.foundations._heads_maps import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, model_parts, read
-from pages.ui import controls, models, page
+from pages.ui import controls, fragments, models, page
 
 ANIMAL = "The animal didn't cross the street because it was too tired."
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
@@ -40,11 +40,11 @@ with st.container(horizontal=True):
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
 if not pasted:
     st.info("There is no text yet: type or paste some above, or pick an example.")
-    st.stop()
+    fragments.stop()
 reading = read(name, pasted, part)
 if reading is None:
     st.info("The tokenizer of this model makes no token of this text: type something else.")
-    st.stop()
+    fragments.stop()
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")

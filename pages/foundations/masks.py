@@ -165,7 +165,7 @@ n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
 notices.tokens(total, n)
 if not ids:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
-    st.stop()
+    fragments.stop()
 
 attended = attention(model_name, pasted, config)
 with picture:

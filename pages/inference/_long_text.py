@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.ui import cache, controls, models, notices, text
+from pages.ui import cache, controls, fragments, models, notices, text
 from pages.ui.reading import FirstTokens, first_tokens
 from tfcore.analysis.head_vectors import HeadVectors, head_vectors
 
@@ -46,5 +46,5 @@ def choose() -> Head:
     notices.tokens(total, len(ids))
     if not ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
-        st.stop()
+        fragments.stop()
     return Head(pasted, layer, head, tokens, text.tick_labels(tokens))

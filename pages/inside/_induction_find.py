@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.experiments import induction as experiments
 from pages.inside._induction_heads import LENGTH, Kinds, choose_model, kinds, listed
-from pages.ui import cache, controls, notices, page, text
+from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import copying as analysis
@@ -74,7 +74,7 @@ def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
     notices.tokens(total, min(total, most))
     if len(ids) < 2:
         st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
-        st.stop()
+        fragments.stop()
     return said, pasted, min(len(ids), most) if said == "twice" else 0, 0
 
 

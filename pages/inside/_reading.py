@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import cache, notices, text
+from pages.ui import cache, fragments, notices, text
 from pages.ui.reading import first_tokens
 from tfcore.analysis.likeliest import next_tokens
 
@@ -48,7 +48,7 @@ def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
     notices.tokens(reading.total, len(reading.ids), name)
     if not reading.ids:
         st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
-        st.stop()
+        fragments.stop()
     return reading
 
 

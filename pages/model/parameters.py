@@ -6,7 +6,7 @@ import streamlit as st
 from pages.experiments import parameters as experiments
 from pages.model._parameters_choice import OWN, by_sliders
 from pages.model._parameters_costs import built, costs, every_preset
-from pages.ui import controls, models, page
+from pages.ui import controls, fragments, models, page
 from pages.ui.figure import figure
 from pages.ui.presets import all_names, known
 from tfcore.analysis import model_costs
@@ -83,7 +83,7 @@ page.try_this(
     }
 )
 if config is None:
-    st.stop()
+    fragments.stop()
 label = "your own" if chosen == OWN else names.get(chosen, chosen)
 found = costs(config, batch=batch, seq=seq, dtype=dtype)
 largest = max(found.count.by_component, key=lambda name: found.count.by_component[name])

@@ -168,7 +168,7 @@ with choice:
     model_name = models.choose("decoder", "encoder", why_not=models.silent)
 if not pasted:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
-    st.stop()
+    fragments.stop()
 hidden: int | None = None
 if fills_blanks(model_name):
     last = len(encode(model_name, pasted, None)[0]) - 1

@@ -1,10 +1,11 @@
-"""Parts of a page that run again by themselves when a control inside them moves."""
+"""Parts of a page that run by themselves when a control inside them moves, and the end of a run before its end."""
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import NoReturn, ParamSpec
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from pages.ui import notices
 
@@ -28,3 +29,8 @@ def fragment(function: Callable[P, None], run_every: float | None = None) -> Cal
 
     part_of_page: Callable[P, None] = st.fragment(part, run_every=run_every)
     return part_of_page
+
+
+def stop() -> NoReturn:
+    """End the run here. Unlike after `st.stop`, the page can still write its notices."""
+    raise StopException

@@ -52,7 +52,7 @@ def choose(
     own = own_models.get(name)
     if own is None:
         offer(name)
-        st.stop()
+        fragments.stop()
     problem = _unfit(own, architectures) or (why_not(own.model.config, own.tokenizer) if why_not else None)
     if problem is None:
         return name

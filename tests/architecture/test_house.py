@@ -53,6 +53,22 @@ def test_a_broken_docstring_is_found():
     assert broken_docstrings('def f():\n    """One "\n    "two."""\n    "a "\n    "b"') == ['One "\n"two.']
 
 
+def streamlit_calls(source: str, *names: str) -> list[int]:
+    """Lines that use one of these of Streamlit, as in `st.stop`."""
+    used = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute) and node.attr in names]
+    return [node.lineno for node in used if isinstance(node.value, ast.Name) and node.value.id == "st"]
+
+
+@pytest.mark.parametrize("path", [p for p in files("pages") if p.name != "fragments.py"], ids=module_name)
+def test_fragments_and_early_ends_go_through_one_door(path):
+    """Past pages/ui/fragments.py, notices would be lost, or end in an error."""
+    assert streamlit_calls(path.read_text("utf-8"), "fragment", "stop") == []
+
+
+def test_a_fragment_past_the_door_is_found():
+    assert streamlit_calls("@st.fragment\ndef f():\n    own.stop()\n    st.stop()", "fragment", "stop") == [1, 4]
+
+
 def leads_elsewhere(source: str) -> list[int]:
     """Lines that link to a view, or go to one, past pages/ui/links.py: Streamlit would drop part of what they say."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
