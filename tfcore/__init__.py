@@ -13,3 +13,5 @@ from tfcore.generate import generate as generate
 from tfcore.kv_cache import KVCache as KVCache
 from tfcore.model import Output as Output
 from tfcore.model import Transformer as Transformer
+
+__version__ = "0.1.0"
