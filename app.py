@@ -39,7 +39,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, messages, previews, settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, messages, previews, settings, uploads  # noqa: E402  (needs the path above when started from elsewhere)
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -279,6 +279,7 @@ app = st.App(
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
         Middleware(CompressedBundles),
         Middleware(messages.Messages),
+        Middleware(uploads.Uploads),
     ],
 )
 

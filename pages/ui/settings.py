@@ -5,6 +5,7 @@ Which models visitors may load is in model_settings.py, how many may train in ru
 TFCORE_THREADS    1; threads that torch may use for each visitor
 TFCORE_TEXT       20000; characters of a pasted text that count, where a page does not set less
 TFCORE_CACHE      1; how many results are kept: 0.5 is half of what every cache keeps by default, 2 twice as much
+TFCORE_UPLOAD_MB  128; megabytes that all visitors' files may take together
 """
 
 import math
@@ -60,6 +61,11 @@ def entries(default: int) -> int:
     return max(1, round(default * cache_factor()))
 
 
+def upload_bytes() -> int:
+    """Bytes that all visitors' files may take together."""
+    return whole("TFCORE_UPLOAD_MB", 128, 16, 100_000, "number of megabytes for uploads") * 1_048_576
+
+
 def check() -> None:
     """Read every setting once, so that a server with one that makes no sense says so and does not start.
 
@@ -68,5 +74,5 @@ def check() -> None:
     """
     from pages.ui import model_settings, run_settings  # here, because they use this module
 
-    for read in (threads, text_cap, cache_factor, model_settings.read, run_settings.read):
+    for read in (threads, text_cap, cache_factor, upload_bytes, model_settings.read, run_settings.read):
         read()
