@@ -57,7 +57,7 @@ class Wanderer(Visitor):
 def values(element: Any) -> list[WidgetState]:
     """What a control may be told: none of one that is no choice, or cannot be used."""
     kind = element.WhichOneof("type") or ""
-    shown = getattr(element, kind, None)
+    shown: Any = getattr(element, kind, None)
     if kind not in ("slider", "selectbox", "button_group", "checkbox") or shown.disabled:
         return []
     made = []
