@@ -4,13 +4,24 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Where torch comes from first: on Linux without an NVIDIA GPU its own CPU build, a tenth of the CUDA build on PyPI. If
+# it cannot be reached, the other indexes are asked. TORCH_INDEX= asks them alone.
+TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
+	echo https://download.pytorch.org/whl/cpu)
+
 .PHONY: setup setup-dev run test lint check e2e bench load pictures train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
 
 $(VENV)/.installed: requirements.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
+	$(PYTHON) -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))" 2> /dev/null || { echo >&2 \
+	"$(PYTHON) is missing, older than 3.11 or cannot make a virtual environment: on Debian and Ubuntu," \
+	"apt-get install python3-venv; elsewhere name another Python, as in make PYTHON=python3.12"; exit 1; }
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --quiet --no-deps --retries 0 --timeout 10 \
+	--extra-index-url $(TORCH_INDEX) $$(grep '^torch==' requirements.txt))
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
 	touch $@
 

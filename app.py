@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,10 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, messages, previews, settings  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, messages, previews, settings, uploads  # noqa: E402  (needs the path above when started from elsewhere)
+
+with suppress(ValueError):  # which check_settings says
+    settings.for_streamlit()
 
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -279,6 +282,7 @@ app = st.App(
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
         Middleware(CompressedBundles),
         Middleware(messages.Messages),
+        Middleware(uploads.Uploads),
     ],
 )
 

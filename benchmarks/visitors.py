@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 PATIENCE = 120.0  # seconds for one answer; longer counts as an error
 
@@ -49,7 +50,7 @@ class Visitor:
     progress: str = ""
     _socket: websockets.ClientConnection | None = None
     _sliders: dict[str, Slider] = field(default_factory=dict)
-    _said: dict[str, tuple[Slider, float | str]] = field(default_factory=dict)
+    _said: dict[str, WidgetState] = field(default_factory=dict)
     _page: str = ""
     _query: str = ""
 
@@ -82,7 +83,8 @@ class Visitor:
             return
         slider = self._sliders[key]
         for place in there_and_back(slider.places, start, changes):
-            self._said[key] = (slider, place)
+            self._said[slider.widget] = state = WidgetState(id=slider.widget)
+            (state.string_array_value if isinstance(place, str) else state.double_array_value).data.append(place)
             self.seconds.append(await self._ask(slider.fragment))
             if pause:
                 await asyncio.sleep(pause)
@@ -95,9 +97,7 @@ class Visitor:
         run = message.rerun_script
         run.query_string, run.page_script_hash, run.fragment_id = self._query, self._page, fragment
         run.page_name = urlsplit(self.address).path.strip("/")
-        for slider, place in self._said.values():
-            state = run.widget_states.widgets.add(id=slider.widget)
-            (state.string_array_value if isinstance(place, str) else state.double_array_value).data.append(place)
+        run.widget_states.widgets.extend(self._said.values())
         start = time.perf_counter()
         await self._socket.send(message.SerializeToString())
         while True:

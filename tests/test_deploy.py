@@ -12,6 +12,7 @@ from threading import Thread
 
 import pytest
 import yaml
+from streamlit.web.server.app_discovery import discover_asgi_app
 
 import deploy.replicas
 from deploy.replicas import Replicas, configuration
@@ -22,6 +23,7 @@ DEPLOY = ROOT / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8")
 NAME = re.compile(r"\bTFCORE_[A-Z_]+\b")
 NOT_PASSED_ON = {"TFCORE_SCHEDULER", "TFCORE_MODEL_FOLDER"}  # by compose, which says why
+CACHE_SIZE = "STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE"  # the one setting of Streamlit's own that is passed on
 SAID = ((DEPLOY / "README.md").read_text("utf-8"), deploy.replicas.__doc__ or "")
 COMMANDS = [one.strip() for text in SAID for one in re.findall(r"deploy/replicas\.py ([^#`>\n]+)", text)]
 
@@ -126,7 +128,8 @@ def test_every_setting_is_in_the_readmes_table_and_every_one_there_is_read():
     assert set(table) == set(NAME.findall(code))
     services = compose("compose.yaml")["services"]
     passed_on = [set(services[name]["environment"]) for name in services if name != "proxy"]
-    assert all(names == set(table) - NOT_PASSED_ON for names in passed_on)
+    assert all(names - {CACHE_SIZE} == set(table) - NOT_PASSED_ON for names in passed_on)
+    assert all(CACHE_SIZE in names for names in passed_on)
     assert set(NAME.findall((DEPLOY / "compose.yaml").read_text("utf-8"))) == set(table)
 
 
@@ -153,6 +156,13 @@ def test_systemd_understands_the_unit(tmp_path):
     assert [line for line in result.stderr.splitlines() if "transformer-explorer" in line] == []
 
 
+def test_no_two_instances_of_systemd_share_a_directory():
+    unit = (DEPLOY / "transformer-explorer@.service").read_text("utf-8")
+    (folder,) = re.findall(r"^CacheDirectory=(\S+)$", unit, re.MULTILINE)
+    assert "%i" in folder
+    assert f"HF_HOME=/var/cache/{folder}\n" in unit
+
+
 def test_without_nginx_the_script_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(FileNotFoundError, match="apt-get install nginx-light"):
@@ -170,3 +180,92 @@ def test_the_script_prints_a_configuration_for_replicas_of_systemd():
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "listen 80;" in said
     assert re.findall(r"server 127\.0\.0\.1:(\d+) ", said) == ["8501", "8502"]
+
+
+# ---- setting up ----
+
+
+@pytest.fixture
+def make(tmp_path):
+    """`make setup` in a folder of its own: what came of it, and what its Python was asked for."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed here")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copy(ROOT / "requirements.txt", tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+
+    def program(path: Path, text: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+        path.chmod(0o755)
+        return path
+
+    def run(*settings: str, gpu: bool = False, system: str = "Linux", python: str | None = None):
+        asked = tmp_path / "asked"
+        program(tools / "uname", f"echo {system}")
+        if gpu:
+            program(tools / "nvidia-smi", "")
+        if python is None:
+            program(tmp_path / ".venv" / "bin" / "python", f'echo "$@" >> {asked}')
+        else:
+            settings = (*settings, f"PYTHON={program(tools / 'python', python)}")
+        plain = [f for f in os.environ["PATH"].split(os.pathsep) if not Path(f, "nvidia-smi").exists()]
+        path = os.pathsep.join([str(tools), *plain])
+        call = ["make", "setup", *settings]
+        done = subprocess.run(call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        return done, asked.read_text("utf-8").splitlines() if asked.exists() else []
+
+    return run
+
+
+TORCH = re.search(r"^torch==\S+", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize(
+    ("machine", "index"),
+    [
+        ({}, "https://download.pytorch.org/whl/cpu"),
+        ({"gpu": True}, ""),
+        ({"system": "Darwin"}, ""),
+        ({"settings": "TORCH_INDEX="}, ""),
+        ({"gpu": True, "settings": "TORCH_INDEX=https://example.org/cu"}, "https://example.org/cu"),
+    ],
+)
+def test_torch_is_the_cpu_build_where_there_is_no_gpu(make, machine, index):
+    machine = dict(machine)
+    done, asked = make(*filter(None, [machine.pop("settings", "")]), **machine)
+    assert done.returncode == 0, done.stderr
+    installed = [line for line in asked if "pip install" in line]
+    assert installed[-1].endswith("--requirement requirements.txt")
+    first = [line for line in installed if TORCH in line]
+    assert len(first) == bool(index)
+    assert all(f"--no-deps --retries 0 --timeout 10 --extra-index-url {index} {TORCH}" in line for line in first)
+
+
+NO_VENV = f"""exec {sys.executable} -c 'import sys; sys.modules["ensurepip"] = None; exec(sys.argv[2])' "$@" """
+OLD = f"""exec {sys.executable} -c 'import sys; sys.version_info = (3, 10); exec(sys.argv[2])' "$@" """
+
+
+@pytest.mark.parametrize("python", [NO_VENV, OLD, "exit 127"])
+def test_a_python_that_will_not_do_is_one_sentence(make, python):
+    done, asked = make(python=python)
+    assert done.returncode != 0
+    said, *others = done.stderr.strip().splitlines()
+    assert "apt-get install python3-venv" in said
+    assert all(line.startswith("make: ***") for line in others), "nothing else"
+    assert not asked
+
+
+def test_the_cloud_gets_torch_for_the_cpu_and_all_else_as_pinned():
+    lines = (DEPLOY / "cloud" / "requirements.txt").read_text("utf-8").splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "--find-links https://download.pytorch.org/whl/cpu/torch/", "-r ../../requirements.txt", f"{TORCH}+cpu"
+    ]  # fmt: skip
+
+
+def test_the_cloud_starts_the_very_same_app():
+    """A link: Streamlit finds the app in it, and app.py finds the repository from there."""
+    assert (DEPLOY / "cloud" / "app.py").resolve() == ROOT / "app.py"
+    assert discover_asgi_app(DEPLOY / "cloud" / "app.py").import_string == "app:app"
+    assert "ROOT = Path(__file__).resolve().parent\n" in (ROOT / "app.py").read_text("utf-8")

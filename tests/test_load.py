@@ -1,13 +1,14 @@
 """Visitors without a browser meet what a browser meets, and what is made of their numbers is right."""
 
 import asyncio
+import random
 import subprocess
 import sys
 from itertools import pairwise
 
 import pytest
 
-from benchmarks import load, quota, replicas, results, soak
+from benchmarks import load, quota, replicas, results, soak, varied
 from benchmarks.crowd import crowd, empty, milliseconds
 from benchmarks.servers import EMPTY, ROOT, Server, serving
 from benchmarks.visitors import Visitor, numbers, there_and_back
@@ -26,6 +27,20 @@ def test_a_crowd_drags_and_leaves(server: Server):
     assert len(answers.opening) == 3
     assert len(answers.changes) == 15
     assert 20 < there[0] < 1_000
+
+
+def test_a_wanderer_sets_whatever_there_is(server: Server):
+    visitor = varied.Wanderer(server.address)
+
+    async def visit() -> None:
+        await visitor.open()
+        await visitor.wander(random.Random(1), 4)
+        await visitor.leave()
+
+    asyncio.run(visit())
+    assert visitor.errors == []
+    assert len(visitor.seconds) == 4
+    assert len(visitor._said) == 1, "the empty page has one slider"
 
 
 def test_what_goes_wrong_is_counted_and_does_not_end_the_others(server: Server):
@@ -92,7 +107,8 @@ def test_a_process_is_held_to_its_share():
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("load", load.table), ("soak", soak.sentence), ("replicas", replicas.table)]
+    ("name", "words"),
+    [("load", load.table), ("soak", soak.sentence), ("replicas", replicas.table), ("varied", varied.sentence)],
 )
 def test_the_readme_shows_the_results_that_are_kept(name, words):
     assert words(results.load(name)) in (ROOT / "README.md").read_text("utf-8")

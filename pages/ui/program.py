@@ -24,6 +24,8 @@ HOW = """\
 An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs what
 requirements.txt lists: put it into the root of the repository, beside the folder tfcore, and run it there."""
 
+IN_JUPYTER = "A notebook needs two packages more where its kernel runs: `pip install ipykernel nbformat`."
+
 
 class Program(NamedTuple):
     """The parts of a program, each without an empty line at its ends.
@@ -79,7 +81,12 @@ def script(parts: Program) -> str:
 def notebook(parts: Program) -> str:
     """The program as a Jupyter notebook (nbformat 4.5), which shows its figure."""
     codes = [parts.imports, parts.helpers, parts.values, parts.body + "\npainted(figure)"]
-    words = {"cell_type": "markdown", "id": "about", "metadata": {}, "source": _lines(f"{parts.about}\n\n{HOW}")}
+    words = {
+        "cell_type": "markdown",
+        "id": "about",
+        "metadata": {},
+        "source": _lines(f"{parts.about}\n\n{HOW}\n\n{IN_JUPYTER}"),
+    }
     cells: list[dict[str, Any]] = [
         {"cell_type": "code", "id": f"code-{i}", "metadata": {}, "execution_count": None, "outputs": [],
          "source": _lines(code)}

@@ -5,10 +5,16 @@ Which models visitors may load is in model_settings.py, how many may train in ru
 TFCORE_THREADS    1; threads that torch may use for each visitor
 TFCORE_TEXT       20000; characters of a pasted text that count, where a page does not set less
 TFCORE_CACHE      1; how many results are kept: 0.5 is half of what every cache keeps by default, 2 twice as much
+TFCORE_UPLOAD_MB  128; megabytes that all visitors' files may take together
 """
 
 import math
 import os
+import tomllib
+
+from streamlit import config
+from streamlit.byte_util import config_max_cache_data_size_to_bytes
+from streamlit.errors import StreamlitAPIException
 
 MOST_TEXT = 20_000  # no page takes more; most take 2,000
 
@@ -60,6 +66,37 @@ def entries(default: int) -> int:
     return max(1, round(default * cache_factor()))
 
 
+def upload_bytes() -> int:
+    """Bytes that all visitors' files may take together."""
+    return whole("TFCORE_UPLOAD_MB", 128, 16, 100_000, "number of megabytes for uploads") * 1_048_576
+
+
+def for_streamlit() -> None:
+    """Let the variables STREAMLIT_... count, which Streamlit reads under `streamlit run` alone.
+
+    Raises:
+        ValueError: one is of another type than the option; or the bound of the caches is no size.
+    """
+    for name, option in config.get_config_options().items():
+        if (said := os.environ.get(option.env_var)) is not None:
+            words = said.split() if option.multiple else said
+            config.set_option(name, words if option.type is str else _typed(option.env_var, said, option.type))
+    try:
+        config_max_cache_data_size_to_bytes(config.get_option("server.maxCacheDataSize"))
+    except StreamlitAPIException as problem:
+        raise ValueError("STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE is no size: use one such as 64mb, or 0") from problem
+
+
+def _typed(variable: str, said: str, kind: type) -> object:
+    try:
+        value = tomllib.loads(f"value = {said}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = None
+    if type(value) is not kind and (type(value), kind) != (int, float):
+        raise ValueError(f"{variable}={said!r} is no {kind.__name__}")
+    return value
+
+
 def check() -> None:
     """Read every setting once, so that a server with one that makes no sense says so and does not start.
 
@@ -68,5 +105,5 @@ def check() -> None:
     """
     from pages.ui import model_settings, run_settings  # here, because they use this module
 
-    for read in (threads, text_cap, cache_factor, model_settings.read, run_settings.read):
+    for read in (for_streamlit, threads, text_cap, cache_factor, upload_bytes, model_settings.read, run_settings.read):
         read()

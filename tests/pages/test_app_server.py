@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -127,6 +128,25 @@ def test_addresses_which_carry_texts_are_not_noted(log, address):
     get(address, "/heads?text=something+private")
     get(address, "/heads?text=something+private")  # the first one's line would be there by now
     assert "private" not in log.read_text("utf-8")
+
+
+def test_no_address_is_noted_however_the_server_is_started(monkeypatch):
+    """`python app.py` has a second lock; under uvicorn's own command this is the only one."""
+    access = logging.getLogger("uvicorn.access")
+    monkeypatch.setattr(access, "disabled", False)
+    monkeypatch.setattr(server.warm, "run", lambda: None)
+    monkeypatch.setattr(server.messages, "expect_types", lambda: None)
+    monkeypatch.delitem(sys.modules, "pages.ui.runs", raising=False)
+
+    async def start() -> None:
+        async with server.lifespan(server.app):
+            pass
+
+    asyncio.run(start())
+    assert access.disabled
+    words, values = '%s - "WebSocket %s" [accepted]', ("192.0.2.1:5", "/_stcore/stream?text=private")
+    line = logging.LogRecord("uvicorn.error", logging.INFO, "", 0, words, values, None)
+    assert not logging.getLogger("uvicorn.error").filter(line)
 
 
 def test_an_upload_without_a_session_is_refused(address):

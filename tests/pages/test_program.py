@@ -4,8 +4,12 @@ import ast
 import io
 import json
 import linecache
+import os
+import re
+import subprocess
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -19,6 +23,7 @@ from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
 
+ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = '"""\nimport os\n\'\'\'\\" {x} %s \u202e\u2028\x00\ud800 # fmt: off\r\n' * 5
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -74,6 +79,24 @@ def test_hostile_words_stay_words():
             exec("".join(cell["source"]), names)
     assert names["words"] == words
     assert "figure" in names
+
+
+def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
+    """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
+    parts = program(positions.shuffled, {"words": ("a", "b"), "shuffle": 1, "is_causal": False, "look": "none"})
+    (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
+    pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
+    first = "".join(json.loads(notebook(parts))["cells"][0]["source"])
+    assert all(f"\n{name}==" in pinned for name in re.search(r"`pip install (.+)`", first)[1].split())
+    execute = [sys.executable, "-c", "from nbclient.cli import main; main()", "--output=run.ipynb", "book.ipynb"]
+    done = subprocess.run(
+        execute, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JUPYTER_PREFER_ENV_PATH": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads((tmp_path / "run.ipynb").read_text("utf-8"))["cells"][-1]["outputs"]
+    shown = [output["data"] for output in outputs if "data" in output]
+    assert any("application/vnd.plotly.v1+json" in data or "text/html" in data for data in shown)
 
 
 def test_a_program_holds_what_it_uses_and_nothing_else():

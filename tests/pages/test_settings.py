@@ -1,12 +1,13 @@
 """What whoever runs the server decides: read, refused in a sentence, and obeyed."""
 
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import cache, settings
 from tests.pages.visits import run
 
-NAMES = ("TEXT", "CACHE", "THREADS")
+NAMES = ("TEXT", "CACHE", "THREADS", "UPLOAD_MB")
 
 
 @pytest.fixture
@@ -34,6 +35,7 @@ def test_what_holds_when_nothing_is_said(say):
      ("THREADS", "2.5", "TFCORE_THREADS=2.5 is no number of threads: use a whole number"),
      ("TEXT", "99", "TFCORE_TEXT='99' is no number of characters: use a number from 100 to 20,000"),
      ("TEXT", "nan", "TFCORE_TEXT='nan' is no number"),
+     ("UPLOAD_MB", "8", "TFCORE_UPLOAD_MB='8' is no number of megabytes for uploads: use a number from 16"),
      ("CACHE", "half", "TFCORE_CACHE='half' is no factor for the caches: use a number from 0.01 to 100")],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_named(say, name, value, message):
@@ -74,3 +76,30 @@ def test_a_text_counts_as_far_as_both_the_page_and_the_server_say(say, cap, coun
     assert page.title[0].value == "150", "what the page begins with is never cut"
     page.text_area(key="text").set_value("y" * 500)
     assert run(page).title[0].value == str(counts)
+
+
+def test_streamlits_own_settings_count_however_the_app_is_started(monkeypatch):
+    """Streamlit reads them in its command line alone."""
+    name, before = "server.xsrfCookieSameSite", config.get_option("server.xsrfCookieSameSite")
+    monkeypatch.setenv("STREAMLIT_SERVER_XSRF_COOKIE_SAME_SITE", "none")
+    try:
+        settings.for_streamlit()
+        assert config.get_option(name) == "none"
+    finally:
+        config.set_option(name, before)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [("SERVER_MAX_UPLOAD_SIZE", "big", "STREAMLIT_SERVER_MAX_UPLOAD_SIZE='big' is no int"),
+     ("SERVER_HEADLESS", "yes", "STREAMLIT_SERVER_HEADLESS='yes' is no bool"),
+     ("SERVER_MAX_CACHE_DATA_SIZE", "much", "STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE is no size: use one such as 64mb")],
+)  # fmt: skip
+def test_a_setting_of_streamlit_that_makes_no_sense_is_named(monkeypatch, variable, value, message):
+    monkeypatch.setenv(f"STREAMLIT_{variable}", value)
+    size = config.get_option("server.maxCacheDataSize")
+    try:
+        with pytest.raises(ValueError, match=message):
+            settings.check()
+    finally:
+        config.set_option("server.maxCacheDataSize", size)
