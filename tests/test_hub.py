@@ -109,7 +109,7 @@ REFUSED = {
     "a huge tokenizer": (
         NAME,
         {"tokenizer.json": 10**9},
-        "tokenizer.json of tiny/gpt2 has 1.0 GB, more than the 50.0 MB such may",
+        "tokenizer.json of tiny/gpt2 has 1.0 GB, more than the 40.0 MB such may",
     ),
     "a download that is too large": (
         NAME,

@@ -17,10 +17,11 @@ from tfcore.families import config_of, family_of
 from tfcore.families.mapping import Family, Piece, Shape, plan
 from tfcore.families.settings import NoTensors, Tensors
 from tfcore.hub import fetch, is_hub_name, look
+from tfcore.isolated_tokenizers import read_tokenizer
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer, load_tokenizer
-from tfcore.weights import MAX_TOKENIZER_BYTES, Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.weights import CheckpointError as CheckpointError
+from tfcore.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
@@ -258,14 +259,13 @@ def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dt
 
 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
-    if not path.is_file():
+    """Of a model that ships, here; of all others, in a process of its own."""
+    if not path.exists():
         return None
-    if path.stat().st_size > MAX_TOKENIZER_BYTES:
-        raise CheckpointError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, too large for a tokenizer")
-    try:
+    if path.parent.parent == PRETRAINED:
         tokenizer = load_tokenizer(path)
-    except ValueError as error:
-        raise CheckpointError(str(error)) from error
+    else:
+        tokenizer = read_tokenizer(path)
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
             f"{path} has {tokenizer.vocab_size} tokens, more than vocab_size={config.vocab_size} of config.json"
