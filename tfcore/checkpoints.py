@@ -16,7 +16,7 @@ from tfcore.device import device as pick_device
 from tfcore.families import config_of, family_of
 from tfcore.families.mapping import Family, Piece, Shape, plan
 from tfcore.families.settings import NoTensors, Tensors
-from tfcore.hub import fetch, is_hub_name, look
+from tfcore.hub import OnHub, fetch, is_hub_name, look
 from tfcore.isolated_tokenizers import read_tokenizer
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer, load_tokenizer
@@ -87,7 +87,7 @@ class Estimate:
 
 
 def estimate(
-    name_or_path: str | Path,
+    name_or_path: str | Path | OnHub,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     *,
@@ -120,7 +120,7 @@ def estimate(
 
 
 def load(
-    name_or_path: str | Path,
+    name_or_path: str | Path | OnHub,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     *,
@@ -134,7 +134,9 @@ def load(
     Args:
         name_or_path: a shipped model such as "stories"; a folder written by save, or with a checkpoint of
             `transformers` (families: tfcore.families.FAMILIES); or such a checkpoint's name on the hub, "org/name",
-            which is downloaded once. Weights are read from safetensors alone.
+            which is downloaded once. A text is the first of these that there is; a Path is always a folder, and an
+            OnHub never one: give these where the name comes from somebody else. Weights are read from safetensors
+            alone, and tokenizers that do not ship with tfcore run in a process of their own.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
@@ -169,10 +171,12 @@ def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
     return config, shapes_of(blank(config))
 
 
-def _folder(name_or_path: str | Path) -> Path | None:
+def _folder(name_or_path: str | Path | OnHub) -> Path | None:
     """The folder of a model on this machine; None for a name on the hub."""
-    if str(name_or_path) in shipped():
-        return PRETRAINED / str(name_or_path)
+    if isinstance(name_or_path, OnHub):
+        return None
+    if isinstance(name_or_path, str) and name_or_path in shipped():
+        return PRETRAINED / name_or_path
     if (folder := Path(name_or_path)).is_dir():
         return folder
     if isinstance(name_or_path, str) and is_hub_name(name_or_path):
@@ -260,7 +264,7 @@ def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dt
 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
     """Of a model that ships, here; of all others, in a process of its own."""
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         return None
     if path.parent.parent == PRETRAINED:
         tokenizer = load_tokenizer(path)

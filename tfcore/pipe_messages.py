@@ -1,19 +1,19 @@
 """Messages between two processes through a pipe: their length, then their bytes."""
 
-from typing import BinaryIO
+from typing import IO
 
 LENGTH = 8  # bytes in which a message's length is written
 ANY = 1 << 62
 
 
-def send(file: BinaryIO, message: bytes) -> None:
+def send(file: IO[bytes], message: bytes) -> None:
     """Write one message."""
     file.write(len(message).to_bytes(LENGTH, "little"))
     file.write(message)
     file.flush()
 
 
-def received(file: BinaryIO, largest: int = ANY) -> bytes:
+def received(file: IO[bytes], largest: int = ANY) -> bytes:
     """The next message.
 
     Raises:
@@ -26,7 +26,7 @@ def received(file: BinaryIO, largest: int = ANY) -> bytes:
     return _exactly(file, length)
 
 
-def _exactly(file: BinaryIO, n: int) -> bytes:
+def _exactly(file: IO[bytes], n: int) -> bytes:
     read = file.read(n)
     if len(read) < n:
         raise EOFError

@@ -56,7 +56,9 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
         raise CheckpointError(f"{path} is missing") from error
     except CheckpointError:
         raise
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object")
@@ -117,8 +119,11 @@ class Weights:
                 self._add(self.path, None, canonical)
             else:
                 self.path = folder / INDEX
-                for file in sorted(set(places.values())):
-                    self._add(folder / file, [name for name, place in places.items() if place == file], canonical)
+                inside: dict[str, list[str]] = {}
+                for name, file in places.items():
+                    inside.setdefault(file, []).append(name)
+                for file in sorted(inside):
+                    self._add(folder / file, inside[file], canonical)
         except BaseException:
             self._open.close()
             raise
@@ -155,8 +160,10 @@ class Weights:
         return torch.equal(self.read(one), self.read(other))
 
     def _add(self, path: Path, names: list[str] | None, canonical: Callable[[str], str | None]) -> None:
-        if not path.is_file():
-            raise CheckpointError(f"{path} is missing{_pickles(path.parent) if names is None else ''}")
+        if names is None and not path.exists():
+            raise CheckpointError(f"{path} is missing{_pickles(path.parent)}")
+        check_file(path)
+        _check_header(path)
         try:
             file = self._open.enter_context(safe_open(path, framework="pt"))
             there = set(file.keys())
@@ -170,6 +177,14 @@ class Weights:
             if own in self._slices:
                 raise CheckpointError(f"{path} holds {name}, of which there is another copy under another name")
             self._slices[own], self._files[own] = file.get_slice(name), path
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a header that is longer than those of real files: reading it would hold up everything else."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+    if path.stat().st_size >= length > MAX_INDEX_BYTES:
+        raise CheckpointError(f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may")
 
 
 def _pickles(folder: Path) -> str:

@@ -118,6 +118,24 @@ def test_every_page_shows_it_or_says_why_not(allowed, family):
         assert "Corrected from the link" not in words, page
 
 
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [("foundations/heads.py", {}), ("inference/generation.py", {}), ("training/information.py", {"show": "text"}),
+     ("start/walkthrough.py", {}), ("model/your_model.py", {}), ("foundations/tokens.py", {})],
+)  # fmt: skip
+def test_a_tokenizer_that_fails_at_a_text_is_a_sentence_there(allowed, file, address, monkeypatch):
+    own = brought("./gpt2")
+
+    def fails(*_):
+        raise ValueError("it takes more than 5 s of computing in /srv/x, and was stopped")
+
+    monkeypatch.setattr(own.tokenizer._worker, "ask", fails)
+    test = opened(file, **address, model="./gpt2")  # fails on an exception
+    assert "./gpt2: the model's tokenizer fails at this text: it takes more than 5 s of computing in x" in said(
+        test, "warning"
+    )
+
+
 def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowed):
     kind, settings, tokenizer = own_folders.FAMILIES["gpt2"]
     own_folders.written(kind, settings | {"n_positions": 512}, allowed / "long")
