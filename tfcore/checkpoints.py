@@ -136,7 +136,8 @@ def load(
             `transformers` (families: tfcore.families.FAMILIES); or such a checkpoint's name on the hub, "org/name",
             which is downloaded once. A text is the first of these that there is; a Path is always a folder, and an
             OnHub never one: give these where the name comes from somebody else. Weights are read from safetensors
-            alone, and tokenizers that do not ship with tfcore run in a process of their own.
+            alone, and tokenizers that do not ship with tfcore run in a process of their own, which takes texts of a
+            few megabytes at a time; tfcore.tokenizers.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
