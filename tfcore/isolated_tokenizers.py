@@ -25,7 +25,7 @@ from tfcore.pipe_messages import received, send
 from tfcore.tokenizers import BPETokenizer, Tokenizer, own_kind, readable
 from tfcore.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
 
-LOAD_BYTES = 1_500_000_000  # of address space: a file of 40 MB takes half of it
+LOAD_BYTES = 1_000_000_000  # of address space: a file of 39 MB takes 650 million
 LOAD_SECONDS = 30  # of computing: a file of 33 MB takes 4
 CALL_BYTES = 500_000_000
 CALL_SECONDS = 5
