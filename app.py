@@ -39,7 +39,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, messages, previews, settings, uploads  # noqa: E402  (needs the path above when started from elsewhere)
+from pages.ui import assets, messages, previews, sentences, settings, uploads  # noqa: E402  (needs the path above)
 
 with suppress(ValueError):  # which check_settings says
     settings.for_streamlit()
@@ -210,7 +210,7 @@ class Warm:
             model, tokenizer = shared.model(DEFAULT_MODEL)
             answer(model, tokenizer)
         except Exception as problem:  # a server without a model still shows what it can, and says what is missing
-            self.word = f"the model {DEFAULT_MODEL!r} cannot answer: {problem}"
+            self.word = f"the model {DEFAULT_MODEL!r} cannot answer: {sentences.without_paths(str(problem))}"
             sys.stderr.write(self.word + "\n")
         else:
             self.ready, self.word = True, "the default model answers"

@@ -1,7 +1,9 @@
 """Folders that lie: headers, settings and tokenizers made to break the reader are refused in one sentence, at once."""
 
 import json
+import os
 import pickle
+import socket
 import struct
 import zipfile
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.bounded import bounded
+from tests.bounded import bounded, within
 from tests.small import assert_load_refuses, model
 from tfcore import CheckpointError, load, save
 from tfcore.checkpoints import estimate
@@ -135,6 +137,43 @@ def test_what_only_has_the_name_is_refused(folder, name, make):
     (folder / "tokenizer.json").write_text("{}")
     make(folder / name)
     assert_load_refuses(folder, name)
+
+
+SPECIAL: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a socket": lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a folder": lambda path: path.mkdir(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json"])
+@pytest.mark.parametrize("make", SPECIAL.values(), ids=SPECIAL)
+def test_what_is_no_file_is_refused_and_not_waited_for(folder, name, make, monkeypatch):
+    monkeypatch.chdir(folder)  # a socket's name is short
+    (folder / name).unlink(missing_ok=True)
+    make(Path(name))
+    with within(20):
+        assert_load_refuses(folder, name)
+        with pytest.raises(CheckpointError):
+            estimate(folder)
+
+
+def test_a_long_header_is_refused_before_it_is_read(folder):
+    written(folder, b" " * 11_000_000, b"")
+    assert_load_refuses(folder, "model.safetensors has a header of 11.0 MB, more than the 10.0 MB such may")
+
+
+def test_an_index_of_many_files_is_read_in_one_go(folder):
+    """Once it took names times files."""
+    places = {f"t{i}": f"{i}.safetensors" for i in range(50_000)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    (folder / "model.safetensors").unlink()
+    with bounded(MEGABYTES, 2):
+        assert_load_refuses(folder, "0.safetensors is missing")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 """Models from the hub: what is asked for, how large it may be, how far it is, and what is said when it is not there."""
 
+import errno
 import json
+import os
 import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -109,7 +113,7 @@ REFUSED = {
     "a huge tokenizer": (
         NAME,
         {"tokenizer.json": 10**9},
-        "tokenizer.json of tiny/gpt2 has 1.0 GB, more than the 50.0 MB such may",
+        "tokenizer.json of tiny/gpt2 has 1.0 GB, more than the 40.0 MB such may",
     ),
     "a download that is too large": (
         NAME,
@@ -155,6 +159,100 @@ def test_a_disk_that_is_too_small_is_said_before_the_download(served, monkeypatc
     with pytest.raises(CheckpointError, match=r"would be a download of 0\.1 MB, and the disk has"):
         load(NAME, device="cpu")
     assert "model.safetensors" not in served.asked
+
+
+def unwritable(tmp_path):
+    """A folder that nobody can write to, whoever runs the tests: below a file."""
+    (tmp_path / "my secret file").write_text("")
+    return str(tmp_path / "my secret file" / "hub")
+
+
+def test_a_cache_that_cannot_be_written_to_is_a_sentence_without_its_place(served, tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", unwritable(tmp_path))
+    with pytest.raises(CheckpointError) as refused:
+        load(NAME, device="cpu")
+    assert (
+        str(refused.value) == "tiny/gpt2 on the hub could not be downloaded into the cache (HF_HOME): Not a directory"
+    )
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EDQUOT])
+def test_so_is_a_disk_that_is_full_or_read_only(served, tmp_path, monkeypatch, code):
+    def fails(*_, **__):
+        raise OSError(code, os.strerror(code), str(tmp_path / "secret"))
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fails)
+    with pytest.raises(CheckpointError, match=os.strerror(code)) as refused:
+        load(NAME, device="cpu")
+    assert "secret" not in str(refused.value)
+
+
+def test_on_the_hub_is_on_the_hub(served, tmp_path, monkeypatch):
+    (tmp_path / "here" / "tiny").mkdir(parents=True)
+    own_folders.write(tmp_path / "here" / "tiny", "llama")
+    (tmp_path / "here" / "tiny" / "llama").rename(tmp_path / "here" / "tiny" / "gpt2")
+    monkeypatch.chdir(tmp_path / "here")
+    assert load(NAME, device="cpu")[0].config.n_layers == 2
+    assert load(Path(NAME), device="cpu")[0].config.n_layers == 2
+    assert load(hub.OnHub(NAME), device="cpu")[0].config.n_layers == 3
+    assert checkpoints.estimate(hub.OnHub(NAME), device="cpu").config.n_layers == 3
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """A cache with four models of 100 bytes, "org/a" looked at longest ago."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(hub, "SPARE_DISK", 0)
+    for age, name in enumerate("dcba"):
+        blobs = tmp_path / "cache" / f"models--org--{name}" / "blobs"
+        blobs.mkdir(parents=True)
+        (blobs / "x.incomplete").write_bytes(b"x" * 100)  # of a download that was stopped
+        (blobs / "link").symlink_to("x.incomplete")
+        os.utime(blobs.parent, (10**9 - age, 10**9 - age))
+    (tmp_path / "cache" / "datasets--org--a").mkdir()
+
+    def left():
+        return "".join(sorted(f.name[-1] for f in (tmp_path / "cache").glob("models--*")))
+
+    return left
+
+
+@pytest.mark.parametrize(
+    ("needed", "limit", "loaded", "besides", "left"),
+    [
+        (0, 400, (), "", "abcd"),
+        (1, 400, (), "", "bcd"),
+        (150, 400, (), "", "cd"),
+        (100, 400, ("org/a",), "", "acd"),
+        (250, 400, ("org/a",), "", "a"),
+        (350, 400, ("org/a",), "", ""),
+        (350, 400, ("org/a", "org/b"), "org/c", "c"),
+        (10**6, 400, (), "", ""),
+    ],
+)
+def test_room_is_made_by_those_looked_at_longest_ago(cached, needed, limit, loaded, besides, left):
+    hub.make_room(needed, limit, loaded, besides)
+    assert cached() == left
+    assert (Path(constants.HF_HUB_CACHE) / "datasets--org--a").is_dir()
+
+
+def test_room_is_made_on_the_disk_too(cached, monkeypatch):
+    monkeypatch.setattr(hub.shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000 - 100 * len(cached())))
+    hub.make_room(750, 10**9)
+    assert cached() == "cd"
+
+
+def test_a_cache_that_is_not_there_has_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "none"))
+    hub.make_room(10**15, 1)
+
+
+def test_looking_at_a_model_makes_it_the_last_to_go(served):
+    load(NAME, device="cpu")
+    folder = Path(constants.HF_HUB_CACHE) / "models--tiny--gpt2"
+    os.utime(folder, (1, 1))
+    load(NAME, device="cpu")
+    assert folder.stat().st_mtime > 1
 
 
 def test_a_download_can_be_stopped_and_goes_on_later(served):

@@ -16,11 +16,12 @@ from tfcore.device import device as pick_device
 from tfcore.families import config_of, family_of
 from tfcore.families.mapping import Family, Piece, Shape, plan
 from tfcore.families.settings import NoTensors, Tensors
-from tfcore.hub import fetch, is_hub_name, look
+from tfcore.hub import OnHub, fetch, is_hub_name, look
+from tfcore.isolated_tokenizers import read_tokenizer
 from tfcore.model import Transformer
 from tfcore.tokenizers import Tokenizer, load_tokenizer
-from tfcore.weights import MAX_TOKENIZER_BYTES, Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.weights import CheckpointError as CheckpointError
+from tfcore.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
@@ -86,7 +87,7 @@ class Estimate:
 
 
 def estimate(
-    name_or_path: str | Path,
+    name_or_path: str | Path | OnHub,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     *,
@@ -119,7 +120,7 @@ def estimate(
 
 
 def load(
-    name_or_path: str | Path,
+    name_or_path: str | Path | OnHub,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     *,
@@ -133,7 +134,10 @@ def load(
     Args:
         name_or_path: a shipped model such as "stories"; a folder written by save, or with a checkpoint of
             `transformers` (families: tfcore.families.FAMILIES); or such a checkpoint's name on the hub, "org/name",
-            which is downloaded once. Weights are read from safetensors alone.
+            which is downloaded once. A text is the first of these that there is; a Path is always a folder, and an
+            OnHub never one: give these where the name comes from somebody else. Weights are read from safetensors
+            alone, and tokenizers that do not ship with tfcore run in a process of their own, which takes texts of a
+            few megabytes at a time; tfcore.tokenizers.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
@@ -168,10 +172,12 @@ def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
     return config, shapes_of(blank(config))
 
 
-def _folder(name_or_path: str | Path) -> Path | None:
+def _folder(name_or_path: str | Path | OnHub) -> Path | None:
     """The folder of a model on this machine; None for a name on the hub."""
-    if str(name_or_path) in shipped():
-        return PRETRAINED / str(name_or_path)
+    if isinstance(name_or_path, OnHub):
+        return None
+    if isinstance(name_or_path, str) and name_or_path in shipped():
+        return PRETRAINED / name_or_path
     if (folder := Path(name_or_path)).is_dir():
         return folder
     if isinstance(name_or_path, str) and is_hub_name(name_or_path):
@@ -258,14 +264,13 @@ def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dt
 
 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
-    if not path.is_file():
+    """Of a model that ships, here; of all others, in a process of its own."""
+    if not path.exists() and not path.is_symlink():
         return None
-    if path.stat().st_size > MAX_TOKENIZER_BYTES:
-        raise CheckpointError(f"{path} is larger than {MAX_TOKENIZER_BYTES:,} bytes, too large for a tokenizer")
-    try:
+    if path.parent.parent == PRETRAINED:
         tokenizer = load_tokenizer(path)
-    except ValueError as error:
-        raise CheckpointError(str(error)) from error
+    else:
+        tokenizer = read_tokenizer(path)
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
             f"{path} has {tokenizer.vocab_size} tokens, more than vocab_size={config.vocab_size} of config.json"

@@ -1,14 +1,17 @@
 """Tokenizers of published checkpoints - WordPiece, Unigram, BPE - read and run by the `tokenizers` library."""
 
+import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers import byte_level_alphabet, readable
+from tfcore.tokenizers import BPETokenizer, byte_level_alphabet, readable
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -35,7 +38,7 @@ class ForeignTokenizer:
             named = ", ".join(kind.__name__ for kind in kinds)
             raise ValueError(f"its model {type(inner.model).__name__} is not supported; supported: {named}")
         self._inner, self._byte_level = inner, byte_level
-        self._word_piece = isinstance(inner.model, models.WordPiece)
+        self.word_piece = isinstance(inner.model, models.WordPiece)
 
     @property
     def vocab_size(self) -> int:
@@ -61,14 +64,14 @@ class ForeignTokenizer:
             return name.encode()
         if self._byte_level:
             return bytes(byte for character in name for byte in self._to_bytes.get(character, character.encode()))
-        if self._word_piece:
+        if self.word_piece:
             return name.removeprefix(self._inner.model.continuing_subword_prefix).encode()
         byte = _BYTE.fullmatch(name)
         return bytes([int(byte[1], 16)]) if byte else name.replace(_SPACE, " ").encode()
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """A readable piece per id; a WordPiece keeps the mark (##) that it continues a word."""
-        return [self._names.get(i, "") if self._word_piece else readable(self.token_bytes(i)) for i in ids]
+        return [self._names.get(i, "") if self.word_piece else readable(self.token_bytes(i)) for i in ids]
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json."""
@@ -91,7 +94,28 @@ class ForeignTokenizer:
         return {character: bytes([byte]) for character, byte in byte_level_alphabet().items()}
 
 
-def is_byte_level(content: dict) -> bool:
+def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
+    """A tokenizer.json of the `tokenizers` library: one in bytes that puts nothing around a text is a BPETokenizer, all
+    others are run as their authors meant them.
+
+    Raises:
+        Exception: whatever the library makes of a malformed file.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("it must hold a JSON object")
+    in_bytes = _is_byte_level(content)
+    del content  # a large vocabulary takes ten times the memory of its text
+    inner = HFTokenizer.from_str(text)
+    inner.no_padding()  # settings of somebody's training run
+    inner.no_truncation()
+    if in_bytes and not inner.encode("").ids:
+        with suppress(ValueError):  # a vocabulary with holes, or without some byte
+            return BPETokenizer(inner)
+    return ForeignTokenizer(inner, in_bytes)
+
+
+def _is_byte_level(content: dict[str, Any]) -> bool:
     """Whether a tokenizer.json writes its tokens in stand-ins for bytes: its decoder turns them back."""
     decoder = content.get("decoder") or {}
     steps = decoder.get("decoders", [decoder]) if decoder.get("type") == "Sequence" else [decoder]

@@ -1,9 +1,10 @@
 """Where a model is: shipped with tfcore, in a folder, or on the Hugging Face hub."""
 
+import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,24 @@ SPARE_DISK = 10**9  # bytes that a download leaves free
 def is_hub_name(name: str) -> bool:
     """Whether a name has the form org/name."""
     return HUB_NAME.fullmatch(name) is not None and ".." not in name
+
+
+@dataclass(frozen=True, slots=True)
+class OnHub:
+    """A model on the hub by its name, "org/name", whatever lies under that name on this machine.
+
+    Raises:
+        CheckpointError: it is no such name.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not is_hub_name(self.name):
+            raise CheckpointError(f"{self.name!r} is no name of a model on the hub: such names are org/name")
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,8 @@ def look(name: str, revision: str | None = None, token: bool | None = None) -> R
             raise error
     else:
         folder = _small_files(name, revision, commit, sizes, token)
+    with suppress(OSError):  # a cache that cannot be written to
+        os.utime(_repository(folder))  # for make_room
     places = shards(folder)
     weights = tuple(sorted(set(places.values()))) if places else (SINGLE,)
     missing = 0
@@ -105,6 +126,39 @@ def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) 
             _download(remote.name, file, remote.folder.name, more, remote.token)
             done += remote.sizes[file]
     return remote.folder
+
+
+def make_room(needed: int, limit: int, loaded: Collection[str] = (), besides: str = "") -> None:
+    """Remove downloaded models from the hub's cache until `needed` more bytes fit: those looked at longest ago first,
+    and those in memory last, which need their files no more but would be downloaded again.
+
+    Args:
+        limit: bytes that all downloads together may have.
+        loaded: names of models in memory.
+        besides: the name of one that stays.
+    """
+    from huggingface_hub import constants
+
+    root = Path(constants.HF_HUB_CACHE)
+    names = {folder: folder.name.removeprefix("models--").replace("--", "/") for folder in root.glob("models--*")}
+    sizes = {folder: _size(folder) for folder in names}
+    order = sorted(names, key=lambda folder: (names[folder] in loaded, folder.stat().st_mtime))
+    for folder in (folder for folder in order if names[folder] != besides):
+        fits = sum(sizes.values()) + needed <= limit
+        if fits and needed + SPARE_DISK <= shutil.disk_usage(root).free:
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        sizes.pop(folder)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files in a folder, those of downloads that were stopped too; a link has none."""
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def _repository(folder: Path) -> Path:
+    """The folder in the cache of all that belongs to a model, of which `folder` is a commit."""
+    return folder.parent.parent
 
 
 def _told(file: str, expected: int, before: int, total: int, tell: Tell | None) -> Callable[[int], None]:
@@ -234,6 +288,7 @@ def _in_words(name: str, revision: str | None) -> Iterator[None]:
         if type(error).__module__.partition(".")[0].startswith(("httpx", "httpcore", "requests", "urllib3")):
             raise UnreachableError(name) from error
         if isinstance(error, OSError):
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise CheckpointError(f"{where} could not be downloaded: {first}") from error
+            # Its own text names folders of this machine; without a number it is the library's, of a file cut short.
+            why = error.strerror or "what arrived is not what the hub said it would send"
+            raise CheckpointError(f"{where} could not be downloaded into the cache (HF_HOME): {why}") from error
         raise

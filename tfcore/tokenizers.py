@@ -7,7 +7,6 @@ A fourth knows only the names of a small task's tokens.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -16,6 +15,7 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 SEPARATOR = "<|endoftext|>"  # between documents in training text
+MOST_NAMES = 4_096  # of a NamedTokenizer that is read from a file: finding one of them takes time for each
 _SURROGATES = re.compile("([\ud800-\udfff]+)")
 
 
@@ -263,38 +263,36 @@ def byte_level_alphabet() -> dict[str, int]:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Read a tokenizer.json of ours or of the `tokenizers` library.
-
-    One in bytes that puts nothing around a text is a BPETokenizer, all others are run as their authors meant them.
+    """Read a tokenizer.json of ours or of the `tokenizers` library, one that is trusted: it runs in this process, which
+    a hostile file can end. `isolated_tokenizers.read_tokenizer` is for all others.
 
     Raises:
         ValueError: when the file is neither.
     """
+    from tfcore.foreign_tokenizers import of_library  # here, because it builds on this module
+
     try:
         text = path.read_text("utf-8")
-        content = json.loads(text)
-        match content.get("kind"):
-            case "bytes":
-                return ByteTokenizer()
-            case "characters":
-                return CharacterTokenizer(str(content["alphabet"]))
-            case "names":
-                return NamedTokenizer([str(name) for name in content["names"]])
-            case _:
-                return _of_library(text, content)
+        return own_kind(json.loads(text)) or of_library(text)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except Exception as error:  # the library raises bare Exception for a malformed file
         raise ValueError(f"{path} is not a tokenizer file: {error}") from error
 
 
-def _of_library(text: str, content: dict[str, Any]) -> Tokenizer:
-    from tfcore.foreign_tokenizers import ForeignTokenizer, is_byte_level  # here, because it builds on this module
+def own_kind(content: Any) -> Tokenizer | None:
+    """The tokenizer of a file that this module wrote without the library; None for one of the library's.
 
-    inner, in_bytes = HFTokenizer.from_str(text), is_byte_level(content)
-    inner.no_padding()  # settings of somebody's training run
-    inner.no_truncation()
-    if in_bytes and not inner.encode("").ids:
-        with suppress(ValueError):  # a vocabulary with holes, or without some byte
-            return BPETokenizer(inner)
-    return ForeignTokenizer(inner, in_bytes)
+    Raises:
+        ValueError: one of ours, and damaged.
+    """
+    match content:
+        case {"kind": "bytes"}:
+            return ByteTokenizer()
+        case {"kind": "characters", "alphabet": str(alphabet)}:
+            return CharacterTokenizer(alphabet)
+        case {"kind": "names", "names": [*names]} if len(names) <= MOST_NAMES:
+            return NamedTokenizer([str(name) for name in names])
+        case {"kind": kind}:
+            raise ValueError(f"kind={str(kind)[:40]!r} is none of bytes, characters and names, or lacks what it needs")
+    return None

@@ -15,8 +15,8 @@ from torch import Tensor
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_JSON_BYTES = 1_000_000
-MAX_INDEX_BYTES = 50_000_000
-MAX_TOKENIZER_BYTES = 50_000_000  # five times the largest in use
+MAX_INDEX_BYTES = 10_000_000  # DeepSeek V3, of 91,991 tensors, has 8.9 million; they are read while all else waits
+MAX_TOKENIZER_BYTES = 40_000_000  # Gemma 3, the largest in use, has 33 million
 NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
 
 
@@ -48,6 +48,7 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
         CheckpointError: missing, too large, or something else.
     """
     try:
+        check_file(path)
         if path.stat().st_size > largest:
             raise CheckpointError(f"{path} is larger than {largest:,} bytes, too large for a config")
         values = json.loads(path.read_text("utf-8"))
@@ -55,11 +56,27 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
         raise CheckpointError(f"{path} is missing") from error
     except CheckpointError:
         raise
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object")
     return values
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no file with contents of its own, such as a pipe, which would be waited for without end.
+
+    Raises:
+        CheckpointError: it is missing, or something else.
+    """
+    if path.is_file():
+        return
+    if path.is_dir():
+        raise CheckpointError(f"{path} cannot be read: it is a folder")
+    there = path.is_symlink() or path.exists()
+    raise CheckpointError(f"{path} is no ordinary file" if there else f"{path} is missing")
 
 
 def shards(folder: Path) -> dict[str, str] | None:
@@ -102,8 +119,11 @@ class Weights:
                 self._add(self.path, None, canonical)
             else:
                 self.path = folder / INDEX
-                for file in sorted(set(places.values())):
-                    self._add(folder / file, [name for name, place in places.items() if place == file], canonical)
+                inside: dict[str, list[str]] = {}
+                for name, file in places.items():
+                    inside.setdefault(file, []).append(name)
+                for file in sorted(inside):
+                    self._add(folder / file, inside[file], canonical)
         except BaseException:
             self._open.close()
             raise
@@ -140,8 +160,10 @@ class Weights:
         return torch.equal(self.read(one), self.read(other))
 
     def _add(self, path: Path, names: list[str] | None, canonical: Callable[[str], str | None]) -> None:
-        if not path.is_file():
-            raise CheckpointError(f"{path} is missing{_pickles(path.parent) if names is None else ''}")
+        if names is None and not path.exists():
+            raise CheckpointError(f"{path} is missing{_pickles(path.parent)}")
+        check_file(path)
+        _check_header(path)
         try:
             file = self._open.enter_context(safe_open(path, framework="pt"))
             there = set(file.keys())
@@ -155,6 +177,14 @@ class Weights:
             if own in self._slices:
                 raise CheckpointError(f"{path} holds {name}, of which there is another copy under another name")
             self._slices[own], self._files[own] = file.get_slice(name), path
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a header that is longer than those of real files: reading it would hold up everything else."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+    if path.stat().st_size >= length > MAX_INDEX_BYTES:
+        raise CheckpointError(f"{path} has a header of {size(length)}, more than the {size(MAX_INDEX_BYTES)} such may")
 
 
 def _pickles(folder: Path) -> str:

@@ -58,5 +58,7 @@ def shipped_model(name: str) -> tuple[Any, Any]:
     """A model that ships with tfcore."""
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
 
+    if name not in tfcore.shipped():  # never a folder of that name
+        raise ValueError(f"no model of the name {name!r} ships with tfcore")
     network, tokenizer = tfcore.load(name)
     return network.eval().requires_grad_(False), tokenizer

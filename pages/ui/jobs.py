@@ -23,6 +23,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from pages.ui import sentences
+
 State = Literal["waiting", "running", "done", "stopped", "failed", "refused"]
 Work = Callable[[], Iterator[Any]]
 ACTIVE: tuple[State, ...] = ("waiting", "running")
@@ -66,6 +68,10 @@ class _Task:
     patience: float = float("inf")
     looked: float = 0.0  # when somebody last looked
     halt: threading.Event = field(default_factory=threading.Event)
+
+
+def _told(problem: Exception) -> str:
+    return sentences.without_paths(f"{type(problem).__name__}: {problem}".splitlines()[0])[:300]
 
 
 class Jobs:
@@ -186,7 +192,7 @@ class Jobs:
                     state = "stopped"
                     break
         except Exception as problem:  # whatever it is, the page says so and the server goes on
-            state, task.problem = "failed", f"{type(problem).__name__}: {problem}".splitlines()[0][:300]
+            state, task.problem = "failed", _told(problem)
             sys.stderr.write(traceback.format_exc())
         with self._lock:
             task.state, task.seconds = state, time.monotonic() - task.began

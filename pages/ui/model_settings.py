@@ -8,21 +8,27 @@ TFCORE_MODELS          off | public (any public model of the hub) | any (also th
 TFCORE_MODEL_FOLDER    local folders are opened below this folder alone; empty: none are
 TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped ones apart
 TFCORE_DOWNLOAD_GB     4; the largest download
+TFCORE_HUB_CACHE_GB    0: downloads are never removed; else what they may take altogether: the model looked at longest
+                       ago makes room for the next
 """
 
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pages.ui import run_models
 from pages.ui.settings import number
 
+if TYPE_CHECKING:
+    from tfcore.hub import OnHub
+
 Policy = Literal["off", "public", "any", "list"]
 LONGEST = 200  # characters of a name
 REMEMBERED = 8  # names of one visitor's models
-GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0}
+GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0, "TFCORE_HUB_CACHE_GB": 0.0}
+FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json")
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)/?")
 
 
@@ -34,6 +40,7 @@ class Settings:
         names: of the models in a list.
         folder: below which local folders are; None: nowhere.
         kept, download: bytes.
+        cached: bytes of all downloads together; 0: they are left alone.
     """
 
     policy: Policy
@@ -41,6 +48,7 @@ class Settings:
     folder: Path | None
     kept: int
     download: int
+    cached: int
 
     @property
     def token(self) -> bool | None:
@@ -59,18 +67,25 @@ class Settings:
             return "This server opens no folders; whoever runs it has set none (TFCORE_MODEL_FOLDER)."
         return None
 
-    def place(self, name: str) -> str | Path:
-        """Where tfcore finds it: the name on the hub, or a folder that lies below the one allowed.
+    def place(self, name: str) -> "OnHub | Path":
+        """Where tfcore finds it: on the hub, and never on the disk; or in a folder below the one allowed.
 
         Raises:
-            ValueError: there is no such folder there.
+            ValueError: there is no such folder there, or a file in it is a link that leads out of the folder.
         """
-        if not name.startswith("./") or self.folder is None:
-            return name
-        root = self.folder.resolve()
-        folder = (root / name[2:]).resolve()
-        if not folder.is_relative_to(root) or not folder.is_dir():  # a link may lead out of it
+        from tfcore.hub import OnHub
+
+        if not name.startswith("./"):
+            return OnHub(name)
+        folder = None if self.folder is None else _resolved(self.folder / name[2:])
+        root = None if self.folder is None else _resolved(self.folder)
+        # A link may lead out of it.
+        if root is None or folder is None or not folder.is_relative_to(root) or not folder.is_dir():
             raise ValueError(f"There is no folder {name} in the folder for models")
+        for file in sorted(folder.iterdir()):
+            there = _resolved(file)
+            if any(map(file.match, FILES)) and (there is None or not there.is_relative_to(folder)):
+                raise ValueError(f"{file.name} is a link that leads out of the folder; put the file itself there")
         return folder
 
 
@@ -90,8 +105,16 @@ def read() -> Settings:
     else:
         names = frozenset(named(word) or "" for word in words)
     folder = os.environ.get("TFCORE_MODEL_FOLDER", "")
-    kept, download = (_bytes(setting, default) for setting, default in GIGABYTES.items())
-    return Settings(policy, names, Path(folder).expanduser() if folder else None, kept, download)
+    kept, download, cached = (_bytes(setting, default) for setting, default in GIGABYTES.items())
+    return Settings(policy, names, Path(folder).expanduser() if folder else None, kept, download, cached)
+
+
+def _resolved(path: Path) -> Path | None:
+    """Where links lead to; None where they go round in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return None
 
 
 def _bytes(setting: str, default: float) -> int:

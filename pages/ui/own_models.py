@@ -3,6 +3,7 @@
 Weights are shared read-only by everybody who asks for the same name; nobody is shown a model they did not ask for.
 """
 
+import string
 import threading
 import time
 from collections import OrderedDict
@@ -11,14 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pages.ui import jobs, model_settings, run_models, telling
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.ui import jobs, model_settings, run_models, sentences, telling, text
 from pages.ui.model_settings import Settings
 
 MOST = 2  # models kept at a time
 LOOKS = jobs.Jobs(running=2, waiting=8, kept=64, seconds=60.0)
 LOADS = jobs.Jobs(running=1, waiting=4, kept=16, seconds=3_600.0)
 # What a tokenizer must get through before a page trusts it: an empty text, ordinary words, what it cannot know.
-TRIALS = ("", " ", "The cat sat on the mat.", "a\n\tb", "Ωмир猫🐱e\u0301\u200d\x00", "[MASK] <s> </s> <|endoftext|>")
+PLAIN = "The cat sat on the mat."
+TRIALS = (
+    "", " ", PLAIN, "a\n\tb", "Ωмир猫🐱e\u0301\u200d\x00", "[MASK] <s> </s> <|endoftext|>", string.printable,
+    "x" * 2_000, f"{PLAIN} " * 200,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,12 @@ class Store:
         with self._lock:
             return self._sum()
 
+    @property
+    def names(self) -> set[str]:
+        """Of all that is kept."""
+        with self._lock:
+            return set(self._kept)
+
     def _sum(self) -> int:
         return sum(own.size for own in self._kept.values())
 
@@ -99,9 +113,11 @@ def get(name: str) -> Own | None:
 
 def look(name: str, settings: Settings) -> Iterator[Any]:
     """A job: what a model would take (an Estimate), or why it cannot be had (Refused)."""
-    from tfcore import checkpoints
+    from tfcore import checkpoints, hub
 
     def work(_: telling.Say) -> Any:
+        if settings.cached and not name.startswith("./"):
+            hub.make_room(sum(hub.SMALL.values()), settings.cached, STORE.names, name)
         return checkpoints.estimate(settings.place(name), token=settings.token)
 
     yield from _in_words(name, work)
@@ -119,6 +135,7 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
 def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
     import tfcore
     from tfcore import checkpoints, hub
+    from tfcore.isolated_tokenizers import IsolatedTokenizer
     from tfcore.weights import CheckpointError, size
 
     began, place = time.monotonic(), settings.place(name)
@@ -132,17 +149,26 @@ def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
             f"its weights take {size(found.memory)} in float32, and {size(found.free + STORE.used)} are free"
         )
     if found.download:  # before anything else is let go of
+        if settings.cached:
+            hub.make_room(found.download, settings.cached, STORE.names, name)
         hub.fetch(hub.look(name, found.commit, settings.token), say, settings.download)
     STORE.make_room(name, found.memory, settings.kept)
     model, tokenizer = tfcore.load(place, revision=found.commit, token=settings.token, tell=say)
     _try_out(model, tokenizer)
-    state = found.commit or _state(Path(place))
+    if isinstance(tokenizer, IsolatedTokenizer):
+        tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")
+    state = _state(place) if isinstance(place, Path) else str(found.commit)
     own = Own(name, model, tokenizer, found.memory, time.monotonic() - began, state)
     if STORE.put(own):
-        import streamlit as st
-
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
     return own
+
+
+def _stop_page(sentence: str) -> None:
+    """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
+    if get_script_run_ctx(suppress_warning=True) is not None:
+        st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
+        st.stop()
 
 
 def _state(folder: Path) -> str:
@@ -158,14 +184,14 @@ def _try_out(model: Any, tokenizer: Any) -> None:
     """
     from tfcore.analysis.first_words import is_finite
 
-    for text in TRIALS:
+    for said in TRIALS:
         try:
-            ids = tokenizer.encode(text)
+            ids = tokenizer.encode(said)
             tokenizer.decode(ids)
             tokenizer.tokens(ids)
         except Exception as problem:  # whatever the file made the library do
-            raise ValueError(f"its tokenizer cannot read {text!r}: {problem}") from problem
-    ids = tokenizer.encode(TRIALS[2])
+            raise ValueError(f"its tokenizer cannot read {said[:40]!r}: {sentences.told(problem)}") from problem
+    ids = tokenizer.encode(PLAIN)
     if not ids:
         raise ValueError("its tokenizer makes no tokens of a plain English sentence")
     if not is_finite(model, ids[: model.config.max_seq_len]):
@@ -184,13 +210,7 @@ def _in_words(name: str, work: Any) -> Iterator[Any]:
 
 
 def _sentence(name: str, problem: BaseException) -> str:
-    if isinstance(problem, MemoryError):
-        return f"{name}: there is not enough memory for it now"
-    said = str(problem) or type(problem).__name__
-    if not isinstance(problem, ValueError):  # nothing of ours: which file and line is nobody's business
-        return f"{name} could not be loaded: {type(problem).__name__}"
-    words = [word.rpartition("/")[2] if word.startswith("/") else word for word in said.split()]
-    return f"{name}: {' '.join(words)}"[:400]
+    return f"{name}: {sentences.told(problem)}"
 
 
 def is_own(name: str) -> bool:

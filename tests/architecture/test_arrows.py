@@ -10,7 +10,8 @@ from tests.architecture.sources import ROOT, files, imports, module_name, target
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 PART_FILES = (
     *("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "kv_cache"),
-    *("capture", "edits", "initialise", "tokenizers", "foreign_tokenizers", "sampling"),
+    *("capture", "edits", "initialise", "sampling"),
+    *("tokenizers", "foreign_tokenizers", "tokenizer_worker", "pipe_messages"),
 )
 LEVELS = [
     ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device"),
@@ -19,6 +20,7 @@ LEVELS = [
     ("tfcore.model", "tfcore.presets"),
     (
         *("tfcore.checkpoints", "tfcore.film", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
+        "tfcore.isolated_tokenizers",
         *("tfcore.generate", "tfcore.beam", "tfcore.speculative", "tfcore.drafts"),
     ),
     ("tfcore.analysis.*",),

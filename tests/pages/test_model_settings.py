@@ -2,7 +2,11 @@
 
 import pytest
 
+from pages.ui import cache, own_models
 from pages.ui import model_settings as settings
+from tests import own_folders
+from tfcore import CheckpointError, load
+from tfcore.hub import OnHub
 
 
 @pytest.fixture
@@ -12,7 +16,7 @@ def say(monkeypatch):
             monkeypatch.setenv(f"TFCORE_{name}", value)
         return settings.read()
 
-    for name in ("MODELS", "MODEL_FOLDER", "MODEL_GB", "DOWNLOAD_GB"):
+    for name in ("MODELS", "MODEL_FOLDER", "MODEL_GB", "DOWNLOAD_GB", "HUB_CACHE_GB"):
         monkeypatch.delenv(f"TFCORE_{name}", raising=False)
     return said
 
@@ -53,7 +57,8 @@ def test_a_setting_that_makes_no_sense_is_named(say, name, value, message):
 
 
 def test_sizes(say):
-    assert (say().kept, say().download) == (4 * 10**9, 4 * 10**9)
+    assert (say().kept, say().download, say().cached) == (4 * 10**9, 4 * 10**9, 0)
+    assert say(HUB_CACHE_GB="1.5").cached == 15 * 10**8
     assert say(MODEL_GB="0.5", DOWNLOAD_GB="").kept == 5 * 10**8
 
 
@@ -92,7 +97,57 @@ def test_a_folder_lies_below_the_one_allowed(say, tmp_path):
         with pytest.raises(ValueError, match="There is no folder") as refused:
             found.place(name)
         assert str(tmp_path) not in str(refused.value)
-    assert found.place("org/name") == "org/name"
+
+
+def test_a_name_on_the_hub_is_never_a_folder(say, tmp_path, monkeypatch):
+    """Whatever lies under that name in the folder that the server was started from."""
+    (tmp_path / "secret").mkdir()
+    own_folders.write(tmp_path / "secret", "gpt2")
+    monkeypatch.chdir(tmp_path)
+    assert load("secret/gpt2", device="cpu")[0].config.n_layers == 3  # what a text means to a user of the library
+    for policy in ("public", "any", "secret/gpt2"):
+        found = say(MODELS=policy)
+        assert found.place("secret/gpt2") == OnHub("secret/gpt2")
+        for look in (own_models.look, own_models.bring):
+            (refused,) = [item for item in look("secret/gpt2", found) if item is not None]
+            assert refused.offline, refused
+    for name in ("secret", "/etc/passwd", "../secret/gpt2", "."):
+        with pytest.raises(CheckpointError, match="is no name of a model on the hub"):
+            OnHub(name)
+    with pytest.raises(ValueError, match="no model of the name 'secret' ships"):
+        cache.shipped_model("secret")
+
+
+def test_no_folder_is_opened_where_none_is_set(say):
+    with pytest.raises(ValueError, match="There is no folder"):
+        say(MODELS="any").place("./pages")
+
+
+LINKED = ("config.json", "tokenizer.json", "model.safetensors", "model.safetensors.index.json", "a.safetensors")
+
+
+@pytest.mark.parametrize("file", LINKED)
+@pytest.mark.parametrize("to", ["../../outside", "/dev/zero", "../other/{}", "{}", "/proc/self/environ", "../nowhere"])
+def test_a_link_in_a_folder_that_leads_out_of_it_is_refused(say, tmp_path, file, to):
+    for folder in ("models/mine", "models/other"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "outside").write_text("{}")
+    (tmp_path / "models/other" / file).write_text("{}")
+    (tmp_path / "models/mine" / file).symlink_to(to.format(file))
+    found = say(MODELS="any", MODEL_FOLDER=str(tmp_path / "models"))
+    with pytest.raises(
+        ValueError, match="is a link that leads out of the folder; put the file itself there"
+    ) as refused:
+        found.place("./mine")
+    assert str(refused.value).startswith(file)
+    assert str(tmp_path) not in str(refused.value)
+
+
+def test_a_link_that_stays_in_its_folder_is_followed(say, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "settings").write_text("{}")
+    (tmp_path / "mine" / "config.json").symlink_to("settings")
+    assert say(MODELS="any", MODEL_FOLDER=str(tmp_path)).place("./mine") == tmp_path / "mine"
 
 
 def test_folders_are_listed_as_far_as_they_may_be_loaded(say, tmp_path):

@@ -1,5 +1,7 @@
 """A visitor's own model on every page: shown where it is loaded, explained where it will not do, never a traceback."""
 
+import json
+import shutil
 import sys
 import time
 
@@ -8,6 +10,7 @@ import streamlit as st
 
 from pages.ui import jobs, model_settings, own_models
 from tests import own_folders
+from tests.hostile_tokenizers import normalizers, replace
 from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
 from tfcore.figures import your_model
@@ -116,6 +119,37 @@ def test_every_page_shows_it_or_says_why_not(allowed, family):
         else:
             assert "Shown instead" not in words, page
         assert "Corrected from the link" not in words, page
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [("foundations/heads.py", {}), ("inference/generation.py", {}), ("training/information.py", {"show": "text"}),
+     ("start/walkthrough.py", {}), ("model/your_model.py", {}), ("foundations/tokens.py", {})],
+)  # fmt: skip
+def test_a_tokenizer_that_fails_at_a_text_is_a_sentence_there(allowed, file, address, monkeypatch):
+    own = brought("./gpt2")
+
+    def fails(*_):
+        raise ValueError("it takes more than 5 s of computing in /srv/x, and was stopped")
+
+    monkeypatch.setattr(own.tokenizer._worker, "ask", fails)
+    test = opened(file, **address, model="./gpt2")  # fails on an exception
+    assert "./gpt2: the model's tokenizer fails at this text: it takes more than 5 s of computing in x" in said(
+        test, "warning"
+    )
+
+
+def test_one_that_lies_in_wait_is_a_sentence_and_the_next_text_is_read(allowed):
+    shutil.copytree(allowed / "gpt2", allowed / "waits")
+    said_there = json.loads((allowed / "waits" / "tokenizer.json").read_text())
+    (allowed / "waits" / "tokenizer.json").write_text(
+        json.dumps(said_there | {"normalizer": normalizers(*[replace("Ж", "Ж" * 10)] * 10)})
+    )
+    brought("./waits")
+    test = opened("foundations/heads.py", model="./waits", text="a Ж")
+    assert "asks for more memory than a tokenizer may have" in said(test, "warning")
+    test = opened("foundations/heads.py", model="./waits", text="a dog")
+    assert not test.warning
 
 
 def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowed):

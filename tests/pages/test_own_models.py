@@ -1,17 +1,20 @@
 """Models that visitors brought: at most two, by bytes, refused in a sentence, stopped when nobody wants them."""
 
 import json
+import shutil
 import threading
 from dataclasses import dataclass
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 
 from pages.ui import model_settings, own_models, telling
 from pages.ui.own_models import Own, Refused, Store
-from tests import own_folders
-from tfcore import weights
+from tests import fake_hub, own_folders
+from tests.hostile_tokenizers import CHAIN, normalizers
+from tfcore import hub, weights
 
 
 def own(name, size=10, state="a"):
@@ -182,6 +185,59 @@ def test_a_model_that_does_not_fit_is_refused_before_anything_is_let_go_of(folde
     monkeypatch.setattr("tfcore.checkpoints.free_memory", lambda _: 50)
     assert last().sentence.endswith("in float32, and 0.0 MB are free")
     assert own_models.STORE.get("./other") is other
+
+
+def test_a_tokenizer_that_fails_at_once_is_refused(folder):
+    said = json.loads((folder / "tokenizer.json").read_text()) | {"normalizer": normalizers(*CHAIN)}
+    (folder / "tokenizer.json").write_text(json.dumps(said))
+    assert last().sentence.startswith("./gpt2: its tokenizer cannot read '0123456789abcdefghijklmnopq")
+    assert "more memory than a tokenizer may have" in last().sentence
+
+
+PROBLEMS = {
+    "a path in quotes": ValueError("cannot open '/srv/my secret/x.json'"),
+    "a path after a colon": ValueError("/srv/secret/x.json:/srv/secret/y.json"),
+    "not ours": PermissionError(13, "Permission denied", "/srv/secret/x.json"),
+    "an error in an error": RuntimeError(PermissionError(13, "Permission denied", "/srv/secret/x.json")),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_no_sentence_names_a_path(folder, monkeypatch, problem):
+    def fails(*_, **__):
+        raise problem
+
+    monkeypatch.setattr("tfcore.checkpoints.estimate", fails)
+    for job in (own_models.look, own_models.bring):
+        sentence = last(job).sentence
+        assert sentence.startswith("./gpt2: ")
+        assert "secret" not in sentence
+        assert "srv" not in sentence
+
+
+def test_downloads_make_room_where_that_is_set(tmp_path, monkeypatch):
+    """A cache that is full is full no longer: what was looked at longest ago goes."""
+    own_folders.write(tmp_path, "gpt2")
+    for name in "abc":
+        shutil.copytree(tmp_path / "gpt2", tmp_path / "served" / "tiny" / name)
+    of_one = sum(file.stat().st_size for file in (tmp_path / "gpt2").iterdir())
+    monkeypatch.setattr(hub, "SPARE_DISK", 0)
+    monkeypatch.setattr(own_models, "STORE", Store())
+    monkeypatch.setenv("TFCORE_MODELS", "public")
+    monkeypatch.setenv("TFCORE_HUB_CACHE_GB", str(2.5 * of_one / 1e9))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    with fake_hub.serving(tmp_path / "served") as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.address)
+        monkeypatch.setattr(
+            constants, "HUGGINGFACE_CO_URL_TEMPLATE", server.address + "/{repo_id}/resolve/{revision}/{filename}"
+        )
+        for name in "abca":
+            found = list(own_models.bring(f"tiny/{name}", model_settings.read()))[-1]
+            assert isinstance(found, Own), found
+            taken = sum(f.stat().st_size for f in (tmp_path / "cache").rglob("blobs/*"))
+            assert taken <= model_settings.read().cached
+            assert (tmp_path / "cache" / f"models--tiny--{name}").is_dir()
 
 
 def test_experts_without_end_are_refused(tmp_path, folder):

@@ -1,0 +1,53 @@
+"""What visitors are told of an error: one line, in which nothing of this machine's folders is left."""
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+LONGEST = 400  # characters
+# A path in quotes may have spaces in it.
+_QUOTED = re.compile(
+    r"""(['"`´‘’“”])((?:file:)?(?:~[\w.-]*)?/[^'"`´‘’“”\n]*|(?:[A-Za-z]:)?\\[^'"`\n]*)(?=['"`´‘’“”])"""
+)
+# Not a path: org/name, ./folder, and/or, </s>, and what an address of the web goes on with.
+_PLAIN = re.compile(
+    r"""(?:file:/*|(?<![\w.~/\\-])(?<!https:)(?<!http:)(?:~[\w.-]*(?=/)|[A-Za-z]:(?=[/\\])|(?=[/\\])))"""
+    r"""(?:[/\\]+[^\s'"`´‘’“”<>|*?;,()\[\]{}/\\]+)+[/\\]*"""
+)
+
+
+def told(problem: BaseException, largest: int = LONGEST) -> str:
+    """A problem in one line; of one that is not ours, no more than its kind: its text was written for whoever runs
+    the program."""
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory for it now"
+    if not isinstance(problem, ValueError) or isinstance(problem, UnicodeError):
+        return f"it ended with {type(problem).__name__}"
+    return without_paths(str(problem) or type(problem).__name__)[:largest]
+
+
+def without_paths(said: str) -> str:
+    """A text on one line, with the last part alone of every absolute path in it, whatever stands around it."""
+    line = " ".join(said.split())
+    for place in _places():
+        line = line.replace(place, "/…")
+    line = _QUOTED.sub(lambda found: found[1] + _last(found[2]), line)
+    return _PLAIN.sub(lambda found: found[0] if _is_tag(line, found) else _last(found[0]), line)
+
+
+def _is_tag(line: str, found: re.Match[str]) -> bool:
+    closed = line[found.end() : found.end() + 1] == ">"
+    return closed and line[: found.start()].endswith("<") and found[0].count("/") == 1
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or "…"
+
+
+def _places() -> list[str]:
+    """Folders of this machine whose names may have spaces, the longest first."""
+    set_here = [os.environ.get(name, "") for name in ("HF_HOME", "HF_HUB_CACHE", "TFCORE_MODEL_FOLDER")]
+    found = {*set_here, str(Path.home()), os.getcwd(), tempfile.gettempdir(), sys.prefix}
+    return sorted((place.rstrip("/\\") for place in found if len(place) > 2), key=len, reverse=True)
