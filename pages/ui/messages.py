@@ -7,7 +7,7 @@ has words for whoever develops an app: they empty the caches of all visitors, or
 Every message is work for all visitors' one event loop, and a run is work for a thread of its own, so each websocket has
 a pace. Nobody is cut off for being quick: while a run waits for its turn, a newer one of the same control takes its
 place, so that a dragging hand is answered 20 times a second and its last position always. What goes beyond that is not
-read, and waits at whoever sent it.
+read, and waits at whoever sent it; who goes on like that is hung up on.
 """
 
 import asyncio
@@ -31,6 +31,7 @@ TURNS = 20.0  # messages a second that each websocket may have answered in the l
 AT_ONCE = 40  # of them without waiting, after a rest: eight seconds of our own components, which ask 25 times a second
 READ = 300.0  # messages a second that are read at most: more than a screen of 240 Hz makes a hand send
 READ_AT_ONCE = 300
+PATIENCE, PATIENT = 100.0, 1_500  # the same again: who is read more often than that for long is hung up on
 READ_AS_ONE = 20_000  # bytes; a longer message counts as several
 MOST_OPEN = 500  # websockets at once, ten times the visitors that one process was measured with
 
@@ -50,7 +51,6 @@ REFUSED = {
     "debug_shutdown_runtime": "Streamlit's own tests",
 }
 OPERATION = "deferred_file"  # of backend_operation_request; others install files or read tables that we do not have
-NO_TEXT = "this server is spoken to in binary messages"
 
 
 class Messages:
@@ -97,6 +97,7 @@ class Visitor:
     def __init__(self, receive: Receive, send: Send) -> None:
         self.receive, self.send = receive, send
         self.turns, self.reads = Pace(TURNS, AT_ONCE), Pace(READ, READ_AT_ONCE)
+        self.patience = Pace(PATIENCE, PATIENT)
         self.gone = False
         self.reading: asyncio.Task[Message | BackMsg] | None = None
         self.later: Message | BackMsg | None = None  # was read while the message before it waited
@@ -146,17 +147,16 @@ class Visitor:
         """Skips what no browser sends."""
         while True:
             await asyncio.sleep(self.reads.wait())
-            if self.gone:
+            if self.gone or self.patience.wait():
+                self.gone = True  # no close is said: until both have said it, uvicorn reads on without a pause
                 return {"type": "websocket.disconnect", "code": 1006}
             message = await self.receive()
             if message["type"] != "websocket.receive":
                 return message
-            if message.get("text") is not None:
-                await self.tell({"type": "websocket.close", "code": 1003, "reason": NO_TEXT})
-                self.gone = True
-                return {"type": "websocket.disconnect", "code": 1003}
-            self.reads.take(1 + len(message["bytes"]) / READ_AS_ONE)
-            if (said := understood(message["bytes"])) is not None:
+            raw = message.get("bytes") or b""  # nothing for a text, which no browser sends
+            self.patience.take()
+            self.reads.take(1 + len(raw or message.get("text") or "") / READ_AS_ONE)
+            if (said := understood(raw)) is not None:
                 return said
 
 

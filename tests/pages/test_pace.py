@@ -112,12 +112,10 @@ def test_no_file_is_written_and_no_table_read_for_a_message(payload):
     assert run(Browser(operation(payload), BackMsg(), DISCONNECT).all()) == []
 
 
-def test_a_text_frame_ends_the_connection_with_a_reason():
-    browser = Browser({"type": "websocket.receive", "text": "hello"}, at(1))
-    assert run(browser.ear.hear())["type"] == "websocket.disconnect"
-    assert browser.told == [{"type": "websocket.close", "code": 1003, "reason": messages.NO_TEXT}]
-    run(browser.ear.tell({"type": "websocket.send", "bytes": b"too late"}))
-    assert len(browser.told) == 1, "nothing follows a close"
+@pytest.mark.parametrize("frame", [{"text": "hello"}, {"text": "hello", "bytes": None}, {"text": ""}])
+def test_a_text_frame_is_not_heard_and_the_next_message_is(frame):
+    heard = run(Browser({"type": "websocket.receive", **frame}, at(1), DISCONNECT).all())
+    assert [place(one) for one in heard] == [1]
 
 
 def test_who_left_is_heard_and_is_no_error_of_what_is_said():
@@ -207,11 +205,13 @@ def test_any_mixture_ends_with_the_last_and_holds_every_click(said):
 
 
 @pytest.mark.parametrize(
-    "raw", [at(1), BackMsg(load_git_info=True), BackMsg(clear_cache=True), BackMsg(app_heartbeat=True), b"\xff" * 90]
+    "raw",
+    ["hello", at(1), BackMsg(load_git_info=True), BackMsg(clear_cache=True), BackMsg(app_heartbeat=True), b"\xff" * 90],
 )
 def test_a_flood_is_not_read(raw):
     """It waits at whoever sent it, and neither memory nor the event loop pays for it."""
-    message = {"type": "websocket.receive", "bytes": raw if isinstance(raw, bytes) else raw.SerializeToString()}
+    raw = raw.SerializeToString() if isinstance(raw, BackMsg) else raw
+    message = {"type": "websocket.receive", "text" if isinstance(raw, str) else "bytes": raw}
 
     async def talk() -> tuple[int, int]:
         browser, heard = Browser(), []
@@ -236,6 +236,20 @@ def test_a_flood_is_not_read(raw):
     asked, heard = run(talk())
     assert asked <= messages.READ_AT_ONCE + messages.READ * 1.5
     assert heard <= messages.AT_ONCE + messages.TURNS * 1.5
+
+
+def test_who_does_not_stop_is_hung_up_on(monkeypatch):
+    for name, value in {"READ": 1e6, "PATIENCE": 1.0, "PATIENT": 200}.items():
+        monkeypatch.setattr(messages, name, value)
+
+    async def talk() -> None:
+        browser = Browser(*[BackMsg(clear_cache=True)] * 1_000)
+        assert (await browser.ear.hear())["type"] == "websocket.disconnect"
+        assert browser.asked == 200
+        await browser.ear.tell({"type": "websocket.close", "code": 1000})
+        assert browser.told == [], "the server closes the line, and does not wait until its other end agrees"
+
+    run(talk())
 
 
 def test_large_messages_count_as_several():
