@@ -4,8 +4,8 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-and what settings.py, model_settings.py, run_settings.py and previews.py in pages/ui read. The README has them all in
-one table.
+and what settings.py, model_settings.py, run_settings.py, previews.py and hosts.py in pages/ui read. The README has them
+all in one table.
 """
 
 import base64
@@ -31,7 +31,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import net_util
+from streamlit import config, net_util
 
 ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
@@ -39,7 +39,7 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, messages, previews, sentences, settings, uploads  # noqa: E402  (needs the path above)
+from pages.ui import assets, hosts, messages, previews, sentences, settings, uploads  # noqa: E402  (needs the path above)
 
 with suppress(ValueError):  # which check_settings says
     settings.for_streamlit()
@@ -47,6 +47,7 @@ with suppress(ValueError):  # which check_settings says
 STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
 DEFAULT_MODEL = "stories"
+HOST = "127.0.0.1"
 
 
 # ---- security headers ----
@@ -70,9 +71,7 @@ def content_policy(ancestors: str) -> str:
 
     Scripts come from this server, as a blob (Streamlit loads components' code that way) or are the inline scripts of
     Streamlit's own page, named by their hashes. Styles are inline in Streamlit and plotly. Nothing leaves this server.
-    'unsafe-eval' is there for WebAssembly in Streamlit's bundle, for which 'wasm-unsafe-eval' would do, and for browser
-    test tools: Playwright compiles a text it waits for again at every look, and fails where that is forbidden. No page
-    needs it, and our own tests, which hand over functions, do not either.
+    No text is compiled into a script, so browser tools that have the page do that need to ask from outside instead.
     """
     page = (STREAMLIT_FILES / "index.html").read_text()
     inline = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -80,7 +79,7 @@ def content_policy(ancestors: str) -> str:
     return "; ".join(
         [
             "default-src 'self'",
-            f"script-src 'self' blob: 'unsafe-eval' {hashes}",
+            f"script-src 'self' blob: {hashes}",
             "worker-src 'self' blob:",
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
@@ -240,6 +239,7 @@ def check_settings() -> None:
     """Raises ValueError, in a sentence that names the setting and what would work."""
     frame_ancestors(os.environ.get("TFCORE_EMBED", ""))
     previews.check()
+    hosts.read()
     settings.check()
 
 
@@ -256,6 +256,14 @@ def keep_to_itself() -> None:
     net_util._external_ip = "127.0.0.1"
     # Filling a cache outside a page run is the point of a warm start; Streamlit warns of it.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+
+
+def listening() -> str:
+    """The address that this server was told to listen on; empty under uvicorn's own command, which does not tell."""
+    if __name__ == "__main__":
+        return os.environ.get("HOST", HOST)
+    by_streamlit = config._server_mode == "starlette-app"
+    return str(config.get_option("server.address") or "0.0.0.0") if by_streamlit else ""
 
 
 @asynccontextmanager
@@ -280,6 +288,7 @@ app = st.App(
     ],
     middleware=[
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),
+        Middleware(hosts.Hosts, address=listening),
         Middleware(CompressedBundles),
         Middleware(messages.Messages),
         Middleware(uploads.Uploads),
@@ -305,10 +314,9 @@ def main() -> None:
         port = settings.whole("PORT", 8501, 0, 65_535, "port")
     except ValueError as problem:
         sys.exit(str(problem))
-    host = os.environ.get("HOST", "127.0.0.1")
     sockets: dict[str, Any] = {"ws": "websockets-sansio", "ws_per_message_deflate": False}
     sockets["ws_max_size"] = messages.LARGEST  # a larger one closes its connection before it is read
-    Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, **sockets)).run()
+    Server(uvicorn.Config(app, host=listening(), port=port, log_level="warning", access_log=False, **sockets)).run()
 
 
 if __name__ == "__main__":

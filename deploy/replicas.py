@@ -160,6 +160,8 @@ def main() -> None:
     if given.print:
         say(site)
         return
+    if given.listen.rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]"):
+        os.environ.setdefault("TFCORE_HOSTS", "*")  # others reach it by names that are not known here
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     replicas = Replicas(ports, again=not given.once)
     with tempfile.TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ def computed(points: planes.Points) -> AttentionSteps:
 def expect_numbers(visitor: Visitor, steps: AttentionSteps) -> None:
     """Wait until the four matrices show these numbers."""
     wanted = [np.asarray(m).tolist() for m in (steps.products, steps.scores, steps.weights, steps.outputs)]
-    visitor.page.wait_for_function(NUMBERS, arg=[visitor.plot("steps").element_handle(), wanted])
+    visitor.wait_until(NUMBERS, [visitor.plot("steps").element_handle(), wanted])
 
 
 def cells(visitor: Visitor) -> list[str]:
@@ -55,9 +55,9 @@ def cells(visitor: Visitor) -> list[str]:
 
 
 def wait_for_points(visitor: Visitor, other_than: str | None = None) -> None:
-    visitor.page.wait_for_function(
+    visitor.wait_until(
         "old => { const now = new URLSearchParams(location.search).get('points'); return now && now !== old }",
-        arg=other_than,
+        other_than,
     )
 
 
@@ -70,7 +70,7 @@ def test_a_point_is_dragged_with_the_mouse(visitor, visit, server):
     for i in range(1, 6):
         visitor.page.mouse.move(x + 2 + 8 * i, y - 2 + 12 * i)
     during = visitor.expect_drawing("steps", unlike=before)
-    visitor.page.wait_for_function(OTHER_CELLS, arg=[visitor.plot("steps").element_handle(), written])
+    visitor.wait_until(OTHER_CELLS, [visitor.plot("steps").element_handle(), written])
     assert "points" not in visitor.said(), "the address waits for the drop"
     for i in range(6, 11):
         visitor.page.mouse.move(x + 2 + 8 * i, y - 2 + 12 * i)

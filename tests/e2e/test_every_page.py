@@ -43,10 +43,8 @@ def test_every_page_on_the_list_is_visited_here():
 
 def assert_complete(visitor: Visitor, scheme: str) -> int:
     """Paper and inks of this scheme, a name for every picture, no finding of axe-core; says how many figures."""
-    visitor.page.wait_for_function(
-        "([ink, look]) => eval(look)().inks.every(c => c.toLowerCase() === ink)",
-        arg=[THEMES[scheme]["textColor"].lower(), f"({LOOK})"],
-    )
+    ink = THEMES[scheme]["textColor"].lower()
+    visitor.wait_until(f"ink => ({LOOK})().inks.every(c => c.toLowerCase() === ink)", ink)
     visitor.wait_until_still()
     look = visitor.page.evaluate(LOOK)
     assert rgb(look["paper"]) == rgb(THEMES[scheme]["backgroundColor"])

@@ -6,6 +6,7 @@ import numpy as np
 from playwright.sync_api import expect
 
 from tests.e2e import truth
+from tests.e2e.visitor import LAST
 
 TEXT = "The little dog lost the red ball. The little dog"
 FIGURES = ("mosaic", "closer", "one-token")
@@ -102,3 +103,16 @@ def test_the_front_page_hands_its_text_over(visitor):
     visitor.settle("A question.")
     expect(visitor.box()).to_have_value(TEXT + " & $x$")
     expect(visitor.chips()).to_have_text(truth.chips(TEXT + " & $x$"))
+
+
+def test_an_arrow_key_held_down_does_not_overtake_the_page(visitor):
+    """Runs come faster than their answers; what the browser was sent by name must still be there."""
+    visitor.open("/heads")
+    slider = visitor.control("token")
+    slider.focus()
+    for _ in range(3):
+        for key in 3 * (10 * ["ArrowRight"] + 10 * ["ArrowLeft"]) + ["End"]:
+            visitor.page.keyboard.press(key)
+            visitor.page.wait_for_timeout(16)  # as often as a keyboard repeats
+        visitor.wait_for_address(token=slider.get_attribute("max"))
+        visitor.settle(LAST["/heads"])

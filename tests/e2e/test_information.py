@@ -22,7 +22,7 @@ def told(visitor: Visitor, key: str) -> tuple[int, ...]:
 
 
 def wait_for(visitor: Visitor, key: str) -> None:
-    visitor.page.wait_for_function("key => new URLSearchParams(location.search).has(key)", arg=key)
+    visitor.wait_until("key => new URLSearchParams(location.search).has(key)", key)
 
 
 def test_a_bar_is_dragged_and_the_others_give_in_proportion(visitor, visit, server):

@@ -9,7 +9,7 @@ def test_a_run_survives_a_reload_and_is_paused_there(visitor):
     visitor.open("/lab?task=copy&steps=16000&rows=4&width=16&length=4")
     bar = visitor.page.get_by_test_id("stProgress")
     visitor.page.locator(".st-key-lab-main button").click()
-    visitor.page.wait_for_function("() => location.search.includes('run=')")
+    visitor.wait_until("() => location.search.includes('run=')")
     expect(bar).to_contain_text(re.compile(r"step [1-9][\d,]* of 16,000"))
     link = visitor.page.url.removeprefix(visitor.address)
     visitor.page.goto("about:blank")

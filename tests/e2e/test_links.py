@@ -120,11 +120,12 @@ def test_whatever_is_set_travels_and_is_accessible(visitor, visit, server, path,
     assert accessible.unreachable(other.page) == []
 
 
-def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visitor):
+def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visit, server):
     """Both pages have a control named model, and the way back lies over an entry that Streamlit would have damaged."""
+    visitor = visit(server)  # of its own: a window counts no more than 50 entries
     visitor.open("/heads?model=induction&layer=0&head=3")
     visitor.page.get_by_test_id("stSidebarNav").get_by_role("link", name="Home").click()
-    visitor.page.wait_for_function("location.pathname === '/'")
+    visitor.wait_until("() => location.pathname === '/'")
     visitor.settle(LAST["/"])
     front = visitor.page.url
     entries = visitor.page.evaluate("history.length")
@@ -134,7 +135,7 @@ def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visi
     visitor.settle(LAST["/heads"])
     assert visitor.page.evaluate("history.length") == entries + 1
     visitor.page.go_back()
-    visitor.page.wait_for_function("location.pathname === '/'")
+    visitor.wait_until("() => location.pathname === '/'")
     visitor.settle(LAST["/"])
     assert visitor.page.url == front
     visitor.page.go_forward()
@@ -148,7 +149,7 @@ def test_a_moved_slider_travels(visitor, visit, server, path):
     slider = visitor.page.get_by_role("slider").first
     before = {name: visitor.drawn(name) for name in visitor.names()}
     slider.press("End" if slider.input_value() != slider.get_attribute("max") else "Home")
-    visitor.page.wait_for_function("location.search !== ''")
+    visitor.wait_until("() => location.search !== ''")
     visitor.settle(LAST[path])
     visitor.expect_change(before)
     other = visit(server).open(copied(visitor))

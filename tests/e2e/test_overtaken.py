@@ -24,7 +24,7 @@ def test_a_figure_survives_the_end_of_a_change_that_was_overtaken_and_ends_with_
     visitor.open("/masks")
     head = {"height": 100, "name": "a", "caption": "", "minWidth": 0, "cursor": False, "csv": False, "file": False}
     visitor.page.evaluate(OVERTAKEN, [figure.LOADER, head | {"click": False, "hover": False}])
-    visitor.page.wait_for_function("window.change.parentElement.querySelector('.main-svg')")
+    visitor.wait_until("() => window.change.parentElement.querySelector('.main-svg') !== null")
     assert visitor.page.evaluate(SEEN) == "second"
     visitor.page.evaluate("window.change.parentElement.remove()")
     assert visitor.page.evaluate("(window.change.end(), " + SEEN + ")") is None

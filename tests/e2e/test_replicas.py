@@ -100,7 +100,7 @@ def test_killing_a_replica_loses_no_view(site, visit):
     port = max(counts, key=counts.__getitem__)
     with visitor.page.expect_event("websocket"):  # the page connects again by itself
         site.replicas.running[port].kill()
-    visitor.page.wait_for_function("!document.querySelector('[data-testid=stConnectionStatus]')")
+    visitor.wait_until("() => !document.querySelector('[data-testid=stConnectionStatus]')")
     visitor.settle(LAST["/heads"])
     assert set(site.sessions().values()) == {1}, "the other one has it now"
     for name in names:

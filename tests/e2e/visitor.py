@@ -2,10 +2,11 @@
 
 import json
 import re
+import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, expect
 
 from pages.ui import links
 from tests.e2e.serving import SECONDS
@@ -69,6 +70,19 @@ STEADY = """() => new Promise(resolve => {
   }
   look()
 })"""
+# Whether a function came true in so many milliseconds.
+ASKED = """([arg, patience]) => new Promise((resolve, reject) => {{
+  const end = performance.now() + patience
+  const look = () => {{
+    try {{
+      const said = Boolean(({test})(arg))
+      said || performance.now() > end ? resolve(said) : requestAnimationFrame(look)
+    }} catch (problem) {{
+      reject(problem)
+    }}
+  }}
+  look()
+}})"""
 # What plotly holds, after its own decoding: types, numbers, words.
 DRAWN = """plot => JSON.stringify(plot._fullData.map(t => ({
   type: t.type, z: t.z && Array.from(t.z, row => Array.from(row)), x: t.x && Array.from(t.x), y: t.y && Array.from(t.y),
@@ -153,13 +167,28 @@ class Visitor:
         self.page.evaluate(STEADY)
         return self
 
+    def wait_until(self, test: str, arg: Any = None, seconds: float = SECONDS) -> None:
+        """Wait until a JavaScript function gives a true value for `arg`; it is asked at every frame.
+
+        Playwright's own wait_for_function compiles a text within the page, which the app's policy forbids.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                if self.page.evaluate(ASKED.format(test=test), [arg, 1000 * left]):
+                    return
+            except Error as problem:
+                if "Execution context was destroyed" not in problem.message:  # the page is being replaced by another
+                    raise
+        raise AssertionError(f"not true within {seconds:.0f} s: {test} for {arg!r}")
+
     def settle(self, last: str = "") -> None:
         """Wait until the script is idle, what the page draws last is there, and every figure is drawn."""
-        self.page.wait_for_function(IDLE, arg=last)
+        self.wait_until(IDLE, last)
 
     def wait_until_still(self) -> None:
         """Wait until whatever trains here has ended, and nothing fades from one state into the next."""
-        self.page.wait_for_function(STILL, timeout=2000 * SECONDS)
+        self.wait_until(STILL, seconds=2 * SECONDS)
 
     def box(self) -> Locator:
         """The box for the text."""
@@ -174,10 +203,10 @@ class Visitor:
 
     def wait_for_address(self, **said: str) -> None:
         """Wait until the address says these values."""
-        self.page.wait_for_function(
+        self.wait_until(
             "said => { const now = new URLSearchParams(location.search);"
             " return Object.entries(said).every(([key, value]) => now.get(key) === value) }",
-            arg=said,
+            said,
         )
 
     def said(self) -> dict[str, str]:
@@ -213,7 +242,7 @@ class Visitor:
           const now = ({DRAWN})(plot)
           return same ? now === same : now !== unlike
         }}"""
-        self.page.wait_for_function(test, arg=[PLOT.format(name), same, unlike])
+        self.wait_until(test, [PLOT.format(name), same, unlike])
         return self.drawn(name)
 
     def expect_change(self, before: dict[str, str]) -> None:
@@ -222,7 +251,7 @@ class Visitor:
           const plot = document.querySelector(place)
           return plot?._fullData && ({DRAWN})(plot) !== before[i]
         }})"""
-        self.page.wait_for_function(test, arg=[[PLOT.format(name) for name in before], list(before.values())])
+        self.wait_until(test, [[PLOT.format(name) for name in before], list(before.values())])
 
     def names(self) -> list[str]:
         """The figures on this page."""

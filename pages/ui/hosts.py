@@ -1,0 +1,106 @@
+"""Which requests are answered: those that call this server by a name it has, for an address that a browser needs.
+
+Any site can have its own name lead to this machine (DNS rebinding). For the browser that page and this server are then
+one site, so neither origins nor cookies keep it out; but the requests it sends name the site and not this server.
+
+TFCORE_HOSTS    localhost where the server listens on this machine alone, else any; the names by which it is reached,
+                such as example.org, *.example.org, or * for any; ports do not matter, and localhost is always answered
+"""
+
+import os
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+REFUSED = (
+    "This server does not answer to that host name; whoever runs it can allow the name by the setting TFCORE_HOSTS.\n"
+)
+# Of what Streamlit serves below _stcore/: what the page itself asks for. The others are its numbers for whoever runs
+# the server, an interface for programs, and checks that are off.
+NEEDED = re.compile(r"health|host-config|stream|upload_file/.+", re.DOTALL)
+METRICS = "/_stcore/metrics"
+LOGIN = ("/auth/login", "/auth/logout", "/oauth2callback")  # the app has no accounts
+
+
+def read() -> tuple[str, ...]:
+    """The names that TFCORE_HOSTS allows; none where it is not set.
+
+    Raises:
+        ValueError: a name that no request can have.
+    """
+    names = os.environ.get("TFCORE_HOSTS", "").replace(",", " ").lower().split()
+    for name in names:
+        if name != "*" and not re.fullmatch(r"(\*\.)?[\w-]+(\.[\w-]+)*|\[[0-9a-f:.]+\]", name, re.ASCII):
+            raise ValueError(
+                f"TFCORE_HOSTS={name!r} is no host name; use for example example.org, *.example.org, or * for any"
+            )
+    return tuple(names)
+
+
+def name_of(host: str) -> str:
+    """The name in a Host header, without the port; empty for what is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port  # raises for what is no port
+    except ValueError:
+        return ""
+    return (parts.hostname or "").rstrip(".") if host.strip() and parts.netloc == host and "@" not in host else ""
+
+
+def is_local(name: str) -> bool:
+    """Whether a name or an address is this machine's own, whoever says it; no name server is asked for these."""
+    try:
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed(name: str, names: tuple[str, ...]) -> bool:
+    """Whether a server with these names answers to this one."""
+    written = f"[{name}]" if ":" in name else name
+    below = (known[1:] for known in names if known.startswith("*."))
+    return is_local(name) or "*" in names or written in names or name.endswith(tuple(below))
+
+
+class Hosts:
+    """Refuses what calls this server by a name it does not have, and what no browser asks for.
+
+    Args:
+        address: what the server listens on; empty: that is not known, and each connection shows where it arrived.
+    """
+
+    def __init__(self, app: ASGIApp, address: Callable[[], str]) -> None:
+        self.app, self.names, self.address = app, read(), address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.app if scope["type"] == "lifespan" else self._refusal(scope) or self.app
+        await answer(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """The answer to a request that is refused; None where it is not."""
+        name = name_of(Headers(scope=scope).get("host", ""))
+        if not allowed(name, self.names or (() if self._for_itself(scope) else ("*",))):
+            return PlainTextResponse(REFUSED, status_code=421)
+        if answered(scope["path"]) or (scope["path"] == METRICS and _from_here(scope, name)):
+            return None
+        return PlainTextResponse("not found\n", status_code=404)
+
+    def _for_itself(self, scope: Scope) -> bool:
+        """Whether this machine alone can reach the server."""
+        return is_local(self.address() or (scope.get("server") or ("",))[0])
+
+
+def answered(path: str) -> bool:
+    """Whether a browser at this app has a use for an address of Streamlit's."""
+    _, inside, rest = path.partition("/_stcore/")
+    return not path.endswith(LOGIN) and (not inside or bool(NEEDED.fullmatch(rest)))
+
+
+def _from_here(scope: Scope, name: str) -> bool:
+    """Whether a request was made on this machine for itself: a proxy here would tell another name or address."""
+    return is_local(name) and is_local((scope.get("client") or ("",))[0])
