@@ -5,6 +5,11 @@ Whoever renames an option of a control adds its old label here, under the key of
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
+    "part": {
+        "encoder: the text at itself": "encoder self-attention",
+        "decoder: the translation at itself": "decoder self-attention",
+        "cross: the translation at the text": "cross-attention",
+    },
     "stage": {
         "letters": "characters",
         "norm of Q and K": "qk-norm",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from tfcore.analysis.parameter_count import feed_forward_weights, parameters
 from tfcore.config import GATED, ModelConfig
 
-
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
 
