@@ -10,6 +10,7 @@ FORMER: dict[str, dict[str, str]] = {
         "decoder: the translation at itself": "decoder self-attention",
         "cross: the translation at the text": "cross-attention",
     },
+    "job": {"fill the blank": "predict a masked token"},
     "stage": {
         "letters": "characters",
         "norm of Q and K": "qk-norm",
