@@ -57,7 +57,7 @@ def image() -> None:
     pixels = scene(side) if own is None else media.scaled(own, side)
     with right:
         _picture(pixels, side, patch, at)
-    cost.metrics(n, "Tokens (patches)", "Numbers in one", f"{3 * patch * patch:,}")
+    cost.metrics(n, "Tokens (patches)", "Values per token", f"{3 * patch * patch:,}")
     _strip(pixels, patch, at, n)
     lengths = [patches.patch_count(side, p) for p in PATCHES]
     cost.curve(PATCHES, lengths, PATCHES.index(patch), "side of a patch", f"patches of {patch} pixels")

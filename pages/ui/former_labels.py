@@ -5,6 +5,7 @@ Whoever renames an option of a control adds its old label here, under the key of
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
+    "panel": {"Non-linearities": "Activation functions", "Two thirds": "Share of a block"},
     "part": {
         "encoder: the text at itself": "encoder self-attention",
         "decoder: the translation at itself": "decoder self-attention",
