@@ -145,7 +145,7 @@ def test_the_variance_stands_beside_d_k():
 def test_the_check_is_computed_and_the_printed_numbers_stand_beside_it():
     table = opened(look="temperature").dataframe[0].value
     assert table["is"].tolist() == ["0.9994, 0.0004, 0.0002", "0.579, 0.216, 0.205"]
-    assert "0.9997, 0.0002, 0.0001" in table["often printed"].tolist()
+    assert "0.9997, 0.0002, 0.0001" in table["printed there"].tolist()
 
 
 def test_dividing_by_eight_is_a_temperature_of_eight():
