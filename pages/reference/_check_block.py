@@ -23,7 +23,7 @@ QUESTIONS: tuple[Question, ...] = (
         right="The residual path stays untouched, so gradients are even across layers and training starts without "
         "care.",
         wrong=(
-            Wrong("Pre-LN has fewer parameters.", "Both have one norm a sublayer; pre-LN even adds one at the very "
+            Wrong("Pre-LN has fewer parameters.", "Both have one norm per sublayer; pre-LN even adds one at the very "
                   "end.",
                   Look("parameters", "Count the norms.", {"model": "GPT-2 small"})),
             Wrong("Post-LN cannot be trained at all.", "The first Transformer was post-LN; it needed a warm-up.",

@@ -54,7 +54,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Choice(
         name="gqa", level=1, look=Look("kv-cache", "The cache under MHA, GQA and MQA.", {"part": "How large it is"}),
-        ask="Why do modern decoders let several query heads share one head of keys and values?",
+        ask="Why do modern decoders let several query heads share one KV head?",
         right="The KV cache, which must be read for every token, shrinks by as much.",
         wrong=(
             Wrong("To see further back.", "The reach is the same; only how many keys are kept differs.",
@@ -101,12 +101,12 @@ QUESTIONS: tuple[Question, ...] = (
         "learned positions, embeddings tied. How many parameters?",
         hints={"embeddings": "The embeddings are missing: V x d, and the positions.",
                "twice": "Tied embeddings are one table, not two.",
-               "no feed-forward": "The feed-forward layers are missing, two thirds of each block."},
+               "no feed-forward": "The feed-forward layers are missing, 8 d² of each block."},
         because="12 N d² + V d + positions, and a little for biases and norms: {answer:,.0f}.",
     ),
     Number(
         name="tables", level=1, problem=numbers.embedding_weights, unit="parameters",
-        look=Look("parameters", "A model that is mostly vocabulary.", {"model": "Gemma 7B"}),
+        look=Look("parameters", "A model with a large vocabulary.", {"model": "Gemma 7B"}),
         ask="A vocabulary of {vocab:,} tokens, width {d_model}, embedding and unembedding **not** tied. How many "
         "weights are in both tables together?",
         hints={"one table": "That is one table; untied, there are two.",
@@ -116,17 +116,17 @@ QUESTIONS: tuple[Question, ...] = (
     Number(
         name="grouped", level=2, problem=numbers.grouped_attention, unit="parameters",
         look=Look("heads", "MHA, GQA and MQA with what is shared.", {"show": "how heads are cut"}),
-        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} key/value heads, no "
+        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} KV heads, no "
         "biases. How many weights has one layer of it?",
         hints={"multi-head": "That is with a key and a value for every query head.",
                "keys only": "Values are as wide as keys: both count.", "no output": "The output matrix is missing.",
-               "one group": "That is with a single key/value head."},
+               "one group": "That is with a single KV head."},
         because="2 d² for queries and output, 2 x d x {groups} x {d_head} for keys and values: {answer:,.0f}.",
     ),
     Number(
         name="weights in bytes", level=1, problem=numbers.weight_bytes, unit="GB", look=MEMORY,
         ask="A model has {billions:.2f} billion parameters. How much memory do its weights take in bfloat16?",
-        hints={"one byte": "bfloat16 has 16 bits: two bytes a number.", "four bytes": "That is float32.",
+        hints={"one byte": "bfloat16 has 16 bits: two bytes per value.", "four bytes": "That is float32.",
                "bits": "Those are bits: divide by 8."},
         because="Two bytes each: {gb:,.1f} GB, decimal.",
     ),
@@ -138,7 +138,7 @@ QUESTIONS: tuple[Question, ...] = (
                "no optimiser": "AdamW's moments and the copy are missing.",
                "no copy": "The float32 copy of the weights is missing.",
                "no moments": "AdamW's two moments are missing."},
-        because="2 + 2 + 8 + 4 = 16 bytes a parameter: {gb:,.2f} GB (arXiv:1910.02054, section 3.1).",
+        because="2 + 2 + 8 + 4 = 16 bytes per parameter: {gb:,.2f} GB (arXiv:1910.02054, section 3.1).",
     ),
     Number(
         name="active", level=1, problem=numbers.mixture_active, unit="parameters", look=MIXTURE,
@@ -147,7 +147,7 @@ QUESTIONS: tuple[Question, ...] = (
         hints={"total": "That is all of them; a token leaves most experts alone.",
                "a share of all": "Only the experts are chosen: attention and embeddings are used by every token.",
                "only the experts": "The rest of the model is used, too.",
-               "one expert": "That is with one expert a layer."},
+               "one expert": "That is with one expert per layer."},
         because="{rest:,.1f} M + {in_experts:,.1f} M x {top_k} / {experts} = {millions_answer:,.1f} M.",
     ),
 )  # fmt: skip
