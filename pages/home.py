@@ -135,6 +135,10 @@ CHAPTERS = {
             "reference/folklore.py",
             "Is it true? Figures and rules that are often quoted, each computed again.",
         ),
+        "Glossary": (
+            "reference/glossary.py",
+            "What is it called? The field's terms, each with a sentence, a formula and the page that shows it.",
+        ),
         "Check yourself": (
             "reference/check.py",
             "What have you understood? Ten questions, new each time; each wrong answer leads to its experiment.",

@@ -59,6 +59,7 @@ PAGES = {
     "Reference": [
         ("reference/history.py", "History", "timeline", "history"),
         ("reference/folklore.py", "Folklore", "fact_check", "folklore"),
+        ("reference/glossary.py", "Glossary", "menu_book", "glossary"),
         ("reference/check.py", "Check yourself", "quiz", "check"),
     ],
 }

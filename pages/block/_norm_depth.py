@@ -74,6 +74,7 @@ def placements() -> None:
         "residual stream grows layer by layer, since each sublayer adds to it; post-LN normalises it each time. "
         "Without any norm all depends on the initial weights: with Xavier's the stream grows by orders of magnitude."
     )
+    page.terms("pre-LN", "post-LN", "warm-up")
     page.source(depth.residual, depth.probe)
     page.experiment(experiments.placements, n_layers, init, norm)
     st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")

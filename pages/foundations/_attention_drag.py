@@ -60,6 +60,7 @@ def panel() -> None:
         "weights sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, "
         "then the arrow keys, with Shift for larger steps."
     )
+    page.terms("query", "key", "value", "weighted sum of values")
     page.source(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values)
     st.caption("Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.")
     page.question(

@@ -218,6 +218,7 @@ def words() -> None:
     )
     st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
     st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.")
+    page.terms("attention head", "attention sink", "induction head")
     page.source(attention_scores, attention_weights, score_heads, rollout)
     page.question(
         "In the text about Max, which token does an induction head attend to from the second 'little'?",

@@ -219,6 +219,7 @@ page.what_to_see(
     "prefix-LM leaks inside the prefix, on purpose, and a padding mask alone does not stop later tokens. A model "
     "trained to predict the next token through a leak could simply copy it: the section below trains one."
 )
+page.terms("attention mask", "causal mask", "bidirectional attention")
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
 page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
 st.caption(

@@ -116,6 +116,7 @@ page.what_to_see(
     "square for the source, a triangle for the target, and cross-attention, lower left: every target token attends to "
     "the whole source."
 )
+page.terms("masked language modelling", "span corruption", "denoising")
 page.source(seen)
 
 st.header("Each at its own task", anchor=False)

@@ -174,6 +174,7 @@ page.what_to_see(
     f"{modernising.size_finding(found)} {trained} Most of the others were made for stable training or for speed in "
     "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
 )
+page.terms("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying")
 page.source(modernising.versions, modernising.race)
 page.experiment(experiments.switches, FIRST[size], step, seed)
 page.question(

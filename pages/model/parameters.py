@@ -168,6 +168,7 @@ st.caption(
     "cross-attention. BERT is counted with its masked language model's head, without that for next-sentence "
     "prediction."
 )
+page.terms("FLOPs", "KV cache", "mixture of experts")
 page.source(parameters, model_costs.formula)
 page.experiment(experiments.counted, config, batch, seq, dtype)
 st.caption(

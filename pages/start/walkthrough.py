@@ -181,6 +181,7 @@ st.caption(
     "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
     "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
 )
+page.terms("Transformer", "residual stream", "logit")
 page.question(
     "At which stages can one token get any information about another?",
     "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "

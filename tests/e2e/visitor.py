@@ -40,6 +40,7 @@ LAST = {
     "/interventions": "A question.",
     "/history": "A question.",
     "/folklore": "A question.",
+    "/glossary": "A question.",
     "/check": "A question.",
 }
 CHARACTERS = 2_000  # of a text that count
