@@ -11,6 +11,7 @@ from tfcore.analysis import glossary
 from tfcore.analysis.glossary import ALL, Term
 
 LONGEST, DEFAULT = 60, "attention"
+LIST, FEW = 640, 12  # pixels in which a list of more terms than that scrolls
 EVERY: dict[str, Any] = {"letter": ALL, "find": ""}
 TRY: dict[str, dict[str, Any]] = {
     "attention": {**EVERY, "term": "attention"},
@@ -60,8 +61,9 @@ if found:
     chosen = controls.select("Term", "term", names, DEFAULT if DEFAULT in names else names[0])
     card(glossary.terms()[chosen])
     st.caption(f"{len(found)} of {len(glossary.terms())} terms.")
-    for first, group in groupby(found, key=lambda term: term.letter):
-        st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
+    with st.container(height=LIST if len(found) > FEW else "content"):
+        for first, group in groupby(found, key=lambda term: term.letter):
+            st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
 else:
     st.info("No term has all of this: take a word away, or choose another letter.")
 page.what_to_see(

@@ -179,14 +179,14 @@ WORDS: dict[str, Words] = {
         "attention",
     ),
     "values": Words(
-        "weighted sum", "Weighted sum of values",
+        "A V", "Weighted sum of values",
         "Each token gets the sum of the values of all tokens it attends to, each times its attention weight.",
         r"z_i = \sum_j A_{ij}\, v_j, \quad Z = A V", r"A V",
         "Where a row of A is strong in one place only, its row of the result is a copy of that token's row of V.",
         "value",
     ),
     "concat": Words(
-        "concatenate", "Concatenate the heads",
+        "concat", "Concatenate the heads",
         "The outputs of all $n_heads heads stand side by side in one row again, each head in columns of its own.",
         r"($n_heads, T, $d_head) \to (T, $d_q)", r"\text{concat}",
         "The frame shows this head's columns; the others come from the other heads. No number changes.",
