@@ -111,13 +111,14 @@ def test_depths_beyond_the_limit_are_refused(n_layers):
         Deep(n_layers=n_layers)
 
 
-def test_the_fall_with_depth_is_a_ratio_of_last_layers():
-    """Thirteen times from 1 layer to 64 with LayerNorm, pre-LN and Xavier's weights; about once with post-LN."""
+@pytest.mark.parametrize(("norm", "falls"), [("layernorm", 13.0), ("rmsnorm", 12.5)])
+def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
+    """From 1 layer to 64 with pre-LN and Xavier's weights; about once with post-LN."""
     found = {
-        placement: depth.fall(*(depth.probe(Deep(n_layers=n, placement=placement)) for n in (1, 64)))
+        placement: depth.fall(*(depth.probe(Deep(n_layers=n, placement=placement, norm=norm)) for n in (1, 64)))
         for placement in ("pre", "post")
     }
-    first, last = (depth.probe(Deep(n_layers=n, placement="pre")).gradient[-1] for n in (1, 64))
+    first, last = (depth.probe(Deep(n_layers=n, placement="pre", norm=norm)).gradient[-1] for n in (1, 64))
     assert found["pre"] == (pytest.approx(first / last), 8.0)
-    assert found["pre"][0] == pytest.approx(13.0, abs=0.1)
+    assert found["pre"][0] == pytest.approx(falls, abs=0.1)
     assert found["post"][0] == pytest.approx(1, abs=0.5)
