@@ -27,7 +27,7 @@ def test_arrow_keys_walk_wherever_the_focus_is_but_not_where_they_have_a_use(vis
     visitor.control("head").focus()
     visitor.page.keyboard.press("ArrowRight")
     visitor.wait_for_address(head="1")
-    assert visitor.said()["stage"] == "divide"
+    assert visitor.said()["stage"] == "scaled scores"
 
 
 def test_the_map_is_clicked_and_walked_with_keys(visitor):
