@@ -110,8 +110,8 @@ def activations() -> None:
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
         "and a layer with GELU not?",
-        "max(0, 2x) = 2 max(0, x): ReLU does not know how large its input is. GELU does: at −1 it is −0.16, at −2 "
-        "only −0.05.",
+        "max(0, 2x) = 2 max(0, x): doubling the input of ReLU doubles its output. GELU has no such rule: at −1 it is "
+        "−0.16, at −2 only −0.05.",
     )
 
 

@@ -184,7 +184,7 @@ def _sound(result: AudioFrames, at: int) -> None:
         key="spectrogram", height=300,
         alt=f"Loudness by pitch of {result.frames:,} frames in {seconds:.1f} seconds; frame {at} is loudest near "
         f"{loudest:,.0f} hertz.",
-        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples a "
+        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples per "
         f"second, one column every {result.hop} samples. Frame {at} is loudest near {loudest:,.0f} Hz.",
         table=lambda: pd.DataFrame({"hertz": result.hertz, f"log10 power of frame {at}": result.mel[:, at]}),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import re
 
 _UNIT = (
     r"nats?|bits?|bytes?|numbers?|experts?|parameters?|[GMT]?FLOPs?|operations|ms|milliseconds|seconds|characters|"
-    r"[GMTk]i?B|tokens?|scores|letters|rows|sequences|texts|heads|layers|choices|guesses"
+    r"[GMTk]i?B|tokens?|scores|samples|letters|rows|sequences|texts|heads|layers|choices|guesses"
 )
 _EACH = (
     r"token|byte|letter|layer|parameter|number|character|step|user|sample|feature|pass|second|block|symbol|word|group|"

@@ -25,7 +25,7 @@ LATER = (
         for page in ("generation", "information", "kv_cache", "routing", "scaling", "induction", "interventions")
     ),
     *("tfcore/analysis/milestones.toml", "tfcore/analysis/folklore_inference.py", "tfcore/analysis/text_bits.py"),
-    *("tfcore/analysis/balance.py", "tfcore/analysis/media.py", "tfcore/analysis/token_counts.py"),
+    *("tfcore/analysis/balance.py", "tfcore/analysis/token_counts.py"),
     "tfcore/analysis/questions/history.py",
     *(
         f"tfcore/figures/{figure}.py"
