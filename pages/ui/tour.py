@@ -118,7 +118,7 @@ def stop_at(said: str | None, page: str) -> int | None:
 def begin() -> None:
     """The link that starts the tour."""
     first = places.place(STOPS[0].page)
-    label = f"**Take the tour**: five minutes, {len(STOPS)} stops"
+    label = f"**Take the tour**: {len(STOPS)} stops"
     links.to(first.file, address(1), label, ":material/tour:")
 
 
