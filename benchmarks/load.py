@@ -106,7 +106,7 @@ def table(result: Mapping[str, Any]) -> str:
     """The rows as a Markdown table."""
     heads = [
         *("sessions", "a change, ms: p50, p95", "empty page, ms: p50, p95", "p50 / empty page", "changes, errors"),
-        *("MB: before, with them, after", "MB a session"),
+        *("MB: before, with them, after", "MB per session"),
     ]
     rows = []
     for row in result["rows"]:

@@ -85,7 +85,7 @@ def measure(sessions: Sequence[int] = SESSIONS, changes: int = CHANGES) -> dict[
 def table(result: Mapping[str, Any]) -> str:
     """The rows as a Markdown table."""
     heads = [
-        *("sessions a replica", "1 replica, a change, ms: p50, p95", "2 replicas, twice the sessions"),
+        *("sessions per replica", "1 replica, a change, ms: p50, p95", "2 replicas, twice the sessions"),
         "p50, 2 replicas / 1",
     ]
     cells = [

@@ -15,7 +15,7 @@ def show() -> None:
         links.go(places.place(url).file, {"model": name} if url == "heads" else {})
 
     count = parameters(config)
-    label = f"{name}, part by part; every part leads to its page"
+    label = f"{name}, part by part; each part leads to its page"
     parts_map.parts_map("map", model_map.stacks(config), label=label, on_open=go)
     st.caption(
         f"{name}: {config.architecture}, {count.total:,} parameters, width {config.d_model}, context "

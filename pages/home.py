@@ -10,47 +10,48 @@ CHAPTERS = {
     "Start": {
         "Walkthrough": (
             "start/walkthrough.py",
-            "What is a Transformer? One text, step by step through a real model, from its letters to the next word.",
+            "What is a Transformer? One text, step by step through a trained model, from its characters to the next "
+            "token.",
         ),
     },
     "Foundations": {
         "Tokens": (
             "foundations/tokens.py",
-            "What does it read? Text, pictures, sounds, series and proteins cut into tokens, merge by merge.",
+            "What does a model read? Text, images, sounds, series and proteins cut into tokens; BPE merge by merge.",
         ),
         "Attention": (
             "foundations/attention.py",
-            "How does a token choose where to look? Drag queries, keys and values, and watch every number follow.",
+            "How does attention work? Drag queries, keys and values, and watch scores, weights and outputs follow.",
         ),
         "Attention heads": (
             "foundations/heads.py",
-            "What does each head look at? Paste a text and see every head of a trained model, named by what it does.",
+            "What does each head attend to? Paste a text and see every head of a trained model, with its kind.",
         ),
         "Positions": (
             "foundations/positions.py",
-            "How does it know the order of words? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
+            "How does a model know the order? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
         ),
         "Masks": (
             "foundations/masks.py",
-            "Who may look at whom? Eight masks before and after the softmax, and what leaks when a mask is missing.",
+            "Which tokens may attend to which? Eight attention masks, and what leaks when the mask is missing.",
         ),
     },
     "Block": {
         "Normalisation": (
             "block/normalisation.py",
-            "What keeps numbers in range? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
+            "What does normalisation do? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
         ),
         "Residual connections": (
             "block/residuals.py",
-            "Why add, and not replace? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
+            "Why residual connections? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
         ),
         "Feed-forward": (
             "block/feedforward.py",
-            "What do neurons know? The texts that excite one, the tokens it promotes, and the text without it.",
+            "What do feed-forward layers compute? The texts a neuron is active on, and the tokens it promotes.",
         ),
         "Pitfalls": (
             "block/pitfalls.py",
-            "What if it is built wrong? Eight mistakes, each trained live beside its healthy twin.",
+            "What if it is built wrong? Eight mistakes, each trained live beside a baseline.",
         ),
     },
     "Model": {
@@ -60,50 +61,51 @@ CHAPTERS = {
         ),
         "Architectures": (
             "model/architectures.py",
-            "Encoder, decoder or both? Who sees whom in each, and a translation whose words find each other.",
+            "Encoder, decoder or both? Their attention masks, and a translation with its cross-attention.",
         ),
         "Modern blocks": (
             "model/modern.py",
-            "What has changed since 2017? Eight switches, one at a time: size, cache and speed, measured now.",
+            "What has changed since 2017? Eight switches, one at a time: parameters, KV cache, latency and loss.",
         ),
         "Your model": (
             "model/your_model.py",
-            "Does it fit, and what does it say? A model from the Hugging Face hub or a folder, on every page here.",
+            "Does it fit into memory? A model from the Hugging Face hub or a folder, on the pages here.",
         ),
     },
     "Training": {
         "Information": (
             "training/information.py",
-            "What does a loss count? Entropy, KL and mutual information as bars to drag, and any text in bits.",
+            "What is cross-entropy? Entropy, KL divergence and mutual information to drag, and any text in bits.",
         ),
         "Lab": (
             "training/lab.py",
-            "How does it learn? Train a small model here and now, and watch loss, attention and answers as it does.",
+            "How does a model learn? Train a small one here and now, and watch loss, attention and accuracy.",
         ),
         "Scaling": (
             "training/scaling.py",
-            "How large, on how much text, and for how much money? The published laws, real models, and our own ladder.",
+            "How large, on how many tokens, at what cost? Published scaling laws, real models, and a ladder of our "
+            "own.",
         ),
     },
     "Inference": {
         "Generation": (
             "inference/generation.py",
-            "How does it write? Every next token with what each filter cuts away, beams as a tree, and a draft that "
-            "guesses ahead.",
+            "How is text generated? The next-token distribution and its filters, beam search as a tree, and "
+            "speculative decoding.",
         ),
         "KV cache": (
             "inference/kv_cache.py",
-            "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
+            "Why keep keys and values? Generation with and without the KV cache, its size, and whether it fits.",
         ),
-        "Long texts": (
+        "Long context": (
             "inference/long_context.py",
-            "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
+            "What does length cost? Flash attention number by number, ring attention, sparse patterns, timed here.",
         ),
     },
     "Experts": {
         "Routing": (
             "experts/routing.py",
-            "Which expert takes which token? A text coloured by its experts, their likings, and other rules for them.",
+            "Which expert gets which token? A text coloured by its experts, expert specialisation, and other rules.",
         ),
         "Balance": (
             "experts/balance.py",
@@ -113,49 +115,54 @@ CHAPTERS = {
     "Inside": {
         "Induction heads": (
             "inside/induction.py",
-            "How does it copy what it has never seen? Find the heads, knock them out, watch them appear in training.",
+            "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
         ),
         "Residual stream": (
             "inside/stream.py",
-            "Who wrote the answer? The share of every part in a logit, and what the model would say layer by layer.",
+            "Where does a logit come from? The contribution of every part, and the logit lens layer by layer.",
         ),
         "Interventions": (
             "inside/interventions.py",
-            "What if a part were different? Switch heads off, turn them round, or patch them from another text.",
+            "What does each part do? Zero and mean ablation, and activations patched from another text.",
         ),
     },
     "Reference": {
         "History": (
             "reference/history.py",
-            "Where does it come from? From 1943 to today, who built on whom, and what else is a sequence.",
+            "Where does it come from? From 1943 to today, what built on what, and what else is a sequence.",
         ),
         "Folklore": (
             "reference/folklore.py",
-            "Is it true what they say? Figures that everybody quotes, each computed again while you look.",
+            "Is it true? Figures and rules that are often quoted, each computed again.",
+        ),
+        "Glossary": (
+            "reference/glossary.py",
+            "What is it called? The field's terms, each with a sentence, a formula and the page that shows it.",
         ),
         "Check yourself": (
             "reference/check.py",
-            "What have you understood? Ten questions, new each time; a wrong answer leads to its experiment.",
+            "What have you understood? Ten questions, new each time; each wrong answer leads to its experiment.",
         ),
     },
 }
 # chapter -> what it answers
 ANSWERS = {
-    "Start": "What happens between a text and the next word?",
-    "Foundations": "How do words become numbers that look at each other?",
-    "Block": "What else is in a layer, and why does it train at all?",
-    "Model": "How are layers put together, and what do they weigh?",
+    "Start": "What happens between a text and the next token?",
+    "Foundations": "How does a text become vectors, and how do tokens attend to each other?",
+    "Block": "What else is in a block, and why does it train?",
+    "Model": "How are blocks put together, and how many parameters do they have?",
     "Training": "What is learned, how fast, and at what cost?",
-    "Inference": "How does it write, and what makes that quick?",
-    "Experts": "How can a model be large and yet cheap?",
+    "Inference": "How is text generated, and what makes that fast?",
+    "Experts": "How can a model have many parameters and use few per token?",
     "Inside": "Which part does what, and how can one know?",
-    "Reference": "Where does it come from, is it true, and have you got it?",
+    "Reference": "Where does it come from, is it true, and what is it called?",
 }
 COLUMNS = 3
 
 CLAIM = (
-    "Every picture here is computed by a real model at the moment you look at it. Move a slider, paste a text of your "
-    "own, and copy the link: whoever opens it sees exactly the same."
+    "See real Transformers at work, computed while you look: move a slider, paste a text of your own, and copy the "
+    "link. What takes hours, such as trained models, ladders of them and published results, is stored, and its page "
+    "says so."
 )
 TEXT = "The little dog lost the red ball. The little dog"
 
@@ -180,6 +187,7 @@ for chapter, pages in CHAPTERS.items():
                 st.page_link(file, label=f"**{title}**")
                 st.markdown(answer)
 st.caption(
-    "The model behind most pages, stories, is a small decoder trained on children's stories by a recipe in this "
-    "repository; its card says what it can do. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
+    "The model behind most pages, stories, is a small decoder trained by a recipe in this repository: 14 of 16 "
+    "sequences in a batch were children's stories, the other 2 repeated random tokens, from which its induction heads "
+    "come; its card says more. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
 )

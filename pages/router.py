@@ -45,7 +45,7 @@ PAGES = {
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
-        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
+        ("inference/long_context.py", "Long context", "width_full", "long-context"),
     ],
     "Experts": [
         ("experts/routing.py", "Routing", "fork_right", "routing"),
@@ -59,6 +59,7 @@ PAGES = {
     "Reference": [
         ("reference/history.py", "History", "timeline", "history"),
         ("reference/folklore.py", "Folklore", "fact_check", "folklore"),
+        ("reference/glossary.py", "Glossary", "menu_book", "glossary"),
         ("reference/check.py", "Check yourself", "quiz", "check"),
     ],
 }

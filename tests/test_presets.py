@@ -4,8 +4,10 @@ import time
 
 import pytest
 import torch
+import transformers
 
 from tfcore.analysis.accounting import parameters
+from tfcore.analysis.model_costs import published_sizes
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base
@@ -86,3 +88,13 @@ def test_a_preset_is_a_config_that_survives_the_way_through_a_dict(name):
 
 def test_t5_divides_by_the_root_of_its_own_width():
     assert t5_base().logit_scale == pytest.approx(t5_base().d_model ** -0.5)
+
+
+def test_the_sizes_quoted_of_bert_are_those_of_transformers():
+    """Without heads, and the checkpoint with its two: counted from their classes, built without memory."""
+    with torch.device("meta"):
+        theirs = [kind(transformers.BertConfig()) for kind in (transformers.BertModel, transformers.BertForPreTraining)]
+    counts = [sum(parameter.numel() for parameter in model.parameters()) for model in theirs]
+    sizes = published_sizes(bert_base())
+    assert [sizes.without_heads, sizes.checkpoint] == counts == [109_482_240, 110_106_428]
+    assert published_sizes(PRESETS["gpt2_small"]()) is None

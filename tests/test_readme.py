@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tfcore import shipped
 from tfcore.analysis.folklore_table import CLAIMS
 from tfcore.analysis.history import milestones
 from tfcore.analysis.known_models import MODELS
@@ -17,3 +18,9 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text("utf-8")
 )
 def test_numbers(said):
     assert said in README
+
+
+def test_the_models_that_ship_are_counted_and_named():
+    words = ("six", "seven", "eight", "nine")
+    assert f"{words[len(shipped()) - 6]} trained here" in README
+    assert all(f"`{name}`" in README for name in shipped())

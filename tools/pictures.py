@@ -1,7 +1,8 @@
 """The pictures of the running app: `make pictures`, or `python -m tools.pictures heads masks readme` for some of them.
 
 Those of link previews are the first figure of a page in its default view under the page's title, 1200 by 630 as link
-previews want it; the front page is taken as it is. The README's is the whole window with the page of attention heads.
+previews want it; pages without one are taken as they are. The README's is the whole window with the page of attention
+heads.
 """
 
 import io
@@ -18,6 +19,7 @@ from tests.e2e.windows import FLAGS, find_chromium
 
 COLOURS = 32
 README, SHOWN = "readme", "heads"  # the README's picture: its name here, and its page
+AS_THEY_ARE = ("", "glossary", README)  # pages without a figure, and the whole window
 WINDOW: ViewportSize = {"width": 1440, "height": 1288}
 CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
 SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide
@@ -56,7 +58,7 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     visitor = Visitor(page, server)
     page.goto(f"{server}/{SHOWN if url == README else f'{url}?embed=true'}")
     visitor.settle()
-    if url not in ("", README):
+    if url not in AS_THEY_ARE:
         page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
         if page.get_by_test_id("stProgress").count():
             page.wait_for_timeout(PATIENCE)

@@ -80,19 +80,19 @@ def show() -> None:
              r"\underbrace{v_i}_{\text{value: column } i \text{ of } W_{down}}, \qquad "
              r"a_i = \mathrm{SiLU}(g_i \cdot x)\,(u_i \cdot x)")  # fmt: skip
     page.try_this(TRY)
-    models.only(MODEL, "the texts that excite a neuron were found by a long scan, made for this one alone.")
+    models.only(MODEL, "the texts with the largest activations were found by a scan, made for this model alone.")
     left, right = st.columns([1, 3], gap="large")
     with left:
         layers, width = kept().value.shape[:2]
         layer = controls.slider("Layer", "layer", 0, layers - 1, 3)
         neuron = controls.slider("Neuron", "neuron", 0, width - 1, 462)
-        both_ways = "A gated neuron can be active either way, and means different things by it"
-        side = controls.segmented("Activations", "side", list(SIDES), 0, SIDES, help=both_ways)
+        either = "The activation of a gated neuron can have either sign; the two go with different inputs"
+        side = controls.segmented("Activations", "side", list(SIDES), 0, SIDES, help=either)
     found, ids, tokens, following = value_of(layer, neuron, side)
     with left:
         st.metric("Strongest activation", f"{found.activation:.2f}")
         if following is not None:
-            change = f"{found.without_it:.1%} with this neuron off"
+            change = f"{found.without_it:.1%} without this neuron (zero ablation)"
             st.metric(f"Probability of “{text.escape(text.visible(following))}” there", f"{found.with_it:.1%}", change,
                       delta_color="off", delta_arrow="off")  # fmt: skip
     with right:
@@ -100,11 +100,10 @@ def show() -> None:
         promoted(layer, neuron, found, ids, tokens, following)
     own_text(layer, neuron, side)
     page.what_to_see(
-        "Read the marked tokens: they are what this neuron answers to. The bars are its value vector, taken through "
-        "the final norm and the unembedding: the tokens it asks for whenever it is active. Where both fit together, "
-        "the neuron is a small rule: after “Thank” comes “you”. Most neurons of the first layers are harder to read, "
-        "because later layers work on what they write; and no rule is made by one neuron alone, as switching it off "
-        "shows."
+        "The marked tokens are those with the neuron's largest activations. The bars are its value vector, taken "
+        "through the final norm and the unembedding: the tokens whose logits it raises or lowers directly. Where both "
+        "fit, as after “Thank” and “you”, the neuron reads like a rule; the number at the left says how much the "
+        "prediction depends on it alone. Later layers also read what a neuron writes, which the bars do not show."
     )
     page.source(neurons.promoted, neurons.effect, neuron_scan.scan)
     st.caption(
@@ -114,15 +113,16 @@ def show() -> None:
     )
     page.question(
         "A feed-forward layer mixes no tokens. How can a neuron know that “named” was said just before?",
-        "It cannot look back, but attention can: by the time the layer reads a token's vector, heads have written into "
-        "it what stood before. The key of a neuron fits that mixture.",
+        "Through attention: before the feed-forward layer reads a token's vector, heads have added to it what they "
+        "read from earlier tokens. The key of a neuron is compared with that sum.",
     )
 
 
 def excited_by(layer: int, neuron: int, side: int) -> None:
     """The key: texts with the strongest activation, shaded by the activation at each token."""
     st.markdown(
-        f"**Key.** What excites neuron {layer}.{neuron} most, in stories not trained on; stronger colour: more active."
+        f"**Key.** The largest activations of neuron {layer}.{neuron} in held-out stories; the stronger the colour, "
+        "the larger."
     )
     tokenizer = cache.model(MODEL)[1]
     found = key_of(layer, neuron, side)
@@ -142,7 +142,7 @@ def promoted(
 ) -> None:
     """The value: the tokens it lifts and lowers."""
     labels, lift = text.tick_labels(tokens), [float(found.lift[i]) for i in ids]
-    st.markdown("**Value.** What it writes then, read as tokens: lifted most, and lowered most.")
+    st.markdown("**Value.** What it writes there, as a change of logits: the tokens raised most and lowered most.")
     figure(
         figures.promoted_figure(labels, lift, None if following is None else text.label(following, 12), 330),
         key="value", height=330, table=lambda: pd.DataFrame({"token": tokens, "logits": lift}),
@@ -178,7 +178,9 @@ def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side
         titles=[f"activation {value:.2f}" for value in mine], on_select=lambda i: controls.set_values(token=i),
     )  # fmt: skip
     labels, strongest = text.tick_labels(tokens), int((mine / record).argmax())
-    finding = f"neuron {layer}.{neuron} answers most to '{text.visible(tokens[strongest])}', with {mine[strongest]:.2f}"
+    finding = (
+        f"neuron {layer}.{neuron} is most active at '{text.visible(tokens[strongest])}', with {mine[strongest]:.2f}"
+    )
     along, beside = st.columns([3, 2], gap="medium")
     with along:
         figure(
@@ -193,9 +195,9 @@ def on_text(values: np.ndarray, tokens: list[str], layer: int, neuron: int, side
         figure(
             figures.excited_figure(found, words, (layer, neuron, side), 330), key="excited", height=330,
             on_click=choose_neuron, table=lambda: pd.DataFrame(found),
-            alt=f"Neurons that '{text.visible(tokens[token])}' excites most: "
+            alt=f"Neurons most active at '{text.visible(tokens[token])}': "
             + ", ".join(f"{one.layer}.{one.neuron} at {one.share:.0%} of its record" for one in found[:4]),
-            caption=f"Which neurons '{text.visible(tokens[token])}' excites most, and what they promote. Click one to "
-            "look at it.",
+            caption=f"The neurons most active at '{text.visible(tokens[token])}', relative to their largest "
+            "activation, and the tokens they promote. Click one to choose it.",
         )  # fmt: skip
     page.experiment(experiments.neuron, MODEL, layer, neuron, side, pasted, token)

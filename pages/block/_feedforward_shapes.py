@@ -54,8 +54,8 @@ def no_layer(config: ModelConfig, tokenizer: object) -> str | None:
 def activations() -> None:
     """The panel of the non-linearities."""
     st.markdown(
-        "**Without a non-linearity two matrices are one.** The bend is all that makes the layer more than a product; "
-        "where its slope is 0, nothing is learned."
+        "**Without an activation function the two matrices of a layer would be one.** Where its slope is 0, no "
+        "gradient passes."
     )
     left, right = st.columns([1, 3], gap="large")
     with left:
@@ -87,21 +87,21 @@ def activations() -> None:
             figures.inputs_figure(inputs, x, 220), key="inputs", height=220,
             table=lambda: pd.DataFrame({"from": inputs.edges[:-1], "to": inputs.edges[1:], "share": inputs.share}),
             alt=f"{inputs.count:,} inputs of layer {layer} on one text: {inputs.negative:.0%} are below 0.",
-            caption=f"Where a trained model works: {inputs.count:,} inputs of layer {layer} of {model_name} on a text, "
+            caption=f"In a trained model: {inputs.count:,} inputs of layer {layer} of {model_name} on a text, "
             f"{inputs.negative:.0%} below 0. {NAMES[kind]} has a slope under {functions.FLAT} at "
             f"{inputs.flat[kind]:.0%} of them.",
         )  # fmt: skip
     page.try_this(
         {
-            "dead for good": {"act": "relu", "x": -1.0},
+            "ReLU below 0": {"act": "relu", "x": -1.0},
             "steeper than 1": {"act": "gelu", "x": 1.4},
             "the lowest point": {"act": "silu", "x": -1.3},
             "exact or tanh?": {"act": "gelu_tanh", "x": -2.0},
         }
     )
     page.what_to_see(
-        "ReLU's slope is 0 below 0: an input that stays there gets no gradient. GELU and SiLU dip below 0 and keep a "
-        "slope there, and are a little steeper than 1 above. Exact GELU and its tanh form differ by at most "
+        "ReLU's slope is 0 below 0: a neuron whose input stays there gets no gradient. GELU and SiLU dip below 0 and "
+        "keep a slope there, and are a little steeper than 1 above. Exact GELU and its tanh form differ by at most "
         f"{found.difference:.5f}: the original GPT-2 used the approximation because it was faster. "
     )
     page.source(functions.SLOPES[kind], FeedForward)
@@ -110,16 +110,16 @@ def activations() -> None:
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
         "and a layer with GELU not?",
-        "max(0, 2x) = 2 max(0, x): ReLU does not know how large its input is. GELU does: at −1 it is −0.16, at −2 "
-        "only −0.05.",
+        "max(0, 2x) = 2 max(0, x): doubling the input of ReLU doubles its output. GELU has no such rule: at −1 it is "
+        "−0.16, at −2 only −0.05.",
     )
 
 
 def gates() -> None:
     """The panel of gated layers."""
     st.markdown(
-        "**A gated layer multiplies two products of the input**: one is bent and opens or closes the other. It has "
-        "three matrices, so it gets two thirds of the width for the same number of parameters."
+        "**A gated layer (GLU) multiplies two projections of the input**: one, through the activation function, gates "
+        "the other. It has three matrices, so it gets two thirds of the width for the same number of parameters."
     )
     st.latex(
         r"\mathrm{FFN}(x) = W_{down}\,\mathrm{act}(W_{up}\,x) \qquad "
@@ -182,9 +182,9 @@ def gates() -> None:
         }
     )
     page.what_to_see(
-        "The first two bars are equally long: three thin matrices cost what two thick ones do. Only rounding to a "
-        "multiple of 8 keeps them from being equal. The surface shows what is bought: a plain unit gives one number "
-        "for one input; a gated one is a product, which can be large either way and is switched off on the left."
+        "The first two bars are as good as equal: three narrow matrices have as many parameters as two wide ones, but "
+        "for rounding to a multiple of 8. The surface is one gated unit: a product, large or small with the sign of "
+        "either input, and near 0 where the gate is closed, on the left."
     )
     page.source(FeedForward, widths.layer_cost)
     page.experiment(experiments.gates, kind, d_model, up)
@@ -194,16 +194,16 @@ def gates() -> None:
     )
     page.question(
         "With both inputs of a ReGLU unit doubled, its output is four times as large. What does that tell about depth?",
-        "It is a product of two numbers that depend on the token, as attention is: a gated layer can compute "
-        "products of features by itself, where a plain one needs many bends to come near one.",
+        "It is a product of two numbers that depend on the token: a gated layer can compute products of features in "
+        "one layer, where a plain one needs many units to approximate one.",
     )
 
 
 def share() -> None:
     """The panel of the two thirds."""
     st.markdown(
-        "**Two thirds of a block are feed-forward** in the classic shape: 8 d² weights beside attention's 4 d². It is "
-        "no law: shared key/value heads make attention smaller, experts make the other half larger."
+        "**Two thirds of a block are feed-forward where d_ff = 4 d**: 8 d² weights beside attention's 4 d². Shared KV "
+        "heads make attention smaller, experts make the other part larger."
     )
     st.latex(
         r"\text{share} = \frac{m\,r}{m\,r + 2 + 2g}, \quad m \text{ matrices}, \; r = d_{ff}/d, \; g = n_{kv}/n_{heads}"
@@ -215,7 +215,7 @@ def share() -> None:
         st.caption("Your own block:")
         d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
         ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)
-        kv = controls.select("Key/value heads, of 32", "kv", [1, 2, 4, 8, 16, 32], 32)
+        kv = controls.select("KV heads, of 32", "kv", [1, 2, 4, 8, 16, 32], 32)
         gated = controls.toggle("Gated (three matrices)", "gated")
     own = ModelConfig(
         vocab_size=1, d_model=d_model, n_layers=1, n_heads=32, n_kv_heads=kv, d_ff=round(ratio * d_model),
@@ -224,7 +224,7 @@ def share() -> None:
     configs = {name: build() for name, build in MODELS.items()} | {OURS: models.config(MODEL), OWN: own}
     configs |= {name: models.config(name) for name in models.names() if own_models.is_own(name)}
     rows = [(name, widths.block_share(config)) for name, config in configs.items()]
-    looked = dict(rows)[chosen]
+    looked, part = dict(rows)[chosen], {name: block.share for name, block in rows}
     with left:
         st.metric(f"Feed-forward share, {chosen}", f"{looked.share:.1%}")
         if chosen == OWN:
@@ -240,24 +240,25 @@ def share() -> None:
     page.try_this(
         {
             "the classic": {"model": OWN, "ratio": 4.0, "kv": 32, "gated": False},
-            "grouped queries": {"model": "LLaMA-3 8B"},
-            "one key/value head": {"model": OWN, "kv": 1},
+            "GQA": {"model": "LLaMA-3 8B"},
+            "one KV head (MQA)": {"model": OWN, "kv": 1},
             "experts": {"model": "Mixtral 8x7B"},
             "with cross-attention": {"model": "Transformer base (decoder)"},
         }
     )
     page.what_to_see(
-        "GPT-2, GPT-3 and BERT sit on the line; LLaMA-2 does too, although its layers are gated, because their width "
-        "is 8/3 d. LLaMA-3 and Mistral share key/value heads and widen the layer, and reach 81 %. Mixtral has eight "
-        "layers for one: 97 % (a token uses two of them). A decoder with cross-attention has attention twice, and "
-        "falls to one half."
+        f"Feed-forward share: {part['GPT-2 small']:.0%} in GPT-2 and {part['LLaMA-2 7B']:.0%} in LLaMA-2, whose layers "
+        f"are gated but 8/3 d wide; {part['LLaMA-3 8B']:.0%} in LLaMA-3 8B, with shared KV heads and a wider layer; "
+        f"{part['Mixtral 8x7B']:.0%} in Mixtral, with eight experts; {part['Transformer base (decoder)']:.0%} in a "
+        "decoder with cross-attention, which has attention twice."
     )
+    gpt3 = dict(rows)["GPT-3 175B"]
     page.source(widths.block_share, widths.share_formula)
     named = {name: build.__name__ for name, build in MODELS.items()}
     page.experiment(experiments.share, named, own, chosen)
     st.caption("4 d² and 8 d² of a block: arXiv:2001.08361, table 1. Grouped queries: arXiv:2305.13245.")
     page.question(
-        "Which is larger in GPT-3's 96 blocks: what attention can look up, or what the feed-forward layers store?",
-        "The feed-forward layers, two to one: 116 billion of 174 billion weights of the blocks are theirs. Attention "
-        "decides what to read; most of what the model keeps is read out of here.",
+        "Which has more parameters in GPT-3's 96 blocks: attention or the feed-forward layers?",
+        f"The feed-forward layers, two to one: {96 * gpt3.feed_forward / 1e9:.0f} billion of "
+        f"{96 * gpt3.total / 1e9:.0f} billion.",
     )

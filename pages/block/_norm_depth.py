@@ -13,7 +13,7 @@ from pages.ui.figure import figure
 from tfcore.analysis import depth
 from tfcore.analysis import first_steps as training
 from tfcore.analysis.depth import Deep, Placement
-from tfcore.config import Norm
+from tfcore.config import Init, Norm
 from tfcore.figures import depth as figures
 
 NORMS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
@@ -36,7 +36,7 @@ def placements() -> None:
         networks = [Deep(n_layers=n_layers, placement=WIRINGS[name][0], norm=norm, init=init) for name in PLACEMENTS]
         found = dict(zip(PLACEMENTS, measure_all(probe, networks), strict=True))
         last = {name: float(result.gradient[-1]) for name, result in found.items()}
-        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="about the same at every depth")
+        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="by theory the same at every depth")
         st.metric("Last layer, pre-LN, · √layers", f"{last['pre-LN'] * math.sqrt(n_layers):.3f}",
                   help="by theory of the same order at every depth")  # fmt: skip
     layers, places = np.arange(1, n_layers + 1), np.arange(n_layers + 1)
@@ -63,20 +63,18 @@ def placements() -> None:
     page.try_this(
         {
             "the paper's six layers": {"layers": 6, "init": "xavier"},
-            "very deep": {"layers": 64, "init": "xavier"},
+            "64 layers": {"layers": 64, "init": "xavier"},
             "GPT-2's weights": {"layers": 24, "init": "gpt2"},
             "small weights": {"layers": 24, "init": "normal"},
             "RMSNorm": {"norm": "rmsnorm"},
         }
     )
     page.what_to_see(
-        "With post-LN the last layer's gradient is as large in a deep network as in a shallow one. With pre-LN and "
-        "Xavier weights it falls, about as one over the root of the depth: from 1 layer to 64 twelvefold, while the "
-        "number at the left stays within a factor of two. This is what the theorem says, and why the first steps of "
-        "post-LN are too large without warm-up. GPT-2's weights undo the fall, since they are divided by that root "
-        "themselves. With pre-LN the stream grows layer by layer, since everyone adds to it; post-LN sets it back to 1 "
-        "each time. Without any norm, all depends on the weights: with Xavier the stream explodes."
+        f"{_by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN the "
+        "residual stream grows layer by layer, since each sublayer adds to it; post-LN normalises it each time. "
+        "Without any norm all depends on the initial weights: with Xavier's the stream grows by orders of magnitude."
     )
+    page.terms("pre-LN", "post-LN", "warm-up")
     page.source(depth.residual, depth.probe)
     page.experiment(experiments.placements, n_layers, init, norm)
     st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
@@ -85,6 +83,19 @@ def placements() -> None:
         "With post-LN, each block ends with a norm, so the stream leaves at size 1. With pre-LN, nothing ever "
         "normalises the stream itself; see how large it is after the last layer. The final norm brings it to the size "
         "that the unembedding can work with. Without it, the logits would grow with depth.",
+    )
+
+
+def _by_depth(norm: Norm, init: Init) -> str:
+    """How the last layer's gradient changes from the shallowest network to the deepest, pre-LN and post-LN."""
+    said = []
+    for name in ("post-LN", "pre-LN"):
+        pair = [Deep(n_layers=n, placement=WIRINGS[name][0], norm=norm, init=init) for n in (1, depth.DEEPEST)]
+        falls, root = depth.fall(*measure_all(probe, pair))
+        said.append(f"{falls:.1f} times smaller with {name}")
+    return (
+        f"From 1 layer to {depth.DEEPEST} the last layer's gradient becomes {' and '.join(said)} ({NORMS[norm]}, "
+        f"{INITS[init]}); the root of the depth would be {root:.0f} times."
     )
 
 
@@ -134,24 +145,22 @@ def first_steps() -> None:
         }
     )
     page.what_to_see(
-        "Pre-LN and sandwich learn with or without warm-up; without it they are even ahead. Post-LN with eight layers "
-        "takes its first steps without warm-up at full length, lands where its gradients no longer tell it anything, "
-        "and stays at chance; with warm-up the same network learns. With two layers, or a smaller learning rate, "
-        "post-LN needs no warm-up; with 16 layers 40 steps of it are too few. Without norms all is slow. Each curve is "
-        "one run with one seed; try another."
+        "Compare for each placement the curve with warm-up and the one without: the caption has their losses, and says "
+        "which networks have begun to learn. Move the layers, the learning rate and the warm-up: what post-LN needs "
+        "depends on all three. Each curve is one run with one seed; try another."
     )
     page.source(training.first_losses, training.learning_rate, depth.residual)
     page.experiment(experiments.first_steps, n_layers, peak, warmup, seed)
     st.caption(
-        "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: say the token "
-        f"before, {training.VOCAB} tokens, {training.ROWS} texts of {training.SEQ} a step, width {depth.D_MODEL}."
+        "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: repeat the "
+        f"previous token, {training.VOCAB} tokens, {training.ROWS} sequences of {training.SEQ} per step, width "
+        f"{depth.D_MODEL}."
     )
     page.question(
         "GPT-2, LLaMA and nearly all large models since are pre-LN. What did that change about training?",
-        "Depth stopped being a risk in the first hundred steps: the curves of pre-LN hardly change from 2 layers to "
-        "16, while post-LN at the same learning rate needs warm-up at 8, and at 16 the default 40 steps of it do not "
-        "help. Large models still warm up, because Adam's own averages are poor at first, but they no longer depend "
-        "on it to start at all.",
+        "Its first steps depend less on depth: compare pre-LN at 2 and at 16 layers with post-LN at the same learning "
+        "rate. Large models are still trained with warm-up, because Adam's averages are poor at first "
+        "(arXiv:1908.03265).",
     )
 
 
@@ -162,13 +171,16 @@ def curves(n_layers: int, steps: list[dict[str, float]]) -> None:
         f"{name} {_now(warm)} with warm-up and {_now(cold)} without" for name, (warm, cold) in name_of.items()
     )
     chance = training.chance_loss()
+    begun = training.learned(steps, list(steps[-1])) if steps else []
+    verdict = f" Below {training.LEARNED:.0%} of that of a uniform guess: {'; '.join(begun) or 'none'}."
     figure(
         figures.race_figure(
             {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, training.STEPS, chance, 380
         ),
         key="race", height=380, min_width=580, table=lambda: pd.DataFrame(steps),
-        alt=f"Loss over {len(steps)} steps of networks of {n_layers} layers; chance {chance:.2f}. Now: {ends}.",
-        caption=f"Loss in nats, chance is ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: {ends}.",
+        alt=f"Loss over {len(steps)} steps of networks of {n_layers} layers; uniform guess {chance:.2f}. Now: {ends}.",
+        caption=f"Loss in nats, uniform guess ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: "
+            f"{ends}.{verdict}",
     )  # fmt: skip
 
 

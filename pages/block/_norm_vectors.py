@@ -91,20 +91,21 @@ def by_hand() -> None:
     page.try_this(
         {
             "add 100 to all": {"numbers": "102, 104, 104, 105, 107, 108"},
-            "times ten": {"numbers": "20, 40, 40, 50, 70, 80"},
+            "ten times": {"numbers": "20, 40, 40, 50, 70, 80"},
             "one outlier": {"numbers": "2, 4, 4, 5, 7, 80"},
             "all equal": {"numbers": "3, 3, 3, 3"},
-            "as training starts": {"scale": 1.0, "shift": 0.0},
+            "initial γ and β": {"scale": 1.0, "shift": 0.0},
         }
     )
     every = table(layer, rms)
     digits = {column: st.column_config.NumberColumn(format="%.6f") for column in every}
     st.dataframe(every, hide_index=True, height=min(38 + 35 * n, 290), column_config=digits)
     page.what_to_see(
-        "Ten times the numbers, or a hundred added to each: LayerNorm gives the same result, since it takes the mean "
-        "away and divides by what is left. RMSNorm only divides: the same for ten times the numbers, but with a "
-        "hundred added all come out close to 1. It saves a sum and a parameter for each feature, and trains as well. "
-        "One outlier makes all the others small, in both. If all are equal, only ε keeps LayerNorm from 0 / 0."
+        "Multiply all numbers by ten, or add a hundred to each: LayerNorm gives the same result but for ε, since it "
+        "subtracts the mean and divides by the standard deviation. RMSNorm only divides: the same for ten times the "
+        "numbers, but with a hundred added all come out alike. It needs no mean and has one parameter per feature, "
+        "LayerNorm two. One outlier makes all the others small, in both. If all are equal, only ε keeps LayerNorm from "
+        "0 / 0."
     )
     page.source(normalise, layer_norm, rms_norm)
     page.experiment(experiments.by_hand, numbers, scale, shift, 10.0**power)
@@ -112,7 +113,8 @@ def by_hand() -> None:
     page.question(
         "With ε = 0 and no scale or shift, what is the size (root mean square) of every vector after LayerNorm?",
         "Exactly 1: the mean square of what is left after taking the mean away is the variance, and that is divided "
-        "away. Its length is then √d, for every token, however loud it came in. Move ε up and the size falls below 1.",
+        "away. Its length is then √d, for every token, whatever its size was before. Move ε up and the size falls "
+        "below 1.",
     )
 
 
@@ -149,12 +151,12 @@ def leak(model_name: str, pasted: str, row: int, position: int, kind: Norm) -> t
 def which_axis() -> None:
     """The panel of the right axis and three wrong ones."""
     st.markdown(
-        "A batch has three axes, (text, token, feature). **A norm may look along the features of one token, and "
-        "nowhere else.** Along another axis it runs without an error, and mixes what must stay apart."
+        "A batch has three axes, (sequence, token, feature). **LayerNorm and RMSNorm normalise over the features of "
+        "one token.** Over another axis the code runs without an error, but tokens or sequences affect each other."
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        pasted = controls.text_area("Texts of one batch, a line each", "texts", TEXTS, CHARACTERS, height=100)
+        pasted = controls.text_area("Sequences of one batch, one per line", "texts", TEXTS, CHARACTERS, height=100)
         kind = controls.segmented("Norm", "kind", list(KINDS), "layernorm", KINDS)
         model_name = models.choose(default=MODEL)
         rows, tokens = rows_of(model_name, pasted)
@@ -196,9 +198,9 @@ def which_axis() -> None:
     worst = result.spread
     page.what_to_see(
         "Over the features, exactly one vector changes: zero everywhere else, to the last bit. Over the tokens, "
-        "replacing the last word changes the first: **the future leaks past the causal mask**, and a model trained "
-        "this way copies instead of predicting. Over the texts, one visitor's text changes another's result. And the "
-        f"size is not even held: over the features each vector ends within {worst['features']:.0e} of 1, over the "
+        "replacing the last one changes the first: **later tokens leak past the causal mask**. Over the texts, one "
+        "sequence of the batch changes another's result. Nor "
+        f"is the size kept: over the features each vector ends within {worst['features']:.0e} of 1, over the "
         f"tokens one is off by {worst['tokens']:.2f}."
     )
     page.source(normalise, normalising.axis_leak)
@@ -207,9 +209,9 @@ def which_axis() -> None:
     st.caption("Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167")
     page.question(
         "BatchNorm averages over the texts of a batch and works well for images. Why not here?",
-        "Its averages depend on who else is in the batch and on how long the texts are; when generating, token by "
-        "token and for one person, there is no such batch. Give only one text: over the texts, each feature has just "
-        "one number, and LayerNorm there gives 0 for all of them.",
+        "Its averages depend on the other sequences of the batch and on their lengths; in generation, token by token "
+        "and for one user, there is no such batch. Give only one text: over the texts, each feature has just one "
+        "number, and LayerNorm there gives 0 for all of them.",
     )
 
 

@@ -38,13 +38,12 @@ class Words:
 WORDS: dict[Pitfall, Words] = {
     "mask": Words(
         name="no mask",
-        claim="**The causal mask is forgotten in training**, so that each letter may look at the one it should guess.",
+        claim="**The causal mask is forgotten in training**, so that each letter attends to the one it should predict.",
         change="- scores = scores.masked_fill(~mask, -inf)\n  weights = softmax(scores)",
-        symptom="loss with the mask on, nats a letter",
-        see="The training loss is wonderful, and too good to be true: it falls below what anyone can reach who does "
-        "not know the next letter. The same model with the mask on, which is how it has to write, gets worse the "
-        "better it seems: it has only learned to copy from the future.",
-        settle="Change a token and look whether outputs before it change (the page on masks does it).",
+        symptom="loss with the mask on, nats per letter",
+        see="The training loss falls below the entropy of the task, which no causal model can reach. With the mask on, "
+        "as in generation, the loss of the same model rises: it has learned to copy the next letter.",
+        settle="Change a token and compare the outputs before it (the page on masks does it).",
         source="arXiv:1706.03762, section 3.2.3",
     ),
     "axis": Words(
@@ -52,7 +51,7 @@ WORDS: dict[Pitfall, Words] = {
         claim="**The norm works over the batch instead of the features**, so that each text's numbers depend on "
         "which other texts happen to be beside it.",
         change="- scale = x.pow(2).mean(-1, keepdim=True)\n+ scale = x.pow(2).mean(0, keepdim=True)",
-        symptom="loss of a text by itself, nats a letter",
+        symptom="loss of a text by itself, nats per letter",
         see="Shapes fit, nothing crashes, and the training loss hardly differs. Only when the model reads one text "
         "by itself, as it does when somebody uses it, the loss is far higher: the letters it was trained to expect "
         "beside it are gone.",
@@ -67,9 +66,9 @@ WORDS: dict[Pitfall, Words] = {
         symptom="gradient norm at the first block",
         log=True,
         dose="Layers",
-        see="The loss stops where a model stops that only counts letters: the last layer learns how often each occurs, "
-        "and nothing about the text gets through. With one layer it still learns; each further one makes the "
-        "gradient at the first block smaller by orders of magnitude.",
+        see="With many layers the loss stops at that of a unigram model: the last layer learns how often each letter "
+        "occurs, and no information about the text reaches it. With one layer it still learns; each further one makes "
+        "the gradient at the first block smaller by orders of magnitude.",
         settle="Print the gradient norm of every layer after the first step.",
         source="arXiv:1512.03385; in Transformers arXiv:1706.03762, section 3.1",
     ),
@@ -83,7 +82,7 @@ WORDS: dict[Pitfall, Words] = {
         dose="Layers",
         see="The stream begins very small, so all logits are near 0 and the gradients small: the model spends its "
         "first steps on growing the stream a hundredfold and lags behind. It learns in the end, which makes this "
-        "mistake hard to notice without a twin.",
+        "mistake hard to notice without a baseline.",
         settle="Compare the size of the last hidden states with 1, before and after training.",
         source="pre-norm models end with one: arXiv:2002.04745, table 1",
     ),
@@ -95,36 +94,34 @@ WORDS: dict[Pitfall, Words] = {
         top=1.0,
         dose="Width of a head d_k",
         see="Queries and keys begin with components of variance 1, so their products have variance d_k. Without the "
-        "division one key takes most of the attention by chance, and a softmax that is so sure of itself passes "
-        "hardly any gradient: the model learns late. The wider the head, the worse.",
-        settle="Look at the entropy of the attention weights before training: it should be near its maximum.",
+        "division one key takes most of the attention by chance, and a saturated softmax passes "
+        "hardly any gradient: the model learns late. The wider the head, the later.",
+        settle="Measure the entropy of the attention weights before training: it should be near its maximum.",
         source="arXiv:1706.03762, section 3.2.1 and footnote 4",
     ),
     "positions": Words(
         name="no positions",
-        claim="**Nothing tells the model where a token stands**, and this encoder should say rows of symbols "
-        "backwards.",
+        claim="**The model has no positions**, and this encoder is trained to reverse sequences of symbols.",
         change="- x = embed(ids) + position_table[:n]\n+ x = embed(ids)",
         symptom="share of symbols that are right",
         top=1.0,
-        see="The loss gets stuck above a number that can be worked out: who sees which symbols there are, but not "
-        "where, cannot do better. Look at its answer: equal symbols always get equal answers. In a causal model the "
-        "mistake is harder to see, because the mask gives some order away.",
+        see="The loss stays above a number that can be computed: the best that is possible from the set of symbols "
+        "without their order. Equal symbols always get equal outputs. In a causal model the mistake is harder to see, "
+        "because the mask gives some information about order.",
         settle="Shuffle the input: if the outputs are just shuffled alike, no position got in.",
         source="arXiv:1706.03762, section 3.5",
     ),
     "rate": Words(
         name="rate too large",
-        claim="**The learning rate is too large**, so that each step of Adam throws the weights across the valley.",
+        claim="**The learning rate is too large**, so that each step of Adam overshoots.",
         change="- optimizer = AdamW(weights, lr=3e-3)\n+ optimizer = AdamW(weights, lr=3e-3 * factor)",
         symptom="root mean square of the weights",
         log=True,
         dose="Times too large",
         doses="× {}",
-        see="Adam's steps are about as large as the rate whatever the gradient is, so the weights grow in the first "
-        "steps and never come back. At 10 times it still learns, but less; at 100 it learns little more than how "
-        "often letters occur; at 300 the loss leaps far above where it began. Gradient clipping is on and does not "
-        "help: Adam divides by the size of the gradient anyway.",
+        see="Adam's steps are about as large as the learning rate whatever the gradient is, so the weights grow in the "
+        "first steps. Choose 10, 100 and 300 times, and read under the figures what the loss reaches. Gradient "
+        "clipping is on and does not help: Adam divides by the size of the gradient anyway.",
         settle="Divide the rate by three: if the loss improves at once, it was too large. Warm up at the start.",
         source="the size of Adam's steps: arXiv:1412.6980, section 2.1",
     ),
@@ -148,5 +145,5 @@ HALF = (
     "through the output of each linear layer, embedding and norm is rounded to float16. One batch of 768 letters "
     "stands for each of the {dose:,} of a step ({tokens:,} letters), so the loss is divided by {dose:,} before the "
     "backward pass and the weights' gradients are multiplied by it afterwards, as if all of them had been summed. The "
-    "twin multiplies the loss by 65,536 first."
+    "baseline multiplies the loss by 65,536 first."
 )

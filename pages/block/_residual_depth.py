@@ -93,11 +93,10 @@ def gradients() -> None:
         f"between two tokens of a text. All tokens alike (above {ALIKE}): {alike}.",
     )  # fmt: skip
     page.what_to_see(
-        "Without skips and norms, every layer multiplies what comes in and what comes back by something below 1, and "
-        "after 64 layers what is left is below float32's normal range. The skip keeps the 1 in the bracket: the first "
-        "layer of 64 hears the loss about as well as that of one. A norm without a skip also keeps the gradient "
-        "from vanishing, but look at the lowest row: attention averages, nothing remembers, and within a few layers "
-        "all tokens are the same vector (arXiv:2103.03404). With skips that takes far longer, or never happens."
+        f"Gradient of the first layer at {deepest} layers: {words}. The residual connection is the 1 in the bracket: a "
+        "way back to the first layer without any factor. Without it, whether the gradient vanishes depends on the norm "
+        "and on the initial weights: choose others. The lowest row shows rank collapse: without residual connections "
+        f"attention makes all tokens the same vector (arXiv:2103.03404); here {alike}."
     )
     page.source(depth.residual, depth.run, depth.probe)
     page.experiment(experiments.gradients, counts, init)
@@ -105,8 +104,8 @@ def gradients() -> None:
     page.question(
         "Post-LN has skips as well, but a norm sits on the stream after every sum. Is the path still free?",
         "Not quite: each norm divides the gradient by the size of the sum, so the 1 becomes a product of such factors "
-        "(arXiv:2002.04745). At initialisation it holds up well here; the trouble of post-LN is the large gradient of "
-        "the last layers, which the page on normalisation shows.",
+        "(arXiv:2002.04745). What post-LN's warm-up is for is the large gradient of the last layers, which the page on "
+        "normalisation shows.",
     )
 
 
@@ -162,16 +161,15 @@ def initial_weights() -> None:
             "12 layers": {"layers": 12, "network": "pre-LN"},
             "64 layers": {"layers": 64, "network": "pre-LN"},
             "without norms": {"layers": 24, "network": "no norm"},
-            "without anything": {"layers": 12, "network": "no skip, no norm"},
+            "no norm, no skip": {"layers": 12, "network": "no skip, no norm"},
         }
     )
     page.what_to_see(
         "Under pre-LN each sublayer adds a vector of about the same size, independent of the others, so the variance "
         "grows by the same amount each time and the stream with the root of the depth. GPT-2 divides the matrices "
         "that write to the stream by √(2N), since there are 2N of them: the sum then grows by the same factor "
-        "at any depth (move the depth and compare the two numbers at the left). Std 1 writes some sixty times "
-        "too loudly from the first block on. Take the norms away and there is nothing left that holds it: it "
-        "leaves what fp16, then float32, can hold."
+        "at any depth (move the depth and compare the two numbers at the left). Without norms the size of each "
+        "addition depends on the size of the stream, which then grows or shrinks exponentially with depth."
     )
     page.source(initialise.initialise, depth.activations)
     ways = {start: (init, std) for start, (init, std, _) in STARTS.items()}
@@ -180,6 +178,6 @@ def initial_weights() -> None:
     page.question(
         "Why 1/√(2N), and not 1/√N or 1/(2N)?",
         "N blocks write twice each: 2N independent vectors, whose variances add up. For the sum to have the variance "
-        "of one, each variance must be divided by 2N, so each standard deviation by √(2N). With 1/(2N) the blocks "
-        "together would add next to nothing to the embedding at the start.",
+        "of one, each variance must be divided by 2N, so each standard deviation by √(2N). With 1/(2N) the sum "
+        "would have a variance of 1/(2N).",
     )

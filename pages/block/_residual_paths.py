@@ -67,7 +67,7 @@ def skip_blocks() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         pasted, n = read_text()
-        models.only(MODEL, "its eight sublayers leave 256 ways, those of larger models too many to count.")
+        models.only(MODEL, "its eight sublayers make 2⁸ = 256 subsets; larger models have too many to run them all.")
         st.caption("Sublayers of the model that are kept:")
         kept: dict[str, bool] = {}
         for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
@@ -82,6 +82,8 @@ def skip_blocks() -> None:
     names = [f"{PARTS[name.split('.')[-1]]} {name.split('.')[1]}" for name in paths.names(N_LAYERS)]
     words = "without " + ", ".join(names[s] for s in without) if without else "with nothing left out"
     means = ", ".join(f"{result.loss[result.removed == k].mean():.2f}" for k in (1, 2, 4, 8))
+    rises = paths.single_rises(result)
+    least, most = rises.index(min(rises)), rises.index(max(rises))
     with right:
         figure(
             figures.paths_figure(result, row, 430), key="paths", height=430, min_width=340, on_click=choose,
@@ -94,7 +96,7 @@ def skip_blocks() -> None:
         one, two = st.columns(2)
         one.metric("Loss, whole model", f"{full:.2f}", help="nats per token")
         two.metric("Loss, your set", f"{loss:.2f}", f"{loss - full:+.2f}", delta_color="inverse")
-    for title, chosen in (("The whole model goes on", ()), (words.capitalize(), without)):
+    for title, chosen in (("Continuation of the whole model", ()), (f"Continuation {words}", without)):
         st.markdown(f"**{title}:** {text.escape(continuation(pasted, chosen))}")
     page.try_this(
         {
@@ -103,23 +105,23 @@ def skip_blocks() -> None:
             "without the first attention": keep("attention0"),
             "only attention": keep(*KEYS[1::2]),
             "only feed-forward": keep(*KEYS[::2]),
-            "nothing at all": keep(*KEYS),
+            "no sublayer at all": keep(*KEYS),
         },
     )
     page.what_to_see(
-        "Leaving out one sublayer of eight costs little, whichever it is but the first; the loss climbs step by step "
-        "as more go, without a cliff. A chain of eight would break at any link. The model behaves like a crowd of "
-        "paths of different lengths, most of which do not pass through the part that is gone. Greedy continuations "
-        "show what goes first: the thread of the story, then the grammar."
+        f"Loss increase on this text when one sublayer alone is left out: from {rises[least]:+.2f} ({names[least]}) to "
+        f"{rises[most]:+.2f} nats ({names[most]}). On average it grows with the number left out; the caption has the "
+        "means. In the paper's view a residual network is an ensemble of paths of different lengths, most of which do "
+        "not pass through the part that is left out."
     )
     page.source(paths.doubled_streams, paths.continue_without)
     page.experiment(experiments.skipped, MODEL, pasted, TOKENS, without, NEW_TOKENS)
     st.caption("Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2")
     page.question(
         "Which sublayer can the model spare least, and why might it be that one?",
-        "On this text the first attention layer (click the highest dot of the column at 1): before it, no token knows "
-        "of any other, and all later layers were trained to read a stream in which it has written. With all eight left "
-        "out, the stream is the bare embedding, and the model repeats the token it was given.",
+        f"On this text {names[most]} (the highest dot of the column at 1). All later layers were trained on a stream "
+        "in which it has written. With all eight left out, the stream is the embedding alone, and the unembedding, "
+        "the same table, gives a high logit to the token itself.",
     )
 
 
@@ -185,10 +187,9 @@ def dropout() -> None:
         }
     )
     page.what_to_see(
-        "What is dropped is drawn anew at every step of training. The rest is made larger by 1/(1 − p), so that the "
-        "next layer finds the same mean as it will find later, when nothing is dropped: single draws scatter as the "
-        "theory says, but around the right value. At inference dropout does nothing at all, and the same text gives "
-        "the same numbers, bit by bit."
+        "What is dropped is drawn anew at every step of training. The rest is multiplied by 1/(1 − p), so that the "
+        "mean is the same as at inference, when nothing is dropped: single draws scatter around it as the theory "
+        "says. At inference dropout is the identity, and the same text gives the same numbers, bit by bit."
     )
     page.source(dropping.dropout, dropping.drop, dropping.two_passes)
     page.experiment(experiments.dropout, model_name, TEXT, TOKENS, layer, p, training, seed)
@@ -198,7 +199,7 @@ def dropout() -> None:
     )
     page.question(
         "What would go wrong without the factor 1/(1 − p)?",
-        "In training every sum would be smaller by 1 − p on average than at inference, when all numbers are there "
-        "again: each layer would meet inputs louder than any it was trained on. The 2012 paper repaired this the other "
-        "way round, by making the weights smaller at inference.",
+        "In training every sum would be 1 − p times as large on average as at inference, when nothing is dropped: each "
+        "layer would get larger inputs than in training. The 2012 paper made up for it the other way round, with "
+        "smaller weights at inference.",
     )

@@ -8,15 +8,15 @@ from pages.ui import controls, page
 
 PANELS: dict[str, tuple[str, Callable[[], None]]] = {
     "neurons": ("Neurons", neurons.show),
-    "activations": ("Non-linearities", shapes.activations),
+    "activations": ("Activation functions", shapes.activations),
     "gates": ("Gates", shapes.gates),
-    "share": ("Two thirds", shapes.share),
+    "share": ("Share of a block", shapes.share),
 }
 
 page.begin(
-    "What do the feed-forward layers know?",
-    "After attention has gathered, a feed-forward layer works on each token by itself. Each of its neurons fits "
-    "certain texts (its **key**) and then writes something (its **value**): a small rule, found by training.",
+    "What do feed-forward layers compute?",
+    "After attention, a feed-forward layer works on each token by itself. Each of its neurons is active on certain "
+    "inputs (its **key**) and then adds a vector to the residual stream (its **value**).",
 )
 NAMES = {key: name for key, (name, _) in PANELS.items()}
 panel = controls.segmented("Look at", "panel", list(PANELS), "neurons", NAMES)

@@ -14,8 +14,8 @@ PANELS: dict[str, Callable[[], None]] = {
 }
 
 page.begin(
-    "What keeps the numbers in range?",
-    "A norm gives each token's vector the same size, whatever came in. Which numbers it looks at, and whether it "
-    "stands **before** a sublayer or **after** the sum, decides if a deep network trains at all.",
+    "What does normalisation do?",
+    "LayerNorm and RMSNorm give each token's vector the same size. Over which axis they normalise, and whether they "
+    "stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decides how well a deep network trains.",
 )
 PANELS[controls.segmented("Look at", "part", list(PANELS), "By hand")]()

@@ -29,11 +29,11 @@ from tfcore.masks import bidirectional
 HEIGHT = 380
 NAMES: dict[Pitfall, str] = {kind: words.name for kind, words in WORDS.items()}
 TRY: dict[str, dict[str, Any]] = {
-    "too good to be true": {"kind": "mask"},
+    "no causal mask": {"kind": "mask"},
     "a deep one without skips": {"kind": "skip", "skip": 8, "steps": 80},
-    "300 times too fast": {"kind": "rate", "rate": 300},
+    "learning rate × 300": {"kind": "rate", "rate": 300},
     "nearly all gradients lost": {"kind": "half", "half": 4096},
-    "who needs order?": {"kind": "positions"},
+    "no positions": {"kind": "positions"},
 }
 SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": bidirectional, "axis": variants.AcrossBatch, "skip": variants.WithoutSkip,
@@ -58,7 +58,13 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
     words, found, last = WORDS[config.kind], finding(config, looks), looks[-1]
     table = pd.DataFrame(
         [(look.step, *look.loss, *look.symptom) for look in looks],
-        columns=["step", "loss broken", "loss healthy", f"{words.symptom} broken", f"{words.symptom} healthy"],
+        columns=[
+            "step",
+            "loss with mistake",
+            "loss of baseline",
+            f"{words.symptom} with mistake",
+            f"{words.symptom} of baseline",
+        ],
     )
     places = st.columns(2, gap="medium")
     parts = (
@@ -81,7 +87,7 @@ def say(looks: list[Look], found: Finding) -> None:
     """What each model says now, and what the numbers say."""
     spoken = last_said(looks)
     if spoken is not None and spoken.said is not None:
-        names = ("With the mistake", "Healthy twin")
+        names = ("With the mistake", "Baseline")
         for place, name, said in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):
             place.caption(f"{name}, after {spoken.step} steps, says:")
             place.code(said, language=None, wrap_lines=True)
@@ -103,7 +109,7 @@ def draw(job: jobs.Job) -> None:
 page.begin(
     "Break it on purpose",
     "A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake is "
-    "trained now, on this server, beside a healthy twin with the same seed and the same batches.",
+    "trained now, on this server, beside a baseline without it, with the same seed and the same batches.",
 )
 kind = controls.segmented("Mistake", "kind", list(KINDS), "mask", NAMES)
 words = WORDS[kind]
@@ -125,7 +131,7 @@ TASK = (
     "Task: rows of 10 symbols of 16, to be said backwards by an encoder of 2 layers, width 64."
     if kind == "positions"
     else "Task: sentences of a little language of our own, letter by letter; decoders of width 64, 16 texts of 48 "
-    "letters a step, AdamW."
+    "letters per step, AdamW."
 )
 st.caption(f"Paper: {words.source}. {TASK}")
 page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
@@ -133,6 +139,6 @@ page.experiment(experiments.twins, config)
 page.question(
     "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "
     "nonsense. What do you test first?",
-    "Whether it sees the future. Change one token and compare the outputs before it: with a causal mask they are the "
-    "same bits. A loss below what is possible is no success but a leak; “no mask” above shows how it looks.",
+    "Whether the causal mask is on. Change one token and compare the outputs before it: with a causal mask they are "
+    "the same bits. A loss below the entropy of the task is a leak; “no mask” above shows how it looks.",
 )

@@ -14,8 +14,8 @@ PANELS: dict[str, Callable[[], None]] = {
 }
 
 page.begin(
-    "Why add, and not replace?",
-    "Each sublayer adds to a stream that runs past it from the first layer to the last. Gradients come back along it "
-    "undamped, and a sublayer that is missing takes only its own share away.",
+    "Why residual connections?",
+    "Each sublayer adds its output to the residual stream, which runs from the first layer to the last. Gradients flow "
+    "back along the sums, and a model without one of its sublayers still computes something.",
 )
 PANELS[controls.segmented("Look at", "part", list(PANELS), "Gradients")]()

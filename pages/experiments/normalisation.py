@@ -60,7 +60,7 @@ def first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> Figure:
     # Trains all eight side by side, a step each at a time.
     losses = [step for step in race(runs, peak, seed) if step is not None]
     curves = {p: [[step[f"{p} {steps}"] for step in losses] for steps in (warmup, 0)] for p in placements}
-    print(f"chance: {chance_loss():.2f}")
+    print(f"uniform guess: {chance_loss():.2f}")
     for p, (warm, cold) in curves.items():
         print(f"{p}: {np.mean(warm[-5:]):.2f} with warm-up, {np.mean(cold[-5:]):.2f} without")
 

@@ -95,6 +95,6 @@ def beyond(names: dict[str, str], rise: bool) -> Figure:
     found = beyond_length.beyond(read_table(SHIPPED / "positions.csv"))
     assert found is not None
     for scheme, name in names.items():
-        print(f"{name}: {found.rise(scheme):+.3f} nats a token from position {found.trained} to {found.ends[-1]}")
+        print(f"{name}: {found.rise(scheme):+.3f} nats per token from position {found.trained} to {found.ends[-1]}")
 
     return beyond_figure(found, names, rise, height=400)

@@ -47,7 +47,7 @@ def skipped(model_name: str, text: str, tokens: int, without: tuple[int, ...], n
     result = every_subset(model, ids)
     sublayers = names(model.config.n_layers)
     print("left out:", ", ".join(sublayers[s] for s in without) or "nothing")
-    print(f"loss {result.loss[result.row(without)]:.2f} nats a token, of the whole model {result.loss[-1]:.2f}")
+    print(f"loss {result.loss[result.row(without)]:.2f} nats per token, of the whole model {result.loss[-1]:.2f}")
     print(f"it writes: {tokenizer.decode(continue_without(model, ids, without, new_tokens))}")
 
     return paths_figure(result, result.row(without))

@@ -24,7 +24,7 @@ PLANES = [
         kinds=("query", "key"),
     ),
     planes.Plane(
-        title="◆ values. Rings: outputs; lines: the weights of the query that looks.",
+        title="◆ values. Rings: outputs; lines: the weights of the chosen query.",
         label="Values and outputs",
         kinds=("value",),
     ),
@@ -41,8 +41,8 @@ TRY: dict[str, dict[str, Any]] = {
     "a query of zero": points((*QUERIES[:2], (0.0, 0.0), QUERIES[3]), KEYS) | {"token": "sat"},
     "one winner": points((*QUERIES[:2], (2.0, -2.0), QUERIES[3]), (KEYS[0], (2.0, -2.0), *KEYS[2:])) | {"token": "sat"},
     "two keys alike": points(QUERIES, (*KEYS[:2], KEYS[1], KEYS[3])) | {"token": "sat"},
-    "everyone looks at itself": points(KEYS, KEYS) | {"token": "cat"},
-    "hotter": {"t": 5.0},
+    "each attends to itself": points(KEYS, KEYS) | {"token": "cat"},
+    "higher temperature": {"t": 5.0},
 }
 
 
@@ -55,17 +55,18 @@ def panel() -> None:
     _live(left, right, matrices, temperature)
     page.try_this(TRY)
     page.what_to_see(
-        "Drag the orange query of a word towards a blue key: their product grows, the softmax turns a small lead into "
-        "most of the weight, and the word's ring moves towards the green value of the word it looks at. A longer "
-        "arrow makes the same choice more sharply. Dragging a value changes no weight at all, only what is fetched. "
-        "With the keyboard: Tab to a point, then the arrow keys, with Shift for larger steps."
+        "Drag the orange query of a token towards a blue key: their dot product grows, that key's weight with it, and "
+        "the token's ring (its output) moves towards the green value of that key. A longer query makes the same "
+        "weights sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, "
+        "then the arrow keys, with Shift for larger steps."
     )
+    page.terms("query", "key", "value", "weighted sum of values")
     page.source(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values)
     st.caption("Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.")
     page.question(
         "Can a ring ever leave the shape that the four green values span?",
-        "No. The weights are positive and sum to 1, so an output is an average of the values. That is also why "
-        "attention alone only moves information about, and a Transformer needs a feed-forward layer after it.",
+        "No. The weights are positive and sum to 1, so an output is a weighted average of the values: it lies in their "
+        "convex hull.",
     )
 
 
@@ -75,7 +76,7 @@ def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator,
     dragged = planes.read("points", QUERIES + KEYS + VALUES)
     n = len(WORDS)
     with right:
-        word = controls.segmented("Query that looks", "token", WORDS, "sat")
+        word = controls.segmented("Query token", "token", WORDS, "sat")
     steps = attention_steps(dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature)
     chosen = WORDS.index(word)
     finding = _finding(steps, chosen)
@@ -104,10 +105,10 @@ def _finding(steps: AttentionSteps, chosen: int) -> str:
     best = int(weights.argmax())
     x, y = steps.outputs[chosen]
     if weights.max() - weights.min() < 0.005:
-        where = f"looks at all words alike, with **{weights[best]:.2f}** each"
+        where = f"attends to all tokens alike, with **{weights[best]:.2f}** each"
     else:
         score = steps.scores[chosen, best]
-        where = f"looks most at “{WORDS[best]}”, with weight **{weights[best]:.2f}** (score {score:.2f})"
+        where = f"attends most to “{WORDS[best]}”, with weight **{weights[best]:.2f}** (score {score:.2f})"
     return f"“{WORDS[chosen]}” {where}. Its output is **({x:.2f}, {y:.2f})**."
 
 
@@ -134,7 +135,7 @@ def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
 
 
 def _choose(kind: str, token: int) -> None:
-    """Whoever takes a query wants to see what it does."""
+    """A query that is dragged becomes the chosen one."""
     if kind == "query":
         controls.set_values(token=WORDS[token])
 

@@ -86,7 +86,7 @@ def products_panel() -> None:
     page.question(
         "Why divide by √d_k and not by d_k?",
         "The standard deviation grows like √d_k. Dividing by d_k would leave scores with variance 1 / d_k: in a wide "
-        "head all of them would be close to 0 and every query would look everywhere alike.",
+        "head all of them would be close to 0 at the start, and the weights nearly uniform.",
     )
 
 
@@ -99,13 +99,13 @@ def _histogram(result: ProductSpread, at: int, unit: float) -> pd.DataFrame:
 def softmax_panel() -> None:
     """Entropy, largest weight and gradient against d_k, without and with the division."""
     st.markdown(
-        "**Large scores freeze the softmax.** Without the division one key takes nearly all the weight at random, "
+        "**Large scores saturate the softmax.** Without the division one key takes nearly all the weight at random, "
         "before anything is learned, and the gradient through the softmax, $p_i(\\delta_{ij} - p_j)$, falls towards 0."
     )
     left, right = st.columns([1, 4], gap="medium")
     with left:
         at = _width_slider()
-        n_keys = controls.slider("Keys to look at", "keys", 2, 64, 16)
+        n_keys = controls.slider("Number of keys", "keys", 2, 64, 16)
         seed = _seed_slider()
     with st.spinner("Drawing queries and keys"):
         result, known = saturate(n_keys, seed), theory(n_keys)
@@ -122,9 +122,9 @@ def softmax_panel() -> None:
     )
     page.what_to_see(
         "Without the division (diamonds) entropy falls and the largest weight rises with d_k; with it (circles) both "
-        "stay where they are. Every mark of the gradient lies on p (1 − p): as p nears 1 the slope dies. Its mean "
-        "norm falls like 1 / √d_k, along a line known beforehand: only queries whose two best keys happen to be close "
-        "still learn."
+        "stay nearly where they are. Every mark of the gradient lies on p (1 − p), which goes to 0 as p nears 1. Its "
+        "mean norm falls like 1 / √d_k, along the line of the theory: only queries whose two highest scores happen to "
+        "be close still have a gradient."
     )
     page.source(score_scale.saturation, score_scale.softmax_jacobian, score_scale.measured_jacobian,
                 score_scale.gradient_theory)  # fmt: skip
@@ -135,7 +135,7 @@ def softmax_panel() -> None:
     )
     page.question(
         "With two keys, how large can an entry of the gradient be at most, and where?",
-        "1/4, where both weights are 1/2: the top of p (1 − p). A softmax that cannot decide learns fastest.",
+        "1/4, where both weights are 1/2: the top of p (1 − p). The gradient is largest where the weights are even.",
     )
 
 
@@ -184,7 +184,7 @@ def _gradient(result: Saturation, known: GradientTheory, at: int) -> None:
 
 
 def _slopes(result: Saturation, at: int) -> pd.DataFrame:
-    """One row a query: its largest weight and steepest slope, without and with the division."""
+    """One row per query: its largest weight and steepest slope, without and with the division."""
     rows = {"largest weight": result.largest, "steepest": result.steepest}
     ends = ("", ", divided")
     return pd.DataFrame({name + ends[i]: values[i, at] for name, values in rows.items() for i in (0, 1)})

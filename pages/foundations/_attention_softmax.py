@@ -14,14 +14,15 @@ from tfcore.figures.attention import temperature_figure
 sweep = cache.data(max_entries=64)(attention_steps.temperature_sweep)
 
 SCORES = (8.0, 0.1, -0.3)
-# scores: the weights that are often printed beside them
+# scores: the weights that one course prints beside them
 PRINTED: dict[tuple[float, ...], str] = {SCORES: "0.9997, 0.0002, 0.0001", (1.0, 0.0125, -0.0375): "the same"}
 
 
 def panel() -> None:
     """Sliders beside the curves, then the check."""
     st.markdown(
-        "**Temperature is a volume knob on the scores**: low lets the largest win alone, high treats all alike."
+        "**Temperature divides the scores before the softmax**: a low one gives the largest score nearly all the "
+        "weight, a high one makes the weights even."
     )
     st.latex(r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}")
     left, right = st.columns([1, 3], gap="medium")
@@ -54,15 +55,15 @@ def panel() -> None:
             "the example": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 1.0},
             "÷ √64": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 8.0},
             "a tie": {"x1": 2.0, "x2": 2.0, "x3": -2.0, "temperature": 1.0},
-            "nearly frozen": {"temperature": 0.1},
-            "hot": {"temperature": 20.0},
+            "low temperature": {"temperature": 0.1},
+            "high temperature": {"temperature": 20.0},
         }
     )
     _check()
     page.what_to_see(
         "The order of the weights never changes with T, only how far apart they are. Adding the same number to all "
         "scores changes nothing; only differences count. At T = 8 = √64 you see what the division by √d_k does in a "
-        "head of 64 dimensions: from one winner to a choice that can still be learned."
+        "head of 64 dimensions: the largest weight is no longer nearly 1."
     )
     page.source(attention_steps.softmax_at, attention_steps.entropy_bits)
     page.experiment(experiments.temperature, scores, temperature)
@@ -74,13 +75,13 @@ def panel() -> None:
 
 
 def _check() -> None:
-    """An example found in many explanations of the division, with all its digits."""
-    st.markdown("**A check.** An example that is often used to explain the division by √64 = 8, computed now:")
+    """An example from one course's explanation of the division, with all its digits."""
+    st.markdown("**A check.** An example from one course on why scores are divided by √64 = 8, computed now:")
     rows = []
     for scores, printed in PRINTED.items():
         weights = sweep(scores, 1.0).weights
         digits = 4 if scores == SCORES else 3
         rows.append({"softmax of": ", ".join(f"{x:g}" for x in scores),
-                     "is": ", ".join(f"{p:.{digits}f}" for p in weights), "often printed": printed,
+                     "is": ", ".join(f"{p:.{digits}f}" for p in weights), "printed there": printed,
                      "sum": f"{weights.sum():.4f}"})  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")

@@ -9,7 +9,7 @@ from pages.experiments import attention as experiments
 from pages.ui import cache, controls, fragments, models, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
-from tfcore.analysis.similarity import TokenSimilarity, token_similarity
+from tfcore.analysis.similarity import TokenSimilarity, closest, token_similarity
 from tfcore.attention import attention_scores
 from tfcore.figures.tokens import token_heatmap
 
@@ -21,9 +21,9 @@ MEASURES = {"product": "dot product", "cosine": "cosine"}
 TRY: dict[str, dict[str, Any]] = {
     "cat and dog": {"text": TEXT, "first": 7, "second": 10},
     "king and queen": {"text": TEXT, "first": 1, "second": 4},
-    "opposites are alike": {"text": TEXT, "first": 14, "second": 20},
-    "lengths left out": {"measure": "cosine"},
-    "the word before": {"layer": 1, "head": 1},
+    "happy and sad": {"text": TEXT, "first": 15, "second": 21},
+    "cosine": {"measure": "cosine"},
+    "a previous-token head": {"layer": 1, "head": 1},
 }
 
 
@@ -50,10 +50,10 @@ def panel() -> None:
     _pair(result, tokens, model_name, pasted)
     page.try_this(TRY)
     page.what_to_see(
-        "The left map is a mirror image of itself: a dot product knows no direction. Words that are used alike have "
-        "embeddings that point alike, “cat” and “dog” as much as “happy” and “sad”. The right map asks another "
-        "question of the same words, through the head's own query and key matrices, and it is not symmetric: what a "
-        "word looks for is not what it offers."
+        "The left map is symmetric: a dot product does not depend on the order of its two vectors. "
+        f"{_closest(result, tokens)} Alike here means used alike, not meaning the same: try “happy and sad”. The right "
+        "map compares the same tokens through the head's own query and key matrices, and is not symmetric: W_Q and "
+        "W_K are two matrices."
     )
     page.source(token_similarity, attention_scores)
     st.caption(
@@ -62,9 +62,18 @@ def panel() -> None:
     )
     page.question(
         "If similar words are what matters, why does a head not simply use the embeddings' dot product?",
-        "A word would then always look at itself and its synonyms. With a matrix for what is looked for and another "
-        "for what is offered, “sat” can look for a noun, and a pronoun for a name.",
+        "Each token would then attend most to itself and to tokens used like it. With one matrix for queries and "
+        "another for keys, a token can attend to tokens of quite another kind, and a to b without b to a.",
     )
+
+
+def _closest(result: TokenSimilarity, tokens: list[str]) -> str:
+    """The two different tokens of the text whose embeddings are most alike."""
+    pair = closest(result.cosines, tokens)
+    if pair is None:
+        return "All tokens of this text are the same."
+    a, b = (text.escape(text.visible(tokens[i]).removeprefix("·")) for i in pair[:2])
+    return f"Of its different tokens, “{a}” and “{b}” have the most similar embeddings, cosine {pair[2]:.2f}."
 
 
 @fragments.fragment
@@ -87,8 +96,8 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
     values = [
         ("Dot product of the embeddings", result.products[first, second]),
         ("Cosine", result.cosines[first, second]),
-        (f"Score, {a} looks at {b}", scores[first, second]),
-        (f"Score, {b} looks at {a}", scores[second, first]),
+        (f"Score, query {a}, key {b}", scores[first, second]),
+        (f"Score, query {b}, key {a}", scores[second, first]),
     ]
     for place, (name, value) in zip(st.columns(4), values, strict=True):
         place.metric(name, f"{value:.2f}")
@@ -112,13 +121,13 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
     with right:
         figure(
             token_heatmap(scores, labels, scale="@signed", zmin=-SCORE, zmax=SCORE, height=460,
-                          hover="%{y} scores %{x} with %{z:.2f}"),
+                          hover="query %{y}, key %{x}: %{z:.2f}"),
             key="scores", height=460, min_width=420, cursor=True, on_click=_choose,
             table=lambda: _rows(scores, tokens, "score"),
-            alt=f"Scores of layer {layer}, head {head}: {pair} {scores[first, second]:.2f} one way, "
-            f"{scores[second, first]:.2f} the other.",
+            alt=f"Scores of layer {layer}, head {head}: {pair} {scores[first, second]:.2f}, with query and key "
+            f"exchanged {scores[second, first]:.2f}.",
             caption=f"Layer {layer}, head {head}: q · k ÷ √d_k, (query, key) = ({n}, {n}): {pair} "
-            f"{scores[first, second]:.2f} one way, {scores[second, first]:.2f} the other.",
+            f"{scores[first, second]:.2f}, with query and key exchanged {scores[second, first]:.2f}.",
         )  # fmt: skip
     page.experiment(experiments.similar, model_name, pasted, TOKENS, first, second, layer, head)
 

@@ -11,14 +11,14 @@ from pages.experiments import heads as experiments
 from pages.foundations._heads_maps import Reading
 from pages.ui import controls, fragments, models, page, text
 from pages.ui.figure import Event, figure
-from tfcore.analysis.attention_maps import head_mean, pool, rollout
+from tfcore.analysis.attention_maps import head_mean, pool, rollout, strongest
 from tfcore.analysis.head_tables import head_table, map_table, order, score_columns, token_table
 from tfcore.analysis.heads import score_heads
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures import heads as figures
 from tfcore.figures.tokens import token_heatmap
 
-LAYER, HEAD, TOKEN = 3, 0, 25  # what the first visitor sees: “red” finds the ball
+LAYER, HEAD, TOKEN = 3, 0, 25  # the first view: “red” attends to the ball, by induction
 MANY_HEADS, TILE, LONG_TILE, SMALL_TILE = 48, 48, 36, 24  # cells along a side of a tile, fewer where they are many
 RANGE = 128  # tokens a side up to which a map is drawn cell by cell
 ALL = -1
@@ -69,8 +69,9 @@ def mosaic(reading: Reading, names: dict[tuple[int, int], str]) -> tuple[int, in
         + ", ".join(f"{place[0]}.{place[1]} {names[place]}" for place in shown),
         height=620,
         min_width=400,
-        caption=f"Every head as layer.head with what it does on this text; induction is tested on random tokens said "
-        f"twice. Rows look, columns are looked at, full colour is weight 1; click one to look closer.{pooled}",
+        caption=f"Every head as layer.head with the kind that fits it best on this text (induction: on repeated random "
+        "tokens). Rows are query tokens, columns key tokens, full colour is weight 1; click one to enlarge "
+        f"it.{pooled}",
         table=lambda: head_table(found),
         on_click=_choose_head,
     )
@@ -90,7 +91,7 @@ def closer(reading: Reading, layer: int, head: int, name: str, beside: Any, belo
     found, queries, keys = reading.found, text.tick_labels(reading.queries), text.tick_labels(reading.keys)
     n_query, n_key = found.patterns.shape[2:]
     with beside:
-        token = controls.slider("Token that looks", "token", 0, n_query - 1, min(TOKEN, n_query - 1))
+        token = controls.slider("Query token", "token", 0, n_query - 1, min(TOKEN, n_query - 1))
         options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}
         with st.container(horizontal=True, vertical_alignment="bottom"):
             of = controls.segmented("Show", "of", list(options), "head", options)
@@ -104,26 +105,26 @@ def closer(reading: Reading, layer: int, head: int, name: str, beside: Any, belo
         st.subheader(title, anchor=False)
         maps = {"mean": head_mean, "rollout": rollout}
         pattern = maps[of](found.patterns)[layer] if of in maps else found.patterns[layer, head]
-        strongest = int(pattern[token].argmax())
-        finding = f"'{queries[token]}' looks most at '{keys[strongest]}', with weight {pattern[token, strongest]:.2f}"
+        most = strongest(pattern, token)
+        finding = f"'{queries[token]}' attends most to '{keys[most.key]}' ({most.key}), with weight {most.weight:.2f}"
         shown = Shown(reading, pattern, queries, keys, title, unescape(finding))
         _map(shown, window) if view == "map" else _lines(shown, window or slice(0, RANGE), token)
     with below:
-        st.subheader("Where one token looks, in every head", anchor=False)
+        st.subheader("One query token, in every head", anchor=False)
         shade = pattern[token].tolist() if reading.within else [0.0] * n_query
         text.chips(
-            reading.queries, key="chips", selected=token, shade=shade, label="Choose the token that looks",
+            reading.queries, key="chips", selected=token, shade=shade, label="Choose the query token",
             on_select=lambda i: controls.set_values(token=i),
         )  # fmt: skip
         own = token if reading.within else None
         figure(
             figures.one_token(found.patterns[:, :, token], keys, own, (layer, head), height=520),
             key="one token",
-            alt=f"Where '{unescape(queries[token])}' looks in every head; in layer {layer}, head {head}: "
-            f"most at '{unescape(keys[int(found.patterns[layer, head, token].argmax())])}'",
+            alt=f"Attention of '{unescape(queries[token])}' in every head; in layer {layer}, head {head}: "
+            f"most to '{unescape(keys[strongest(found.patterns[layer, head], token).key])}'",
             height=520,
             min_width=640,
-            caption=f"One row a head: the weights with which '{unescape(queries[token])}' looks at each token.",
+            caption=f"One row per head: the attention weights of '{unescape(queries[token])}' over the key tokens.",
             table=lambda: token_table(found, token, reading.keys),
         )
         _program(reading, of, layer, head, token)
@@ -210,15 +211,16 @@ def _lines(shown: Shown, window: slice, token: int) -> None:
 def words() -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
-        "A stripe just below the diagonal is a *previous token* head. A strong first column is a *sink*: the head has "
-        "nothing to do here and rests on the first token. Short slanted stripes far from the diagonal are "
-        "*induction*: at a word seen before, the head looks at what came after it the last time. *Rollout* multiplies "
-        "the layers, half of each being the residual connection: which tokens reach this place at all."
+        "A stripe just below the diagonal is a *previous-token head*. A strong first column is an *attention sink*: "
+        "much weight on the first token, whatever it is. Short slanted stripes far from the diagonal are *induction*: "
+        "at a token seen before, the head attends to the token that followed it there. *Rollout* multiplies the "
+        "layers, half of each being the residual connection: how much of each token could reach this position."
     )
     st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
     st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.")
+    page.terms("attention head", "attention sink", "induction head")
     page.source(attention_scores, attention_weights, score_heads, rollout)
     page.question(
-        "In the text about Max, which token does an induction head look at from the second 'little'?",
-        "At 'dog': the token that followed the first 'little'. The head predicts that it will follow again.",
+        "In the text about Max, which token does an induction head attend to from the second 'little'?",
+        "'dog': the token that followed the first 'little'. What the head copies from there raises the logit of 'dog'.",
     )

@@ -48,23 +48,23 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
     if against == "head":
         st.metric(
             "Weight the two heads put on the same tokens", f"{overlap(one, two):.0%}",
-            help="Mean over the tokens that look of sum_k min(a, b): 100 % for equal maps.",
+            help="Mean over the query tokens of sum_k min(a, b): 100 % for equal maps.",
         )  # fmt: skip
     else:
         kinds = [r.found.heads.kind[layer, head] for r in (reading, other)]
         same = "the same on both" if kinds[0] == kinds[1] else f"{kinds[0]} on one, {kinds[1]} on the other"
-        st.metric("What the head does", same)
+        st.metric("Kind of the head", same)
     page.try_this(
         {
-            "two that copy": {"with": "head", "layer": 3, "head": 0, "layer2": 3, "head2": 2},
-            "copying and the word before": {"with": "head", "layer": 3, "head": 0, "layer2": 1, "head2": 1},
+            "two induction heads": {"with": "head", "layer": 3, "head": 0, "layer2": 3, "head2": 2},
+            "induction and previous token": {"with": "head", "layer": 3, "head": 0, "layer2": 1, "head2": 1},
             "the same head, another text": {"with": "text", "layer": 3, "head": 0},
         }
     )
     page.what_to_see(
-        "A head that does one thing does it on every text: change the text and its stripe stays, only the words under "
-        "it change. Two heads with one name need not agree on where to look: the share they have in common says how "
-        "much one could stand in for the other."
+        "A kind is measured on one text, and may change with it: compare the same head on another text. Two heads of "
+        "one kind need not attend to the same tokens: beside another head stands the weight that both put on the same "
+        "ones."
     )
     page.source(overlap)
     if other is reading and reading.within:
@@ -76,8 +76,8 @@ def side_by_side(reading: Reading, model_name: str, part: Part | None) -> None:
     st.caption("Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895")
     page.question(
         "Two heads of one layer are both called *first token*. Does the model need both?",
-        "As far as this text goes, perhaps neither: a head rests on the first token where it has nothing to say. "
-        "Compare them on a text with repetitions, which may wake one up.",
+        "Attention weights alone cannot tell: a head may attend to the first token (an attention sink) on this text "
+        "and to something else on another. Zero ablation, on the page of interventions, measures what each adds.",
     )
 
 

@@ -41,9 +41,10 @@ def cuts(reading: Reading, model_name: str) -> None:
         n_heads = controls.select("Heads", "n_heads", options, config.n_heads)
         layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(3, config.n_layers - 1))
         st.metric("Dimensions of a head", f"{width // n_heads}", help=f"{width} / {n_heads}")
-        st.metric("Numbers in W_Q, W_K, W_V", f"{width * config.d_model * 3:,}", "the same for any cut",
+        weights = config.d_model * (config.n_heads + 2 * config.kv_heads) * config.head_size
+        st.metric("Parameters in W_Q, W_K, W_V", f"{weights:,}", "the same for any cut",
                   delta_color="off", delta_arrow="off")  # fmt: skip
-        st.metric("Attention weights a layer", f"{n_heads * len(ids) ** 2:,}", help=f"{n_heads} x {len(ids)}²")
+        st.metric("Attention weights per layer", f"{n_heads * len(ids) ** 2:,}", help=f"{n_heads} x {len(ids)}²")
     cut = cut_of(model_name, ids, layer, n_heads)
     own = "as it was trained" if n_heads == config.n_heads else f"it was trained with {config.n_heads}"
     with right:
@@ -66,12 +67,14 @@ def cuts(reading: Reading, model_name: str) -> None:
             height=190 * rows + 40,
             min_width=560,
             caption=f"softmax(q kᵀ / √{width // n_heads}) of layer {layer}, cut into {n_heads}: {own}. The same "
-            "queries and keys every time.",
+            f"queries and keys every time; the largest weight of a query token is {cut.largest:.2f} on average.",
             table=lambda: pd.DataFrame(cut.patterns.reshape(n_heads * len(ids), -1)),
         )
     st.subheader(SHARING, anchor=False)
     if config.head == "none":
-        st.info("This model writes no words, so there is no loss that sharing could change: shown for stories alone.")
+        st.info(
+            "This model predicts no tokens, so there is no loss that sharing could change: shown for stories alone."
+        )
     elif (count := parameters(config).total) > LARGEST:
         st.info(f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here.")
     else:
@@ -84,10 +87,11 @@ def cuts(reading: Reading, model_name: str) -> None:
         }
     )
     page.what_to_see(
-        "With one head there is one map, an average of what the heads do apart. With many, each has few dimensions and "
-        "a softer map. Sharing keys and values makes the cache smaller by the same factor, but here the heads were "
-        "merged without further training, and the loss jumps: real models are trained with shared heads from the "
-        "start, or trained on after merging."
+        "With one head there is one map: the softmax of one score, the sum of the products of all heads. With many, "
+        "each map comes from few dimensions; the caption says how large the weights are. Sharing KV heads makes the "
+        "KV cache smaller by the same factor. Here the heads were merged without further training, and the table says "
+        "what that does to the loss; real models are trained with shared KV heads from the start, or further after "
+        "merging."
     )
     page.source(head_cuts.cut, head_cuts.cut_anew, head_cuts.with_kv_heads)
     page.experiment(experiments.cuts, model_name, reading.pasted, TOKENS, layer, n_heads)
@@ -104,17 +108,17 @@ def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
     table = pd.DataFrame(
         {
             "variant": [figures.kind(v.kv_heads, n_heads) for v in shared],
-            "key/value heads": [v.kv_heads for v in shared],
-            "loss on this text (nats a token)": [round(v.loss, 3) for v in shared],
-            "KV cache (bytes a token, 16 bits)": [v.cache_bytes for v in shared],
+            "KV heads": [v.kv_heads for v in shared],
+            "loss on this text (nats per token)": [round(v.loss, 3) for v in shared],
+            "KV cache (bytes per token, 16 bits)": [v.cache_bytes for v in shared],
             "parameters of the model": [v.parameters for v in shared],
         }
     )
     figure(
         figures.sharing_figure(shared, n_heads, 170), key="sharing", height=170, min_width=640,
-        alt="Which query heads share key/value heads: "
+        alt="Which query heads share KV heads: "
         + "; ".join(f"{figures.kind(v.kv_heads, n_heads)}: {v.kv_heads} for {n_heads}" for v in shared),
-        caption="Orange: query heads. Blue: the key/value heads they read.", table=lambda: table,
+        caption="Orange: query heads. Blue: the KV heads they read.", table=lambda: table,
     )  # fmt: skip
     numbers = {name: st.column_config.NumberColumn(format="localized") for name in table.columns[3:]}
     numbers[table.columns[2]] = st.column_config.NumberColumn(format="%.3f")
@@ -123,8 +127,8 @@ def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
     figure(
         figures.shared_maps_figure(shared, layer, height), key="shared maps", height=height, min_width=560,
         alt=f"Attention maps of layer {layer} for every variant; the loss on the text goes from {shared[0].loss:.2f} "
-        f"to {shared[-1].loss:.2f} nats a token.",
-        caption=f"Layer {layer}, one row a variant. The loss goes from {shared[0].loss:.2f} to {shared[-1].loss:.2f} "
-        "nats a token when heads are merged and not trained on.",
+        f"to {shared[-1].loss:.2f} nats per token.",
+        caption=f"Layer {layer}, one row per variant. The loss goes from {shared[0].loss:.2f} to {shared[-1].loss:.2f} "
+        "nats per token when KV heads are merged without further training.",
         table=lambda: pd.DataFrame(own.reshape(len(own) * own.shape[1], -1)),
     )  # fmt: skip

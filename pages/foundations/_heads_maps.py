@@ -14,9 +14,9 @@ TEXT = (
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
 PARTS: dict[Part, str] = {
-    "encoder": "encoder: the text at itself",
-    "decoder": "decoder: the translation at itself",
-    "cross": "cross: the translation at the text",
+    "encoder": "encoder self-attention",
+    "decoder": "decoder self-attention",
+    "cross": "cross-attention",
 }
 
 
@@ -26,7 +26,7 @@ class Reading:
 
     Args:
         found: the maps.
-        queries, keys: the tokens that look, and those looked at.
+        queries, keys: the query tokens and the key tokens.
         dropped: how many tokens of the text did not fit.
         model_name, pasted, part: what was read, of which model.
     """
@@ -41,13 +41,13 @@ class Reading:
 
     @property
     def within(self) -> bool:
-        """Whether a text looks at itself."""
+        """Self-attention: queries and keys are the same tokens."""
         return self.queries == self.keys
 
 
 @cache.data(max_entries=4)
 def inducing(model_name: str) -> Any:
-    """How much each head of a decoder does induction, on random tokens said twice; None of other models."""
+    """Induction score of each head of a decoder, on repeated random tokens; None of other models."""
     model = cache.model(model_name)[0]
     if model.config.architecture != "decoder" or model.config.head == "none" or model.config.max_seq_len < 4:
         return None

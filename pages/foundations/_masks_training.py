@@ -16,10 +16,10 @@ STEPS, HEIGHT = 160, 340
 
 def cheating() -> None:
     """The section: a switch that begins the training, both curves, and what both models write."""
-    st.subheader("Trained without a mask: it cheats", anchor=False)
+    st.subheader("Trained without a mask: the label leaks", anchor=False)
     st.markdown(
-        "A model that sees the token it is to predict need not learn anything else. Two small models, the same seed "
-        "and the same texts, letter by letter; one sees ahead."
+        "A model that attends to the token it is to predict need not learn anything else. Two small models, the same "
+        "seed and the same texts, a token per letter; one has no causal mask."
     )
     if not controls.toggle("Train both, now (some ten seconds)", "train"):
         return
@@ -46,13 +46,13 @@ def show(config: PitfallConfig, looks: list[Look]) -> None:
             figures.loss_figure(looks, found, STEPS, HEIGHT), key="cheating", height=HEIGHT,
             table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),
             alt=f"Training loss after {looks[-1].step} steps: {bad:.3g} without a mask, {good:.3g} with it.",
-            caption=f"Training loss, nats a letter, after {looks[-1].step} steps: {bad:.3g} without a mask, "
+            caption=f"Training loss, nats per letter, after {looks[-1].step} steps: {bad:.3g} without a mask, "
             f"{good:.3g} with it.",
         )  # fmt: skip
     with texts:
         spoken = last_said(looks)
         said = spoken.said if spoken is not None else None
-        for name, words in zip(("Without a mask it writes", "With a mask it writes"), said or (), strict=False):
+        for name, words in zip(("Generated without a mask", "Generated with a mask"), said or (), strict=False):
             st.caption(f"{name}:")
             st.code(words, language=None, wrap_lines=True)
     st.markdown(f"**Found.** {found.sentence}")

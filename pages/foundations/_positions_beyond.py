@@ -15,7 +15,7 @@ from tfcore.figures.beyond_length import beyond_figure
 from tfcore.training import ladder
 
 TRY: dict[str, dict[str, Any]] = {
-    "who bends, who goes on": {"shown": [], "rise": True},
+    "the rise of all schemes": {"shown": [], "rise": True},
     "learned against ALiBi": {"shown": ["learned", "alibi"], "rise": True},
     "RoPE against none": {"shown": ["rope", "none"], "rise": False},
     "the losses themselves": {"shown": [], "rise": False},
@@ -37,17 +37,17 @@ def beyond() -> None:
         return
     furthest, seeds = int(found.ends[-1]), len(found.loss["none"])
     st.markdown(
-        f"**Read on where training stopped.** {len(NAMES)} decoders, alike in all but their positions, were trained on "
-        f"texts of {found.trained} tokens, {seeds} times each, and then read texts of {furthest}."
+        f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on sequences "
+        f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
     )
     st.latex(r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n")
     page.try_this(TRY)
     shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
-    rise = controls.toggle("How much worse than at the trained length", "rise", default=False)
+    rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
     rises = {scheme: found.rise(scheme) for scheme in shown}
     best, worst = min(rises, key=lambda s: rises[s]), max(rises, key=lambda s: rises[s])
     finding = (
-        f"At position {furthest} {NAMES[best]} costs {rises[best]:+.2f} nats a token against position {found.trained}"
+        f"At position {furthest} {NAMES[best]} costs {rises[best]:+.2f} nats per token against position {found.trained}"
         + (f", {NAMES[worst]} {rises[worst]:+.2f}." if worst != best else ".")
     )
     names = {scheme: NAMES[scheme] for scheme in shown}
@@ -60,11 +60,9 @@ def beyond() -> None:
         ),
     )  # fmt: skip
     page.what_to_see(
-        "Left of the dotted line RoPE and ALiBi are ahead: in so short a training they alone learned to use places. "
-        "Right of it angles and sums of sines come together as they never did before, and their curves rise most. "
-        "Learned vectors were never trained there: they are still the noise they began as, and a model that had hardly "
-        "begun to use them loses little. ALiBi only ever says *further is less*, which stays true at any length: its "
-        "curve goes on as it was."
+        f"{beyond_length.finding(found, NAMES)} Right of the dotted line sinusoids and rotations come in combinations "
+        "that were not in the training data. Learned position embeddings beyond it were never trained: they have their "
+        "initial values. ALiBi's bias goes on as a straight line."
     )
     page.source(beyond_length.beyond, ladder.climb)
     page.experiment(experiments.beyond, names, rise)
@@ -73,7 +71,8 @@ def beyond() -> None:
         "counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."
     )
     page.question(
-        "Models without any positions cannot tell places at all, can they? Why is their loss not far worse?",
-        "Under a causal mask they can: the first token sees itself alone, the tenth sees ten, and a head that looks at "
-        "all of them alike finds out how many there are (arXiv:2203.16634). The order of what came before is harder.",
+        "A model without positions has no information about order, has it? Why is its loss not far worse?",
+        "Under a causal mask it has: the first token attends to itself alone, the tenth to ten, and a head with "
+        "uniform weights depends on how many there are (arXiv:2203.16634). The order of those before is harder to "
+        "infer.",
     )

@@ -39,7 +39,7 @@ def effects() -> None:
     """The panel that compares them all."""
     st.markdown(
         "**One head, one text, every scheme in turn**: queries and keys of a trained model before they know any "
-        "position, then with each scheme's own way of telling them. Learned vectors belong to the model that learned "
+        "position, then with each scheme's own positions. Learned position embeddings belong to the model that learned "
         "them: choose one that did, and they are the fifth."
     )
     st.latex(
@@ -63,7 +63,7 @@ def effects() -> None:
     table = pd.DataFrame(
         {
             "scheme": [NAMES[name] for name in found],
-            "weight on the token before": [effect.previous for effect in found.values()],
+            "weight on the previous token": [effect.previous for effect in found.values()],
             "mean distance (tokens)": [effect.distance for effect in found.values()],
             "largest change of a score": [float(abs(effect.added).max()) for effect in found.values()],
         }
@@ -76,30 +76,30 @@ def effects() -> None:
         )  # fmt: skip
         figure(
             figures.weights_figure(found, NAMES, 250), key="weights", height=250, min_width=620, table=lambda: table,
-            alt=f"Attention weights of head {head} under every scheme; tokens back on average: {back}.",
-            caption=f"The weights that follow, under the causal mask. Tokens back on average: {back}.",
+            alt=f"Attention weights of head {head} under every scheme; mean distance in tokens: {back}.",
+            caption=f"The weights that follow, under the causal mask. Mean distance in tokens: {back}.",
         )  # fmt: skip
         st.dataframe(table, hide_index=True)
     page.try_this(
         {
-            "a head that looks near": {"model": MODEL, "of_head": 1},
-            "one that looks far": {"model": MODEL, "of_head": 4},
-            "one that does not care": {"model": MODEL, "of_head": 5},
-            "with learned vectors": {"model": "stories-learned", "of_head": 0},
-            "the same word again": {"said": "no no no no no no no no no no no no"},
+            "a local head": {"model": MODEL, "of_head": 1},
+            "a distant head": {"model": MODEL, "of_head": 4},
+            "hardly changed by RoPE": {"model": MODEL, "of_head": 5},
+            "with learned positions": {"model": "stories-learned", "of_head": 0},
+            "one word repeated": {"said": "no no no no no no no no no no no no"},
         }
     )
     page.what_to_see(
-        "ALiBi's change is the same slope for every text. RoPE's depends on the words as well as on the distance, and "
-        "fades in waves. Sinusoidal vectors change scores in blocks: they go through W_Q and W_K like any other input, "
-        f"mixed with what the words say. This model was trained with {trained} positions, so only that picture is what "
-        "the head really does; the others show what the scheme would do to the very same head."
+        "ALiBi adds the same slope to every text. RoPE's change depends on the content of both tokens and on the "
+        "distance. Sinusoidal vectors go through W_Q and W_K like any other input, so their change depends on both "
+        f"positions and on the content. This model was trained with {trained} positions, so only that picture is what "
+        "the head computes; the others show what each scheme would do to the same head."
     )
     page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
     page.experiment(experiments.together, model_name, said, head, TOKENS)
     st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
     page.question(
-        "Take a text of one word repeated. Which schemes still tell the first from the last?",
-        "All but none: without positions every row of weights is even. ALiBi prefers near tokens, RoPE and sinusoidal "
-        "vectors make waves over the distance: try it with the last button.",
+        "Take a text of one word repeated. With which schemes do the weights of a row still differ?",
+        "All but none: without positions every row of weights is uniform. With ALiBi, RoPE and sinusoidal vectors they "
+        "depend on the distance: try it with the last button.",
     )

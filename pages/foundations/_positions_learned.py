@@ -33,8 +33,8 @@ def no_table(config: ModelConfig, _: object) -> str | None:
 def learned() -> None:
     """The panel of learned position vectors."""
     st.markdown(
-        "**The table starts as noise and is trained like any other weight**: nothing tells it that 3 is next to 4, so "
-        "what it looks like depends on what the task needs."
+        "**The table of position embeddings starts as noise and is trained like any other weight**: nothing in it says "
+        "that 3 is next to 4, so what becomes of it depends on the task."
     )
     st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
     source = controls.segmented(
@@ -56,7 +56,7 @@ def _here() -> None:
             run = learn(task)
         look = step // learned_positions.EVERY
         st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
-        st.caption(f"chance {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
+        st.caption(f"uniform guess {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
     near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
     back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
     with right:
@@ -64,25 +64,25 @@ def _here() -> None:
             figures.learned_figure(run, look), key="learned", height=360, min_width=720,
             table=lambda: pd.DataFrame(run.tables[look]),
             alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
-            f"{far:.2f}) and attention, {back[0]:.2f} on the token before and {sum(back):.2f} on the four before.",
+            f"{far:.2f}) and attention, {back[0]:.2f} on the previous token and {sum(back):.2f} on the four before.",
             caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
-            f"on the token before {back[0]:.2f}, on the four before {sum(back):.2f}.",
+            f"on the previous token {back[0]:.2f}, on the four before {sum(back):.2f}.",
         )  # fmt: skip
     page.try_this(
         {
             "before training": {"step": 0},
             "half-way": {"step": 60},
             "trained": {"step": learned_positions.STEPS},
-            "only the token before": {"task": "previous", "step": learned_positions.STEPS},
+            "only the previous token": {"task": "previous", "step": learned_positions.STEPS},
         }
     )
     page.what_to_see(
-        "To repeat one of the last four tokens, positions that stand close to each other may be confused, and their "
-        "vectors become alike: a band along the diagonal. To repeat exactly the token before, they must not be, and "
-        "the band does not appear although the attention is sharper. Both runs are real: a Transformer of one "
-        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} rows of "
-        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. What "
-        "becomes of a table when a model reads stories is under “Of a model”."
+        "To repeat one of the last four tokens, neighbouring positions may be confused; to repeat exactly the previous "
+        "token, they must not be. Compare the cosines of neighbours under both tasks: the caption has the number. Both "
+        "are runs of a Transformer of one "
+        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} sequences of "
+        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. The table of "
+        "a model trained on stories is under “Of a model”."
     )
     page.source(learned_positions.learn_positions, learned_positions.batch)
     page.experiment(experiments.learned, task, step)
@@ -106,17 +106,17 @@ def _of_a_model() -> None:
     near, far = (float(np.diagonal(result.similarity, k).mean()) for k in (1, n // 2))
     back = result.back(head)
     with left:
-        st.metric("Weight on the token before", f"{back[1]:.2f}", help="in the mean over rows of random tokens")
+        st.metric("Weight on the previous token", f"{back[1]:.2f}", help="mean over sequences of random tokens")
         st.caption(f"on itself {back[0]:.2f}, two back {back[2]:.2f}, three back {back[3]:.2f}")
     with right:
         figure(
             figures.position_table_figure(result, head, 360), key="position_table", height=360, min_width=720,
             table=lambda: pd.DataFrame(result.table),
             alt=f"The first {n} position vectors of {model_name}, their cosines (neighbours {near:.2f}, {n // 2} apart "
-            f"{far:.2f}), and attention of head {head} over random tokens, {back[1]:.2f} on the token before.",
+            f"{far:.2f}), and attention of head {head} over random tokens, {back[1]:.2f} on the previous token.",
             caption=f"{model_name}: neighbouring positions have a cosine of {near:.2f}, those {n // 2} apart "
-            f"{far:.2f}. Head {head} over {position_table.ROWS} rows of random tokens: {back[1]:.2f} on the token "
-            "before.",
+            f"{far:.2f}. Head {head} over {position_table.ROWS} sequences of random tokens: {back[1]:.2f} on the "
+            "previous token.",
         )  # fmt: skip
         figure(
             figures.waves_figure(result), key="waves", height=280, table=lambda: pd.DataFrame(result.waves),
@@ -127,25 +127,24 @@ def _of_a_model() -> None:
         )  # fmt: skip
     page.try_this(
         {
-            "a head that looks back": {"of": MODEL, "reader": 0},
-            "one that does not": {"of": MODEL, "reader": 1},
+            "a previous-token head": {"of": MODEL, "reader": 0},
+            "another": {"of": MODEL, "reader": 2},
             "the first sixteen": {"of": MODEL, "positions": 16},
         }
     )
     page.what_to_see(
-        "Nobody told this model that 3 is next to 4, and yet neighbours have become alike: a broad band along the "
-        "diagonal, fading until distant positions point the other way. Nearly all of it lies in three directions: "
-        "one climbs and says how far into the text a token stands, one bends, one tells odd from even near the start. "
-        "The attention averages over random tokens, so only positions are left in it: two heads of the shipped model "
-        "look at the token before whatever it is, the other two look everywhere alike. Its copying heads in the layer "
-        "above need these two."
+        "Nothing in the data says that 3 is next to 4. Where neighbouring positions have become alike in training, a "
+        "band runs along the diagonal of the cosines; an untrained table has cosines around 0. The attention is "
+        "averaged over random tokens, so only the positions are left in it. Mean weight on the previous token, head "
+        f"by head: {', '.join(f'{result.back(i)[1]:.2f}' for i in range(config.n_heads))}. A head with a large one is "
+        "a previous-token head, which induction heads in the layers above can use."
     )
     page.source(position_table.position_table)
     page.experiment(experiments.position_vectors, model_name, n, head)
     page.question(
-        "The shipped model reads 64 tokens. A brother trained on rows of 256 had after as long nearly the table it "
-        "began with. Why?",
-        "Each row of the table is learned by itself, from the texts that reach that far. With four times as many "
-        "positions, and fewer rows a step, each is seen far less often; sinusoids and RoPE have nothing to learn "
-        "there. Both numbers are on the model's card.",
+        "stories-learned has a context of 64 tokens. A model trained on sequences of 256 had, after 1,900 steps, "
+        "nearly the table it began with. Why?",
+        "Each row of the table is learned by itself, from the sequences that reach that far. With four times as many "
+        "positions, and fewer sequences per step, each was seen a third as often; sinusoids and RoPE have nothing to "
+        "learn there. Both runs are on the model's card.",
     )

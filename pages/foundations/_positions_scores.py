@@ -27,8 +27,8 @@ WORDS = 24
 def rope() -> None:
     """The panel of rotary positions."""
     st.markdown(
-        "**RoPE turns each pair of dimensions of a query or key by an angle proportional to its position**, so their "
-        "product depends on the distance between them and on nothing else."
+        "**RoPE rotates each pair of dimensions of a query or key by an angle proportional to its position**, so their "
+        "product depends on their content, and on their positions only through the distance."
     )
     st.latex(r"(R_m q)\cdot(R_n k) = q \cdot R_{n-m}\, k, \qquad \theta_i = b^{-2i/d_{head}}")
     left, right = st.columns([1, 3], gap="medium")
@@ -36,7 +36,7 @@ def rope() -> None:
         moved = controls.slider("Move both: position of the key", "moved", 0, 4096, 100)
         player("moved", 0, 4096, moved, label="Move both along the text", period=0.25)
         distance = controls.slider("Distance: query − key", "distance", 0, 256, 6)
-        alike = controls.slider("How alike q and k are (cosine)", "alike", -1.0, 1.0, 0.8, 0.05)
+        alike = controls.slider("Cosine of q and k", "alike", -1.0, 1.0, 0.8, 0.05)
         d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
         base = base_slider("rope10")
         result = rotary(d_head, base, alike, moved, distance)
@@ -48,7 +48,7 @@ def rope() -> None:
             figures.rotary_pairs_figure(result), key="pairs", height=230, min_width=620,
             table=lambda: pd.DataFrame({"pair": result.pairs, "share": result.products}),
             alt=f"{len(result.pairs)} pairs of dimensions as arrows, query at position {moved + distance} and key at "
-            f"{moved}. Moving both turns both arrows alike; the angle between them stays. Pair 0 turns once in "
+            f"{moved}. Moving both rotates both arrows alike; the angle between them stays. Pair 0 turns once in "
             f"{result.wavelengths[0]:.1f} positions, the last once in {result.wavelengths[-1]:,.0f}.",
             caption=f"{len(result.pairs)} of {d_head // 2} pairs: the query at position {moved + distance} (long) "
             f"and the key at {moved} (short); in bold: the share of q · k.",
@@ -75,10 +75,10 @@ def rope() -> None:
         }
     )
     page.what_to_see(
-        "Press Play: all arrows turn, fast ones many times, but the angle between orange and blue stays, and the "
-        "dots lie on the line. Change the distance: fast pairs swing through, slow ones hardly move. For vectors "
-        "that are alike, the product fades with distance, because the fast pairs fall out of step; a longer base "
-        "keeps it up for longer, which is why models with long contexts use one (LLaMA 3: 500,000)."
+        "Press Play: all arrows rotate, fast ones many times, but the angle between orange and blue stays, and the "
+        "dots lie on the line. Change the distance: fast pairs turn over, slow ones hardly move. For vectors with a "
+        "high cosine, the product falls with distance on the whole, because the fast pairs get out of phase; with a "
+        "larger base it falls later, and models with a long context use one (LLaMA 3: 500,000)."
     )
     page.source(positions.rotate, position_schemes.rotary_scores)
     page.experiment(experiments.rope, d_head, base, alike, moved, distance)
@@ -87,16 +87,16 @@ def rope() -> None:
     )
     page.question(
         "RoPE rotates queries and keys, but not values. Why would rotating values be a bad idea?",
-        "Rotations cancel only where a query meets a key. Nothing un-rotates a value, so what a token says would "
-        "depend on where it stands, in absolute terms.",
+        "The rotations of a query and a key combine to one by their distance. Nothing rotates a value back, so the "
+        "output would depend on the absolute position of each value.",
     )
 
 
 def alibi() -> None:
     """The panel of linear biases."""
     st.markdown(
-        "**ALiBi has no position vectors at all**: every head subtracts its own slope times the distance from the "
-        "scores, so some heads see only near tokens and others nearly everything."
+        "**ALiBi has no position embeddings**: every head subtracts its own slope times the distance from the scores, "
+        "so some heads attend mostly to near tokens and others hardly prefer any."
     )
     st.latex(
         r"\mathrm{score}_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_{head}}} - m_h\,(i - j), \qquad "
@@ -111,21 +111,21 @@ def alibi() -> None:
     slope, reach = float(result.slopes[head]), float(result.reach[head])
     with left:
         st.metric(f"Slope of head {head}", f"{slope:.4g}")
-        st.metric("Looks back, on average", f"{reach:.1f} tokens")
+        st.metric("Mean distance", f"{reach:.1f} tokens")
     bias, weights = right.columns(2, gap="medium")
     with bias:
         figure(
             figures.bias_figure(result), key="bias", height=360, cursor=True, table=lambda: pd.DataFrame(result.bias),
             alt=f"Bias of head {head}: 0 on the diagonal, {-slope:.3g} one token back, {-slope * (seq - 1):.3g} at "
             "the first token seen from the last.",
-            caption=f"Bias of head {head}, shape ({seq}, {seq}): 0 for itself, {-slope:.3g} a token. Grey: the future.",
+            caption=f"Bias of head {head}, shape ({seq}, {seq}): 0 for itself, {-slope:.3g} per token. Grey: blocked.",
         )  # fmt: skip
     with weights:
         figure(
             figures.reach_figure(result, head), key="reach", height=360,
             table=lambda: pd.DataFrame(result.weights.T, columns=[f"head {h}" for h in range(n_heads)]),
             alt=f"Attention weights that the biases alone would give: head {head} puts {result.weights[head, 0]:.2f} "
-            f"on the token itself and looks {reach:.1f} tokens back on average.",
+            f"on the token itself; mean distance {reach:.1f} tokens.",
             caption=f"If all q · k were equal: head {head} puts {result.weights[head, 0]:.2f} on the last token "
             "itself.",
         )  # fmt: skip
@@ -139,10 +139,10 @@ def alibi() -> None:
     )  # fmt: skip
     page.try_this(
         {
-            "the nearest-sighted head": {"head": 0},
-            "the farthest-sighted": {"head": n_heads - 1},
+            "the steepest slope": {"head": 0},
+            "the flattest slope": {"head": n_heads - 1},
             "12 heads": {"heads": 12, "head": 8},
-            "a longer text": {"seq": 128},
+            "a longer sequence": {"seq": 128},
         }
     )
     page.what_to_see(
@@ -155,8 +155,8 @@ def alibi() -> None:
     st.caption("Train Short, Test Long, section 3, arXiv:2108.12409")
     page.question(
         "The slopes are fixed, not trained, and there is no limit to the distance. What does that buy?",
-        "A text longer than any seen in training asks for nothing new: the bias goes on in a straight line, and far "
-        "tokens just fade. The price is built in too: a steep head cannot look far, whatever it would find there.",
+        "Length extrapolation: in a sequence longer than any in training the bias goes on in a straight line. The "
+        "price: a head with a steep slope gives distant tokens almost no weight, whatever they are.",
     )
 
 
@@ -168,16 +168,18 @@ def _choose_head(event: Event) -> None:
 def none() -> None:
     """The panel without positions: shuffle the words and see whether the model notices."""
     st.markdown(
-        "**Without positions a Transformer cannot tell “dog bites man” from “man bites dog”**: shuffle the words, "
-        "and the outputs are the same vectors, shuffled."
+        "**Without positions a bidirectional Transformer cannot tell “dog bites man” from “man bites dog”** "
+        "(permutation equivariance): shuffle the words, and the outputs are the same vectors, shuffled."
     )
     st.latex(r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P")
     left, right = st.columns([1, 3], gap="medium")
     with left:
         said = controls.text_area("Text", "text", TEXT, 300, height=80)
         shuffle = controls.slider("Shuffle number", "shuffle", 1, 20, 1)
-        look = controls.select("Look at the outputs with", "look", list(NAMES), "none", NAMES)
-        is_causal = controls.toggle("Causal mask", "causal", False, help="Each token sees only those before it")
+        look = controls.select("Positions of the outputs shown", "look", list(NAMES), "none", NAMES)
+        is_causal = controls.toggle(
+            "Causal mask", "causal", False, help="Each token attends only to itself and those before it"
+        )
     words = tuple(said.split()[:WORDS])
     result = experiment(words, shuffle, is_causal)
     with right:
@@ -208,8 +210,8 @@ def none() -> None:
     page.what_to_see(
         "Without positions the left and the right table are the same to the last digits: what is left is the order "
         "in which the sums are rounded. With any scheme they are not. With a causal mask even the model without "
-        "positions notices, because a token can tell how many others it sees. A real Transformer computes this: two "
-        "layers, four heads, random weights (the same seed for every scheme), all tokens visible to each other."
+        "positions notices, because each token attends to another number of tokens. Computed by a Transformer of two "
+        "layers, four heads and random weights (the same seed for every scheme)."
     )
     page.source(ordering.shuffle_experiment)
     page.experiment(experiments.shuffled, words, shuffle, is_causal, look)
@@ -218,8 +220,8 @@ def none() -> None:
     )
     page.question(
         "Two equal words in a text: can a model without positions give them different outputs?",
-        "No. Same embedding, same company, same output: try “repeated words” and compare the rows. With positions "
-        "they differ.",
+        "Not without a causal mask: the same embedding and the same keys and values give the same output. Try "
+        "“repeated words” and compare the rows. With positions they differ.",
     )
 
 
@@ -230,6 +232,6 @@ def _differences(result: ordering.Ordering, words: tuple[str, ...], look: Positi
         figures.differences_figure(result, look, NAMES), key="differences", height=280,
         table=lambda: pd.DataFrame({"scheme": list(NAMES.values()), "largest difference": list(largest.values())}),
         alt=f"Largest change of a word's output when the words are shuffled: {sentence}.",
-        caption=("Causal mask. " if is_causal else "All tokens see each other. ")
+        caption=("Causal mask. " if is_causal else "No mask: bidirectional. ")
         + f"Shuffled: {' '.join(text.visible(words[i]) for i in result.permutation)}",
     )  # fmt: skip

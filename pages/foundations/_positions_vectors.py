@@ -24,8 +24,8 @@ def base_slider(key: str) -> float:
 def sinusoidal() -> None:
     """The panel of the sinusoidal scheme."""
     st.markdown(
-        "**Every position gets its own mix of waves**, from one that turns every 6 tokens to one that takes tens of "
-        "thousands, and a step of *k* is the same rotation everywhere."
+        "**Sinusoidal position embeddings: every position has its own vector of sines and cosines**, from a period of "
+        "2π tokens to one of nearly 2π · b, and a step of *k* is the same rotation everywhere."
     )
     st.latex(r"PE(p, 2i) = \sin\!\big(p / b^{2i/d}\big) \qquad PE(p, 2i{+}1) = \cos\!\big(p / b^{2i/d}\big)")
     left, right = st.columns([1, 3], gap="medium")
@@ -68,10 +68,9 @@ def sinusoidal() -> None:
         wavelengths(waves, base, pairs, d_model)
     _shifts(length, d_model, base)
     page.what_to_see(
-        "The left columns of the table are the second hand of a clock, the right ones the hour hand. The product of "
-        "two position vectors depends only on how far apart they are, so the dots lie on the line wherever they "
-        "start; and the matrix that moves *every* position on by *k* is the same: small rotations along the "
-        "diagonal."
+        "The left columns of the table change fast with the position, the right ones slowly. The product of two "
+        "position vectors depends only on their distance, so the dots lie on the line wherever they start; and one "
+        "matrix moves *every* position on by *k*: rotations of 2 by 2 along the diagonal."
     )
     page.source(positions.sinusoidal, positions.shift_matrix)
     page.experiment(experiments.sinusoidal, length, d_model, base, first, second)

@@ -41,7 +41,7 @@ def curve(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title:
         alt=f"Cost of a forward pass by {title}: with {what}, {n:,} tokens, {si(weights)} FLOPs for weights and "
         f"{si(attention)} for attention, {share:.1%} of the whole.",
         caption=f"With {what}: n = {n:,} tokens, {share:.1%} of the FLOPs go into attention, and its maps in one "
-        f"layer take {si(cost.memory[now])}B in half precision. 12 layers, width 768: 24nd² + 4n²d a layer.",
+        f"layer take {si(cost.memory[now])}B in half precision. 12 layers, width 768: 24nd² + 4n²d per layer.",
         table=lambda: pd.DataFrame({title: sizes, "tokens": cost.n, "weights FLOPs": cost.weights,
                                     "attention FLOPs": cost.attention}),
     )  # fmt: skip

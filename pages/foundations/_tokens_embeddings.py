@@ -19,10 +19,10 @@ SCALES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 12.0, 16.0, 20
 TRY: dict[str, dict[str, Any]] = {
     "an animal": {"piece": " dog"},
     "a colour": {"piece": " red"},
-    "family": {"piece": " mother"},
-    "what people do": {"piece": " ran"},
+    "a relative": {"piece": " mother"},
+    "a verb": {"piece": " ran"},
     "a number": {"piece": " three"},
-    "an ending": {"piece": "ing"},
+    "a suffix": {"piece": "ing"},
     "a full stop": {"piece": "."},
 }
 
@@ -62,12 +62,13 @@ def choose(event: dict[str, Any]) -> None:
 def panel() -> None:
     """The rows of the table, by length and by likeness."""
     st.markdown(
-        "**Each token has one row of numbers, learned like any other weight.** Nobody told the model which words are "
-        "alike; rows that point the same way are tokens that stand in the same company."
+        "**Each token has one row of the embedding table, learned like any other weight.** Rows with a high cosine "
+        "belong to tokens that occur in similar contexts."
     )
     st.latex(r"x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad \cos(a, b) = \frac{a \cdot b}{|a|\,|b|}")
     page.try_this(TRY)
-    models.only(MODEL, "its 2,048 rows fit into one picture; published vocabularies have some twenty times as many.")
+    low, high = tables.published_vocabularies()
+    models.only(MODEL, f"its 2,048 rows fit into one picture; published ones have {low:,} to {high:,}.")
     left, right = st.columns([2, 3], gap="large")
     with left:
         piece = controls.text_area(
@@ -86,18 +87,18 @@ def panel() -> None:
     _lengths(ids[0])
     _scale()
     page.what_to_see(
-        "The neighbours of an animal are animals, of a colour colours: meaning as direction. The flat map keeps only "
-        "the two directions in which rows differ most, a small part of the whole, so near in the map need not be "
-        "near in the table, and the list of cosines is to be trusted more."
+        "The nearest neighbours of “ dog” and “ red” are “ cat” and “ blue”: tokens used alike have similar rows. The "
+        "map keeps only the two directions in which rows differ most; the caption says what share of the variance "
+        "those hold. Near in the map need not be near in the table, so rely on the cosines."
     )
     page.source(tables.principal_components, tables.cosine_with, tables.scale_effect, sinusoidal)
     page.experiment(experiments.neighbours, MODEL, piece, NEAR)
     st.caption("Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762")
     page.question(
         "The model shown here does not scale its embeddings and works. Why?",
-        "It adds no position vectors: RoPE turns queries and keys instead, so nothing competes with the embedding, "
-        "and the first norm brings every vector to the same length anyway. The scale matters where PE is added, as "
-        "in the original Transformer, and where input and output share one table.",
+        "It adds no position embeddings: RoPE rotates queries and keys instead, and the first norm brings every vector "
+        "to the same length anyway. The scale matters where position embeddings are added, as in the Transformer of "
+        "2017.",
     )
 
 
@@ -165,7 +166,7 @@ def _scale() -> None:
         mean = float(found.norms.mean())
         st.metric("Mean length of s · E", f"{scale * mean:.2f}")
         st.metric("Length of PE(p)", f"{found.position_norm:.2f}", help=f"√({d}/2) at every position")
-        st.metric("Tokens still recognised", f"{found.recognised[0]:.0%}")
+        st.metric("Rows still nearest to themselves", f"{found.recognised[0]:.0%}")
     with picture:
         figure(
             figures.lengths_figure(found, scale, 330),
@@ -188,7 +189,7 @@ def _scale() -> None:
             table=lambda: pd.DataFrame({"scale": found.scales, "recognised": found.recognised, "share": found.share}),
         )  # fmt: skip
     st.caption(
-        f"An experiment on the trained table of {MODEL}, which itself adds no position vectors: as it is, a sinusoidal "
-        "vector would drown it."
+        f"An experiment on the trained table of {MODEL}, which itself adds no position embeddings: unscaled, its rows "
+        f"are shorter than a sinusoidal vector ({mean:.2f} against {found.position_norm:.2f})."
     )
     page.experiment(experiments.scaled_embeddings, MODEL, position, (scale, *SCALES))

@@ -9,6 +9,7 @@ from pages.ui import cache, controls, models, page, text
 from pages.ui.figure import figure
 from tfcore.analysis import bpe, text_pieces
 from tfcore.analysis.bpe import Learned, MergeStep
+from tfcore.analysis.embedding_table import published_vocabularies
 from tfcore.figures import bpe as figures
 
 MODEL, WORD, LETTERS = "stories", "unhappiness", 32
@@ -57,8 +58,8 @@ def learn(corpus: str) -> tuple[list[Learned], list[bytes]]:
 def replayed() -> None:
     """The panel that replays merges on a word."""
     st.markdown(
-        "**Start from single bytes. Of all neighbours, join the pair that was learned first; repeat** until no "
-        "neighbours are on the list."
+        "**Start from single bytes. Of all neighbouring pairs, merge the one that was learned first; repeat** until no "
+        "pair is on the list."
     )
     st.latex(r"(a, b) \leftarrow \arg\min_{\text{neighbours}} \mathrm{rank}(a, b), \qquad a\;b \to ab")
     page.try_this(TRY)
@@ -82,18 +83,17 @@ def replayed() -> None:
         _merges(model_name, word, steps, now)
     page.what_to_see(
         f"Each row is one merge; on its left its rank in the list of {len(cache.model(model_name)[1].merges):,} merges "
-        "and the two pieces it joins. Common letter pairs were learned "
-        "first, so they are joined first, even where a person would cut: the tokenizer knows how often letters stand "
-        "together, not what a prefix is."
+        "and the two pieces it joins. Frequent pairs were learned "
+        "first, so they are merged first, also across the parts of a word: BPE counts pairs and knows no prefixes."
     )
     page.source(bpe.replay, bpe.join)
     page.experiment(experiments.merges, model_name, word, now)
     st.caption("Neural Machine Translation of Rare Words with Subword Units, section 3.2, arXiv:1508.07909")
     page.question(
         "“unhappiness” is un + happy + ness. Why is there no token for “happi”?",
-        "No rule of grammar was learned, only counts. “app” and “iness” were frequent across many words and joined "
-        "first; after that, “h” has no partner on the list. “ happy” with its space was frequent enough to be one "
-        "token, which helps nobody here: no space stands before it.",
+        "Merges were learned from counts, not from grammar. With the tokenizer of stories, “app” and “iness” are "
+        "merged first, and no merge joins “h” to “app”. “ happy” with its space is one token, but here no space "
+        "stands before it.",
     )
 
 
@@ -111,7 +111,7 @@ def _said(model_name: str, steps: list[MergeStep], now: int, same: bool) -> None
         st.caption(f"Next: {text.escape(text.visible(a))} + {text.escape(text.visible(b))}, rank {steps[now + 1].rank}")
     else:
         end = "the same as the tokenizer's own encoding" if same else "not what the tokenizer itself gives"
-        st.caption(f"No neighbours are on the list any more. The end is {end}.")
+        st.caption(f"No pair is on the list any more. The result is {end}.")
 
 
 @cache.data(max_entries=2)
@@ -152,8 +152,8 @@ def _merges(model_name: str, word: str, steps: list[MergeStep], now: int) -> Non
 def learned() -> None:
     """The panel that learns merges from a text."""
     st.markdown(
-        "**Count all pairs of neighbours, make the most frequent one a new token, count again.** That is the whole "
-        "training of the tokenizer; here it runs on your text."
+        "**Byte-pair encoding: count all neighbouring pairs, make the most frequent one a new token, count again.** "
+        "Here it is trained on your text."
     )
     st.latex(r"(a, b)_{k} = \arg\max_{\text{pairs}} \mathrm{count}(a, b), \qquad V_{k+1} = V_k \cup \{ab\}")
     page.try_this(TRY_LEARNING)
@@ -176,18 +176,31 @@ def learned() -> None:
     with right:
         _learning(merges, now, sum(map(len, words)))
     page.what_to_see(
-        "The first merges are the most ordinary pairs of letters. Soon endings such as *est* and *er* appear, then "
-        "whole words, because they are frequent, not because anybody said what a word is. Each merge shortens the "
-        "text, and none shortens it by more than the one before."
+        f"{_pieces(merges, now, sum(map(len, words)))} Suffixes and whole words become tokens where they are frequent; "
+        "nothing in the algorithm knows what a word is."
     )
     page.source(bpe.learn, bpe.replay)
+    low, high = published_vocabularies()
     page.experiment(experiments.learning, MODEL, corpus, MOST, now)
     st.caption("Algorithm 1 of arXiv:1508.07909; the shipped list was learned the same way from children's stories")
     page.question(
         "Why not learn merges until every word is one token?",
-        "Each token needs a row in the embedding table and enough examples to learn it. A word seen twice would get a "
-        "vector that hardly moved from noise, and a new word would still fall apart. Real vocabularies stop at tens "
-        "or hundreds of thousands.",
+        "Each token needs a row in the embedding table and enough examples to train it. The row of a word seen twice "
+        "would hardly differ from its initial values, and a new word would still fall into pieces. Published models "
+        f"have vocabularies of {low:,} to {high:,} tokens.",
+    )
+
+
+def _pieces(merges: list[Learned], now: int, size: int) -> str:
+    """How much the first and the last merge shorten the text, and the longest tokens so far."""
+    lengths = [size, *(one.tokens for one in merges)]
+    if not now:
+        return f"The first merge shortens the text by {lengths[0] - lengths[1]} tokens."
+    longest = ", ".join(f"“{text.escape(text.visible(piece))}”" for piece in bpe.longest(merges[:now], 4))
+    last = lengths[now - 1] - lengths[now]
+    return (
+        f"The first merge shortens the text by {lengths[0] - lengths[1]} tokens, merge {now} by {last}. The longest "
+        f"tokens after {now}: {longest}."
     )
 
 

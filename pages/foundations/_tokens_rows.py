@@ -43,21 +43,21 @@ def windows(pasted: str, index: int, length: int, stride: int) -> Windows:
 
 def series() -> None:
     """The panel on time series."""
-    st.markdown("**Windows of the series become tokens**: one number alone says little, sixteen in a row have a shape.")
+    st.markdown("**Windows of the series become tokens** (patches): several consecutive values make one vector.")
     st.latex(r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
              r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i")  # fmt: skip
     page.try_this(
         {
             "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
             "no overlap": {"points": 16, "stride": 16},
-            "one number a token": {"points": 1, "stride": 1},
+            "one value per token": {"points": 1, "stride": 1},
             "whole weeks": {"points": 7, "stride": 7},
             "a table with gaps": {"csv": FEW, "points": 3, "stride": 1, "window": 1},
         }
     )
     left, right = st.columns([2, 3], gap="large")
     with left:
-        pasted = controls.text_area("Numbers: one a line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
+        pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
         first = column(pasted, None)
         found = _choose_column(pasted, first) if isinstance(first, Column) else first
     if isinstance(found, str):
@@ -76,7 +76,7 @@ def series() -> None:
         _report(found)
     with right:
         _windows(result, length, at)
-    cost.metrics(n, "Tokens (windows)", "Numbers in one", str(length))
+    cost.metrics(n, "Tokens (windows)", "Values per token", str(length))
     strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
     lengths = [time_windows.window_count(steps, length, s) for s in strides]
     cost.curve(strides, lengths, strides.index(stride), "stride S", f"a stride of {stride}")
@@ -168,7 +168,7 @@ def protein() -> None:
         f"{name}{len(found.residues):,} residues, with a token before and one after; ids as in ESM-2, whose vocabulary "
         f"has 33. The tokenizer of stories would make {pieces:,} meaningless pieces of it."
     )
-    cost.metrics(n, "Tokens", "Letters in one", "1")
+    cost.metrics(n, "Tokens", "Letters per token", "1")
     left, right = st.columns(2, gap="large")
     with left:
         letters = sorted(counts, key=lambda letter: (groups_of(letter), -counts[letter]))
@@ -193,8 +193,8 @@ def protein() -> None:
     st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
     page.question(
         "Why does a model of proteins not learn merges, as one of language does?",
-        "It could, but it is asked about single residues: which one fits here, what happens if this one changes, "
-        "which two touch. Each of these needs the residue as a token of its own, with its own row in every "
+        "It could, but it is used for single residues: which one fits here, what happens if this one changes, which "
+        "two are in contact. Each of these needs the residue as a token of its own, with its own row in every "
         "attention map.",
     )
 

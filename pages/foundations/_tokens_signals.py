@@ -57,7 +57,7 @@ def image() -> None:
     pixels = scene(side) if own is None else media.scaled(own, side)
     with right:
         _picture(pixels, side, patch, at)
-    cost.metrics(n, "Tokens (patches)", "Numbers in one", f"{3 * patch * patch:,}")
+    cost.metrics(n, "Tokens (patches)", "Values per token", f"{3 * patch * patch:,}")
     _strip(pixels, patch, at, n)
     lengths = [patches.patch_count(side, p) for p in PATCHES]
     cost.curve(PATCHES, lengths, PATCHES.index(patch), "side of a patch", f"patches of {patch} pixels")
@@ -184,7 +184,7 @@ def _sound(result: AudioFrames, at: int) -> None:
         key="spectrogram", height=300,
         alt=f"Loudness by pitch of {result.frames:,} frames in {seconds:.1f} seconds; frame {at} is loudest near "
         f"{loudest:,.0f} hertz.",
-        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples a "
+        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples per "
         f"second, one column every {result.hop} samples. Frame {at} is loudest near {loudest:,.0f} Hz.",
         table=lambda: pd.DataFrame({"hertz": result.hertz, f"log10 power of frame {at}": result.mel[:, at]}),
     )  # fmt: skip

@@ -77,20 +77,25 @@ def panel() -> None:
     with right:
         _density(found, densities(model_name, pasted))
     page.what_to_see(
-        "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one "
-        "token, with the space before them (·); rare words fall apart, and not where a person would cut. Digits stay "
-        "single here. A character the vocabulary does not know is never lost: it becomes its **bytes** (orange), "
-        "two, three or four tokens for one sign."
+        "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one token, "
+        "with the space before them (·); rare words fall into several. A character that has no token of its own is "
+        "never lost: it becomes tokens of its **bytes** (orange), at most four for one character."
     )
     page.source(text_pieces.cut, text_pieces.densities)
     page.experiment(experiments.text, model_name, pasted, KINDS)
     st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
     page.question(
-        "This vocabulary was learned from English stories. Who pays for that?",
-        "Whoever writes something else: the same sentence takes several times as many tokens in Hindi or Chinese as "
-        "in English, so it costs more, fills the context sooner, and each token says less. Larger vocabularies "
-        "learned from many languages narrow the gap; they do not close it.",
+        "The vocabulary of stories was learned from English stories. What does that mean for other languages?",
+        "More tokens for the same content. Of the texts in the figure, stories cuts the English one into "
+        f"{_tokens(0)}, the German one into {_tokens(4)}, the Russian into {_tokens(5)} and the Hindi into "
+        f"{_tokens(6)} tokens. More tokens cost more computation and fill the context sooner; vocabularies learned "
+        "from many languages narrow the gap.",
     )
+
+
+def _tokens(which: int) -> int:
+    """Tokens of one of the example texts, cut by the model that ships."""
+    return densities(MODEL, "")[1 + which].tokens
 
 
 def _rows(found: TextPieces, vocabulary: int) -> None:

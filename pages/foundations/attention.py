@@ -18,8 +18,9 @@ PANELS: dict[str, tuple[str, Callable[[], None]]] = {
 }
 
 page.begin(
-    "How does a token choose where to look?",
-    "It compares its **query** with every **key**, turns the scores into weights, and mixes the **values** with them.",
+    "How does attention work?",
+    "A token's **query** is compared with every **key**; the softmax turns the scores into weights; the output is the "
+    "sum of the **values**, each times its weight.",
     r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
 )
 look = controls.segmented("Look at", "look", list(PANELS), "drag", {key: name for key, (name, _) in PANELS.items()})

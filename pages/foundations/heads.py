@@ -10,23 +10,21 @@ from pages.foundations._heads_cuts import cuts
 from pages.foundations._heads_maps import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, model_parts, read
 from pages.ui import controls, fragments, models, page
 
-ANIMAL = "The animal didn't cross the street because it was too tired."
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
 TRY: dict[str, dict[str, Any]] = {
-    "what came next": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
-    "the word before": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
-    "who is “he”?": {"model": "stories", "text": TEXT, "layer": 2, "head": 3, "token": 32},
-    "animal or street?": {"model": "stories", "text": ANIMAL, "layer": 3, "head": 4, "token": 10},
-    "nonsense, twice": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
-    "a model that only copies": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
-    "an encoder: both ways": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "an induction head": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "a previous-token head": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "from “he” to “Max”": {"model": "stories", "text": TEXT, "layer": 2, "head": 3, "token": 32},
+    "a repeated sequence": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
+    "a model of attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
+    "a bidirectional encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
 }
 SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
 
 page.begin(
-    "What does each head look at?",
-    "Each attention head of a trained model reads the text in its own way: one looks at the word before, another finds "
-    "what followed the last time. Paste a text and see all of them at once.",
+    "What does each head attend to?",
+    "Each attention head of a trained model has attention weights of its own: one attends to the previous token, "
+    "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
 )
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with box:

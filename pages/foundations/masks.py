@@ -30,17 +30,17 @@ MASKS: dict[Kind, tuple[str, str, list[str]]] = {
         "bidirectional", "No mask: every token sees every token, as in an encoder such as BERT (arXiv:1810.04805).", [],
     ),
     "prefix": (
-        "prefix-LM", "The prefix is read both ways, the rest written one way (arXiv:1910.10683, figure 3).", ["prefix"],
+        "prefix-LM", "Bidirectional within the prefix, causal after it (arXiv:1910.10683, figure 3).", ["prefix"],
     ),
     "padding": (
-        "padding", "Nobody looks at tokens that only fill up a batch; they see themselves, so that no row is empty.",
+        "padding", "No token attends to padding, which only fills up a batch; it attends to itself: no row is empty.",
         ["padded"],
     ),
     "window": (
-        "sliding window", "Causal, and only so far back: Mistral 7B, 4,096 tokens (arXiv:2310.06825).", ["window"],
+        "sliding window", "Causal, and at most so far back: Mistral 7B, 4,096 tokens (arXiv:2310.06825).", ["window"],
     ),
     "window_global": (
-        "window + global", "A window, and first tokens that everyone sees (after Longformer, arXiv:2004.05150).",
+        "window + global", "A window, and first tokens that all attend to (after Longformer, arXiv:2004.05150).",
         ["window", "n_global"],
     ),
     "dilated": (
@@ -55,21 +55,21 @@ MASKS: dict[Kind, tuple[str, str, list[str]]] = {
 NAMES: dict[Kind, str] = {kind: name for kind, (name, _, _) in MASKS.items()}
 # parameter: (label, lowest, highest, default)
 SLIDERS = {
-    "prefix": ("Prefix: tokens read both ways", 0, TOKENS, 12),
+    "prefix": ("Prefix (tokens)", 0, TOKENS, 12),
     "padded": ("Padding tokens", 0, TOKENS, 6),
-    "window": ("Window: tokens seen, itself included", 1, 32, 6),
+    "window": ("Window (tokens, itself included)", 1, 32, 6),
     "n_global": ("Global tokens at the start", 0, 8, 1),
-    "dilation": ("Dilation: steps between tokens seen", 1, 8, 3),
-    "block": ("Block: tokens in one", 1, 16, 6),
-    "stride": ("Stride: of how many earlier blocks one is seen", 1, 8, 2),
+    "dilation": ("Dilation (distance between tokens)", 1, 8, 3),
+    "block": ("Block size (tokens)", 1, 16, 6),
+    "stride": ("Stride: one of so many earlier blocks", 1, 8, 2),
 }
 TRY: dict[str, dict[str, Any]] = {
     "a decoder": {"kind": "causal"},
     "an encoder": {"kind": "bidirectional"},
-    "a question, then the answer": {"kind": "prefix", "prefix": 20, "position": 15},
-    "a short memory": {"kind": "window", "window": 3},
-    "a sink and a window": {"kind": "window_global", "window": 4, "n_global": 1},
-    "a batch filled up": {"kind": "padding", "padded": 10, "and_causal": True},
+    "a prefix-LM": {"kind": "prefix", "prefix": 20, "position": 15},
+    "a short window": {"kind": "window", "window": 3},
+    "an attention sink and a window": {"kind": "window_global", "window": 4, "n_global": 1},
+    "padding": {"kind": "padding", "padded": 10, "and_causal": True},
 }
 
 
@@ -113,7 +113,7 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
 
 @fragments.fragment
 def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
-    """Change one token and look for the change in the outputs before it."""
+    """Change one token and measure the change of the outputs before it."""
     n = len(tokens)
     position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
     name = NAMES[config.kind]
@@ -145,9 +145,9 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
 
 
 page.begin(
-    "Who may look at whom?",
-    "A mask removes pairs before the softmax. It alone makes a model a writer or a reader, cheap or thorough, and it "
-    "keeps the answer from leaking into the question.",
+    "Which tokens may attend to which?",
+    "The attention mask removes pairs of query and key before the softmax. It makes attention causal, bidirectional or "
+    "sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
     r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\quad "
     r"M_{ij} = 0 \text{ if } i \text{ may see } j,\ -\infty \text{ if not}",
 )
@@ -170,7 +170,7 @@ if not ids:
 attended = attention(model_name, pasted, config)
 with picture:
     near, far = cost(config, n), cost(config, LONG)
-    ahead = f"{near.ahead:,} of them look ahead" if near.ahead else "none of them looks ahead"
+    ahead = f"{near.ahead:,} of them with a later key" if near.ahead else "none of them with a later key"
     figure(
         figures.mask_figure(attended.allowed, labels, 480),
         key="mask",
@@ -178,7 +178,7 @@ with picture:
         height=480,
         min_width=420,
         caption=f"{name}: {near.pairs:,} of {n * n:,} pairs, {near.share:.1%}; {ahead}. "
-        f"Of {LONG:,} tokens, the same mask leaves {far.share:.1%}. Violet: may see. Grey, hatched: may not.",
+        f"At {LONG:,} tokens the same mask allows {far.share:.1%}. Violet: allowed. Grey, hatched: blocked.",
         table=lambda: pairs_table(attended.allowed, tokens, "allowed"),
         cursor=True,
     )
@@ -204,31 +204,32 @@ for title, draw, values in (
                 cursor=True,
             )
 page.what_to_see(
-    "The mask turns blocked scores into minus infinity, the softmax makes them exactly 0, and the rest of each row "
-    "grows until it sums to 1 again: under a causal mask the first token can only look at itself, with weight 1. The "
-    "mask acts in every layer, so from layer 1 on it changes the scores themselves as well."
+    "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of each "
+    "row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with weight "
+    "1. The mask acts in every layer, so from layer 1 on it changes the scores themselves as well."
 )
 
-st.subheader("Leak test: does a later token reach the earlier outputs?", anchor=False)
+st.subheader("Leak test: does a later token change earlier outputs?", anchor=False)
 if n > 1:
     leak_section(model_name, pasted, config, tokens, labels)
 else:
     st.info("One token has nothing before it: the test needs at least two.")
 page.what_to_see(
-    "Under every causal mask the differences before the changed token are not small but exactly 0: the same bits. "
-    "Prefix-LM leaks inside the prefix, on purpose, and a padding mask alone keeps nothing back. A model trained to "
-    "predict the next token through a leak would only learn to copy it."
+    "Under every causal mask the differences before the changed token are not small but exactly 0: the same bits. A "
+    "prefix-LM leaks inside the prefix, on purpose, and a padding mask alone does not stop later tokens. A model "
+    "trained to predict the next token through a leak could simply copy it: the section below trains one."
 )
+page.terms("attention mask", "causal mask", "bidirectional attention")
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
 page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
 st.caption(
-    "An encoder-decoder has three masks at once, one for each of its attentions: see translate on the page of heads, "
-    "and the three side by side on that of architectures."
+    "An encoder-decoder has three masks, one for each of its attentions: see translate on the page of heads, and the "
+    "three side by side on that of architectures."
 )
 cheating()
 page.question(
-    "A prefix-LM lets the first tokens see what comes after them. Why is that no cheating?",
-    "Because nobody asks it to predict them. The prefix is given (a question, a text to translate); only what follows "
-    "is predicted and counts in the loss, and there each output is blind to what comes after it. Change a token after "
-    "the prefix and the test finds no leak; change one inside and it reaches the prefix before it.",
+    "A prefix-LM lets the first tokens attend to later ones. Why is that no leak?",
+    "Because the prefix is not predicted. It is given (a question, a text to translate); only what follows is "
+    "predicted and counts in the loss, and there attention is causal. Change a token after the prefix and the test "
+    "finds no leak; change one inside and it reaches the prefix before it.",
 )

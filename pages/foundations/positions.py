@@ -24,10 +24,10 @@ PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
 }
 
 page.begin(
-    "How does it know the order?",
-    "Attention by itself sees a bag of tokens. Each scheme here tells it where they stand, in another place: "
-    "sinusoidal and learned vectors are **added to the embeddings**, RoPE **rotates queries and keys**, ALiBi "
-    "**lowers scores** with distance.",
+    "How does a model know the order?",
+    "Attention scores do not depend on the order of the tokens. Each scheme adds positions in another place: "
+    "sinusoidal and learned position embeddings are **added to the embeddings**, RoPE **rotates queries and keys**, "
+    "ALiBi **lowers scores** with distance.",
 )
 scheme = controls.segmented(
     "Scheme",
@@ -41,7 +41,7 @@ if scheme not in ("none", "together", "beyond"):
     name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
     largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
     st.markdown(
-        f"**The shuffle test.** Shuffle “{scores.TEXT}”, run it through a Transformer with "
+        f"**The shuffle test.** Shuffle “{scores.TEXT}”, run it through a bidirectional Transformer with "
         f"{name} positions, and a word's output changes by up to **{largest[scheme]:.2f}**. "
         f"Without positions: **{largest['none']:.0e}**, rounding."
     )

@@ -26,9 +26,9 @@ NAMES = {
 }  # fmt: skip
 
 page.begin(
-    "What does it read?",
-    "A Transformer never sees letters, pixels or sounds. Everything is first **cut into tokens**, and each token "
-    "becomes one vector: how it is cut decides how long the sequence is, and what it costs.",
+    "What does a model read?",
+    "Not letters, pixels or sounds: everything is first **cut into tokens**, and each token becomes one vector. How it "
+    "is cut decides how long the sequence is, and what it costs.",
 )
 part = controls.segmented("Cut up", "part", list(PARTS), "text", NAMES)
 if part not in ("image", "sound"):

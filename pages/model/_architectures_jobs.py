@@ -21,7 +21,7 @@ from tfcore.generate import generate
 
 Guesses = list[tuple[str, float]]  # tokens from the likeliest down, with their probabilities
 CHARACTERS, BLANK, TOP, MOST, NEW = 400, "___", 8, 48, 24
-JOBS = {"translate": "translate", "fill": "fill the blank", "stories": "continue the text"}
+JOBS = {"translate": "translate", "fill": "predict a masked token", "stories": "continue the text"}
 TEXTS = {
     "translate": "She gave me a red book yesterday.",
     "fill": "The dog was very ___ because he had lost his bone.",
@@ -109,35 +109,36 @@ def translate_job() -> None:
         layer = controls.slider("Layer", "layer", 0, layers - 1, layers - 1)
         views = ["mean", *map(str, range(heads))]
         head = controls.select("Head", "head", views, "mean", {"mean": "mean of all heads"})
-        step = controls.slider("Token to be written", "step", 0, n - 1, min(6, n - 1))
+        step = controls.slider("Target token", "step", 0, n - 1, min(6, n - 1))
         expected = named(top(found.chances[step], TOP), cache.model("translate")[1])
         bars(
             expected, "next", f"Token {step} of the translation",
-            f"Before token {step} is written: the likeliest of {found.chances.shape[1]:,} tokens.",
+            f"Token {step}: the likeliest of {found.chances.shape[1]:,} tokens.",
         )  # fmt: skip
     weights = found.patterns[layer].mean(0) if head == "mean" else found.patterns[layer, int(head)]
     strongest = int(weights[step, :-1].argmax()) if len(read) > 1 else 0
     whose = "the mean of its heads" if head == "mean" else f"head {head}"
     looked_at, weight = text.visible(read[strongest]), weights[step, strongest]
-    finding = f"“{text.visible(wrote[step])}” looks most at “{looked_at}”, {weight:.2f}"
+    end = weights[step, -1] if len(read) > 1 else 0.0
+    rest = f"; <end> has {end:.2f}" if end > weight else ""
+    finding = f"“{text.visible(wrote[step])}” attends most to “{looked_at}”, {weight:.2f}{rest}"
     place = f"layer {layer}, {whose}"
     with picture:
         text.chips(wrote, key="translation", selected=step, label="The translation, token by token",
                    on_select=lambda index: controls.set_values(step=index))  # fmt: skip
         figure(
             token_heatmap(weights, text.tick_labels(wrote), text.tick_labels(read), height=460,
-                          hover="while %{y} is written, %{x} gets %{z:.2f}"),
+                          hover="query %{y}, key %{x}: %{z:.2f}"),
             key="alignment", height=460, min_width=320, cursor=True,
             alt=f"Cross-attention of {place}: {finding}.",
-            caption=f"Cross-attention, (written, read) = ({n}, {len(read)}), {place}: "
-            f"“{text.escape(text.visible(wrote[step]))}” looks most at “{text.escape(looked_at)}”, {weight:.2f}.",
+            caption=f"Cross-attention, (target, source) = ({n}, {len(read)}), {place}: {text.escape(finding)}.",
             table=lambda: pd.DataFrame(weights, index=wrote, columns=numbered(read)).reset_index(names="written"),
         )  # fmt: skip
     every_head(found, layer, head)
     page.what_to_see(
-        "The strong cells follow the diagonal as long as both languages use one order, and jump where they do not: "
-        "*red book* becomes *livre rouge*, *gave me* becomes *me donna*. Nobody told the model which words belong "
-        "together; it learned to look there because that helps to write the right one."
+        "The strong cells follow the diagonal where both languages have the same order of words, and leave it where "
+        "they have not: in the first example *red book* becomes *livre rouge*, *gave me* becomes *me donna*. No "
+        "alignment of words was given in training; it was learned from pairs of sentences."
     )
     page.source(writing)
     page.experiment(experiments.translation, sentence, MOST, layer, None if head == "mean" else int(head))
@@ -157,7 +158,8 @@ def every_head(found: Writing, layer: int, head: str | int) -> None:
         ),
         key="heads", height=420, min_width=460, on_click=choose_head,
         alt=f"The cross-attention of every head: {rows}. Mean largest weight of a token, layer by layer: {largest}.",
-        caption=f"Every head as layer.head: {rows}; rows write, columns are read. Click one to look closer.",
+        caption=f"Every head as layer.head: {rows}; rows are target tokens (queries), columns source tokens (keys). "
+            "Click one to enlarge it.",
     )  # fmt: skip
 
 
@@ -171,31 +173,38 @@ def choose_head(event: Event) -> None:
 @fragments.fragment
 def fill_job() -> None:
     """Both sides of a blank, against the left side alone."""
-    models.only("fill and stories", "they read the same stories, one from both sides and one from the left.")
-    pasted = controls.text_area(f"Text, a blank is {BLANK}", "blanks", TEXTS["fill"], CHARACTERS, height=80)
+    models.only("fill and stories", "they were trained on the same stories, one bidirectional and one causal.")
+    pasted = controls.text_area(
+        f"Text with {BLANK} for each masked token", "blanks", TEXTS["fill"], CHARACTERS, height=80
+    )
     tokens, places, found = filled(pasted)
     if not places:
-        st.info(f"There is no blank yet: write {BLANK}, three underscores, in place of a word.")
+        st.info(f"There is no masked token yet: write {BLANK}, three underscores, in place of a word.")
         return
-    chosen = controls.slider("Blank", "blank", 0, len(places) - 1, 0)
+    chosen = controls.slider("Masked token", "blank", 0, len(places) - 1, 0)
     before = pasted.split(BLANK)
     left = BLANK.join(before[: chosen + 1]).replace(BLANK, "").removesuffix(" ")
     text.chips(tokens, key="text with blanks", selected=places[chosen], label="The text, token by token")
     one, other = st.columns(2, gap="large")
     with one:
-        st.markdown("**The encoder reads both sides**")
-        bars(found[chosen], "both sides", "The encoder's guess", f"fill sees all {len(tokens)} tokens.")
+        st.markdown("**The encoder: bidirectional**")
+        bars(found[chosen], "both sides", "The encoder's prediction", f"fill attends to all {len(tokens)} tokens.")
     with other:
-        st.markdown("**The decoder knows only what came before**")
+        st.markdown("**The decoder: causal**")
         _, likely = continued(left, 0)
         if likely:
-            bars(likely, "left side", "The decoder's guess", f"stories sees the {places[chosen]} tokens before it.")
+            bars(
+                likely,
+                "left side",
+                "The decoder's prediction",
+                f"stories attends to the {places[chosen]} tokens before it.",
+            )
         else:
-            st.info("Nothing comes before this blank: a decoder has nothing to go by.")
+            st.info("Nothing comes before this token, so a decoder has nothing to predict it from.")
     page.what_to_see(
-        "Change the words *after* the blank, say *because he had lost his bone* into *and ate all the food*: the "
-        "encoder changes its mind, the decoder cannot, for it has not read that far. That is what reading both ways "
-        "buys; the price is that an encoder cannot write."
+        "Change the words *after* the masked token, say *because he had lost his bone* into *and ate all the food*: "
+        "the encoder's prediction changes; the decoder's cannot, because it attends only to what comes before. The "
+        "encoder, in turn, is not trained to generate text from left to right."
     )
     page.source(guesses, fill_masked)
     page.experiment(experiments.blank, pasted, BLANK, chosen, TOP)
@@ -206,7 +215,7 @@ def continue_job() -> None:
     """One token after the other."""
     models.only("stories", "it stands for its kind beside the other two; the page on generation lets yours write.")
     pasted = controls.text_area("Beginning of a story", "beginning", TEXTS["stories"], CHARACTERS, height=80)
-    new = controls.slider("Tokens to write", "new", 0, NEW, 12)
+    new = controls.slider("Max new tokens", "new", 0, NEW, 12)
     tokens, likely = continued(pasted, new)
     if not likely:
         st.info("There is no beginning yet: type a few words.")
@@ -215,12 +224,12 @@ def continue_job() -> None:
     with left:
         st.markdown(f"{text.escape(pasted)}**{text.escape(''.join(tokens))}**")
         text.chips(tokens, key="continuation", label="The continuation, token by token")
-        st.caption(f"{new} tokens, each the likeliest one; each is read again before the next is written.")
+        st.caption(f"{new} tokens, each the likeliest one (greedy), appended before the next is predicted.")
     with right:
-        bars(likely, "next token", "The next token", f"stories, after the text: its first guess and {TOP - 1} more.")
+        bars(likely, "next token", "The next token", f"stories, after the text: the {TOP} most likely.")
     page.what_to_see(
-        "A decoder answers one question only, *what comes next?*, and writes by asking it again and again. Every token "
-        "of a text is such a question, which is why it learns from all of them at once."
+        "A decoder predicts the next token, and generates text by appending one and predicting again (autoregressive). "
+        "In training every token of a text is predicted from those before it, all in one pass."
     )
     page.source(generate)
     page.experiment(experiments.continuation, pasted, new, NEW, TOP)

@@ -23,8 +23,8 @@ def every_preset() -> pd.DataFrame:
                 "model": label, "parameters": found.count.total, "active": found.count.active,
                 "12 N d² + V d": found.formula, "error": found.formula_error, "d_model": config.d_model,
                 "layers": config.encoder_layers + config.decoder_layers, "heads": config.n_heads,
-                "key/value heads": config.kv_heads, "GFLOPs a token": found.flops.forward / 1e9,
-                "weights in bf16 (GB)": found.memory.weights / 1e9, "KV bytes a token": found.cached,
+                "KV heads": config.kv_heads, "GFLOPs per token": found.flops.forward / 1e9,
+                "weights in bf16 (GB)": found.memory.weights / 1e9, "KV bytes per token": found.cached,
             }
         )  # fmt: skip
     return pd.DataFrame(rows)

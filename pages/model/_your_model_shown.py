@@ -34,25 +34,25 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "block/feedforward.py": ("feed-forward share", (), {"panel": "share"}),
     "model/parameters.py": ("parameters and costs", (), {}),
     "training/information.py": ("a text in bits", ("decoder",), {"show": "text"}),
-    "inference/generation.py": ("how it writes", ("decoder",), {}),
-    "inference/kv_cache.py": ("with and without a cache", ("decoder",), {}),
-    ROUTING: ("which expert takes what", ("decoder",), {}),
+    "inference/generation.py": ("generation", ("decoder",), {}),
+    "inference/kv_cache.py": ("with and without a KV cache", ("decoder",), {}),
+    ROUTING: ("routing", ("decoder",), {}),
     "inside/induction.py": ("induction heads", ("decoder",), {}),
-    "inside/stream.py": ("who wrote the answer", ("decoder",), {}),
-    "inside/interventions.py": ("parts switched off", ("decoder",), {}),
+    "inside/stream.py": ("logit attribution", ("decoder",), {}),
+    "inside/interventions.py": ("ablation and patching", ("decoder",), {}),
 }
 FIELDS = {
     "architecture": "architecture", "d_model": "width d_model", "encoder_layers": "layers of the encoder",
-    "decoder_layers": "layers of the decoder", "n_heads": "heads", "kv_heads": "key/value heads",
-    "head_size": "width of a head", "ff_size": "width of the feed-forward layer", "activation": "non-linearity",
+    "decoder_layers": "layers of the decoder", "n_heads": "heads", "kv_heads": "KV heads",
+    "head_size": "width of a head", "ff_size": "width of the feed-forward layer", "activation": "activation function",
     "positions": "positions", "max_seq_len": "context (tokens)", "vocab_size": "vocabulary", "norm": "norm",
-    "norm_placement": "place of the norms", "window": "window (tokens)", "head": "what comes last",
-    "tie_embeddings": "unembedding is the embedding",
+    "norm_placement": "place of the norms", "window": "window (tokens)", "head": "head of the model",
+    "tie_embeddings": "tied embeddings",
 }  # fmt: skip
 SENTENCES = {
-    "continuation": "It goes on:",
-    "answer": "It answers:",
-    "blank": "Its best guess for the blank:",
+    "continuation": "Continuation:",
+    "answer": "Output:",
+    "blank": "Most likely at the masked position:",
 }
 
 
@@ -71,7 +71,7 @@ def facts(config: ModelConfig) -> pd.DataFrame:
     """A config as rows, what it does not have left out."""
     rows: list[tuple[str, Any]] = [(label, getattr(config, field)) for field, label in FIELDS.items()]
     if config.experts is not None:
-        rows += [("experts a layer", config.experts.n_experts), ("experts a token", config.experts.top_k)]
+        rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
     kept = [(label, value) for label, value in rows if value is not None and value != 0]
     words = {True: "yes", False: "no", "none": "nothing: hidden states"}
     said = [(k, f"{v:,}" if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
@@ -91,7 +91,7 @@ def show(name: str) -> None:
     one, two, three, four = st.columns(4)
     one.metric("Parameters", short(count.total), help=f"{count.total:,}")
     if count.active != count.total:
-        two.metric("Active for a token", short(count.active), help=f"{count.active:,}")
+        two.metric("Active per token", short(count.active), help=f"{count.active:,}")
     else:
         two.metric("Memory of its weights", figures.gigabytes(4 * count.total), help="4 bytes each, in float32")
     three.metric("Vocabulary", f"{config.vocab_size:,}")
@@ -112,30 +112,30 @@ def speak(name: str, tokenizer: Any) -> None:
         st.info("There is no text yet: type or paste some.")
         return
     if tokenizer is None:
-        st.info("This model comes without a tokenizer: it was trained on numbers, and no text can be given to it here.")
+        st.info("This model comes without a tokenizer: it was trained on numbers, so it cannot read a text here.")
         return
     trip = there_and_back(name, pasted)
     verdict = (
-        "and they come back to the letter"
+        "and decoding gives the same text"
         if trip.same
-        else "and they come back, but for capitals and spaces"
+        else "and decoding gives the same text but for capitals and spaces"
         if trip.nearly
-        else "but they do not come back: its vocabulary does not know all of this"
+        else "but decoding gives another text: its vocabulary does not cover all of this"
     )
     st.markdown(f"**Tokenizer check.** {len(pasted):,} characters, {len(trip.ids):,} tokens, {verdict}.")
     text.chips(trip.tokens[:CHIPS], key="pieces", hues=[i % 3 for i in range(min(CHIPS, len(trip.ids)))],
                label="The text in tokens")  # fmt: skip
     if not trip.same:
-        st.caption(f"Came back: {text.escape(trip.back, 300)}")
+        st.caption(f"Decoded: {text.escape(trip.back, 300)}")
     found = said_first(name, pasted)
     if found.way == "nothing":
-        st.info("This model has no head that would write words: its hidden states and attention are all it gives.")
+        st.info("This model has no language model head: hidden states and attention are all it gives.")
         return
     if found.way == "blank":
         st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
     st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.said or '(nothing)', 400)}")
     best = f"'{text.visible(found.best[0])}' with {found.probabilities[0]:.1%}"
-    where = "in the blank" if found.way == "blank" else "as the next token"
+    where = "at the masked position" if found.way == "blank" else "as the next token"
     figure(
         guesses_figure(np.array(found.probabilities), text.tick_labels(found.best), 210), key="guesses", height=210,
         table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),

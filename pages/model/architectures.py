@@ -8,8 +8,9 @@ from pages.model._architectures_jobs import JOBS, SHOW, jobs
 from pages.ui import cache, controls, fragments, page
 from pages.ui.figure import figure
 from tfcore.analysis.architectures import seen
+from tfcore.analysis.model_costs import published_sizes
 from tfcore.analysis.parameter_count import parameters
-from tfcore.config import Architecture
+from tfcore.config import Architecture, ModelConfig
 from tfcore.figures import architectures as figures
 from tfcore.presets import PRESETS
 
@@ -17,33 +18,39 @@ READ, WRITTEN = ["she", "saw", "him", "break", "the", "window"], ["elle", "le", 
 # kind: (title, what it is trained to do, what it is good for, blocks in the drawing)
 KINDS: dict[Architecture, tuple[str, str, str, int]] = {
     "encoder": (
-        "Encoder only", "Some tokens are hidden; it guesses them from both sides.",
-        "Understanding: search, classification, tagging. It cannot write.", 12,
+        "Encoder only", "Masked language modelling: predict the masked tokens from both sides.",
+        "For search, classification, tagging. It is not trained to generate text.", 12,
     ),
     "decoder": (
-        "Decoder only", "Every token is guessed from those before it.",
-        "Writing, and by way of writing everything else: chat, code, reasoning.", 12,
+        "Decoder only", "Causal language modelling: predict every token from those before it.",
+        "For generation, and what can be put as generation: chat, code, answers.", 12,
     ),
     "encoder-decoder": (
-        "Encoder-decoder", "A whole text is read, another is written token by token.",
-        "One text into another: translation, speech to text, summaries.", 6,
+        "Encoder-decoder", "Sequence to sequence: encode one text, generate another token by token.",
+        "For translation, speech recognition, summaries.", 6,
     ),
 }  # fmt: skip
 # name: (year, kind, what it is trained on, arXiv, preset)
 MODELS: dict[str, tuple[int, Architecture, str, str, str | None]] = {
     "Transformer base": (2017, "encoder-decoder", "translation pairs", "1706.03762", "transformer_base"),
-    "GPT-2 small": (2019, "decoder", "the next token", "", "gpt2_small"),
-    "BERT base": (2018, "encoder", "15 % of the tokens hidden", "1810.04805", "bert_base"),
-    "RoBERTa": (2019, "encoder", "hidden tokens, anew each time", "1907.11692", None),
-    "T5 base": (2019, "encoder-decoder", "hidden spans, written out", "1910.10683", "t5_base"),
-    "BART": (2019, "encoder-decoder", "a damaged text, mended", "1910.13461", None),
-    "GPT-3": (2020, "decoder", "the next token", "2005.14165", "gpt3_175b"),
-    "ViT": (2020, "encoder", "labels of pictures", "2010.11929", None),
-    "Whisper": (2022, "encoder-decoder", "speech and its transcript", "2212.04356", None),
-    "LLaMA 3 8B": (2024, "decoder", "the next token", "2407.21783", "llama3_8b"),
-    "Mixtral 8x7B": (2024, "decoder", "the next token", "2401.04088", "mixtral_8x7b"),
-    "ModernBERT": (2024, "encoder", "30 % of the tokens hidden", "2412.13663", None),
+    "GPT-2 small": (2019, "decoder", "next token", "", "gpt2_small"),
+    "BERT base": (2018, "encoder", "masked language modelling, 15 %", "1810.04805", "bert_base"),
+    "RoBERTa": (2019, "encoder", "masked language modelling, dynamic masking", "1907.11692", None),
+    "T5 base": (2019, "encoder-decoder", "span corruption", "1910.10683", "t5_base"),
+    "BART": (2019, "encoder-decoder", "denoising", "1910.13461", None),
+    "GPT-3": (2020, "decoder", "next token", "2005.14165", "gpt3_175b"),
+    "ViT": (2020, "encoder", "image labels", "2010.11929", None),
+    "Whisper": (2022, "encoder-decoder", "speech and transcripts", "2212.04356", None),
+    "LLaMA 3 8B": (2024, "decoder", "next token", "2407.21783", "llama3_8b"),
+    "Mixtral 8x7B": (2024, "decoder", "next token", "2401.04088", "mixtral_8x7b"),
+    "ModernBERT": (2024, "encoder", "masked language modelling, 30 %", "2412.13663", None),
 }
+
+
+def published(config: ModelConfig) -> int:
+    """The parameters of the checkpoint that was published."""
+    sizes = published_sizes(config)
+    return parameters(config).total if sizes is None else sizes.checkpoint
 
 
 @cache.data(max_entries=1)
@@ -51,7 +58,7 @@ def known() -> pd.DataFrame:
     """Real models, a row each; parameters are counted from the config where we have it."""
     rows = []
     for name, (year, kind, trained, paper, preset) in sorted(MODELS.items(), key=lambda entry: entry[1][0]):
-        count = parameters(PRESETS[preset]()).total if preset else None
+        count = published(PRESETS[preset]()) if preset else None
         link = f"https://arxiv.org/abs/{paper}" if paper else None
         rows.append({"model": name, "year": year, "kind": kind, "trained on": trained, "parameters": count,
                      "paper": link})  # fmt: skip
@@ -62,8 +69,8 @@ def known() -> pd.DataFrame:
 def three_kinds() -> None:
     """The drawings and the masks."""
     with st.container(horizontal=True):
-        read = controls.slider("Tokens read", "read", 1, len(READ), len(READ))
-        written = controls.slider("Tokens written so far", "written", 1, len(WRITTEN), 4)
+        read = controls.slider("Source tokens", "read", 1, len(READ), len(READ))
+        written = controls.slider("Target tokens so far", "written", 1, len(WRITTEN), 4)
     labels = READ[:read] + WRITTEN[:written]
     pairs = (read + written) ** 2
     for place, (kind, (title, trained, good, layers)) in zip(
@@ -81,37 +88,39 @@ def three_kinds() -> None:
             found = f"{allowed.sum()} of {pairs} pairs"
             figure(
                 figures.seen_figure(allowed, labels, read, 360), key=f"seen-{kind}", height=360, min_width=280,
-                alt=f"{title}, {read} tokens read and {written} written: {found} may be looked at.",
-                caption=f"Who sees whom: {found}. Dotted: between what is read and what is written.",
+                alt=f"{title}, {read} source and {written} target tokens: the mask allows {found}.",
+                caption=f"Attention mask: {found} allowed. Dotted: between source and target.",
             )  # fmt: skip
     page.experiment(experiments.kinds, READ[:read], WRITTEN[:written], "encoder-decoder")
 
 
 page.begin(
     "Three kinds of Transformer",
-    "The same blocks make three machines; what tells them apart is who may look at whom, and so what they can be "
-    "trained to do.",
+    "Encoder, decoder and encoder-decoder are made of the same blocks; they differ in which tokens may attend to "
+    "which, and so in what they can be trained to do.",
     r"\begin{gathered}\mathrm{softmax}\Big(\tfrac{QK^\top}{\sqrt{d_k}} + M\Big)\,V"
     r"\\ M_{ij} = 0 \text{ where } i \text{ may see } j,\ -\infty \text{ elsewhere}\end{gathered}",
 )
 page.try_this(
     {
         "adjective after noun": {"job": "translate", "sentence": "She gave me a red book yesterday.", "step": 6},
-        "a pronoun jumps ahead": {"job": "translate", "sentence": "I know him very well.", "step": 1},
-        "one to write, all to read": {"read": 6, "written": 1},
-        "a story goes on": {"job": "stories", "new": 24},
+        "the pronoun comes first": {"job": "translate", "sentence": "I know him very well.", "step": 1},
+        "first target token": {"read": 6, "written": 1},
+        "continue a story": {"job": "stories", "new": 24},
     }
 )
 three_kinds()
 page.what_to_see(
-    "The encoder's square is full: each token knows the whole text. The decoder's is a triangle: nothing looks ahead, "
-    "so every token can be foretold. The encoder-decoder has a full square for what is read, a triangle for what is "
-    "written, and between them the cross-attention, lower left: all that is written sees all that was read."
+    "The encoder's mask is a full square (bidirectional): each token attends to the whole text. The decoder's is a "
+    "triangle (causal): no token attends to later ones, so each can be predicted. The encoder-decoder has a full "
+    "square for the source, a triangle for the target, and cross-attention, lower left: every target token attends to "
+    "the whole source."
 )
+page.terms("masked language modelling", "span corruption", "denoising")
 page.source(seen)
 
-st.header("Each at its work", anchor=False)
-job = controls.segmented("Work", "job", jobs(), jobs()[0], JOBS)
+st.header("Each at its own task", anchor=False)
+job = controls.segmented("Task", "job", jobs(), jobs()[0], JOBS)
 SHOW[job]()
 
 st.header("Which real models are which?", anchor=False)
@@ -124,13 +133,14 @@ st.dataframe(
     },
 )  # fmt: skip
 st.caption(
-    "GPT-2: Radford et al. 2019, which has no arXiv number. One model can do the work of another kind: T5 and GPT-3 "
-    "write out classes as words; what differs is what they saw while they learned."
+    "GPT-2: Radford et al. 2019, which has no arXiv number. Parameters are those of the "
+    "published checkpoint, BERT's with both heads. One kind of model can do the task of another: T5 and GPT-3 generate "
+    "the name of a class; what differs is what they were trained on."
 )
 page.question(
-    "A decoder can translate as well: it reads the sentence, then writes on. What does it lack that the "
+    "A decoder can translate as well: it reads the sentence, then generates. What does it lack that the "
     "encoder-decoder has?",
-    "The square. While it reads, each token of the sentence sees only the words before it, so the first word knows "
-    "nothing of the last; the encoder's states know the whole sentence. A large decoder makes up for it in its layers, "
-    "and needs no second stack. A prefix-LM gives the square back: see the page on masks.",
+    "Bidirectional attention over the source. In the decoder each source token attends only to those before it, so "
+    "the state of the first token has nothing of the last; the encoder's states depend on the whole sentence. A "
+    "prefix-LM allows the square in a single stack: see the page on masks.",
 )

@@ -26,10 +26,10 @@ def versions(size: str) -> list[Version]:
     return modernising.versions(FIRST[size])
 
 
-def losses() -> list[list[float]]:
-    """The ladder's held-out losses, a list for each switch; none where one is missing."""
-    found = [[float(row["loss"]) for row in TRAINED if row["switch"] == name] for name in NAMES]
-    return found if all(found) else []
+def losses() -> dict[str, list[float]]:
+    """The ladder's held-out losses of each switch; none where one is missing."""
+    found = {name: [float(row["loss"]) for row in TRAINED if row["switch"] == name] for name in NAMES}
+    return found if all(found.values()) else {}
 
 
 def choose(event: Event) -> None:
@@ -46,13 +46,15 @@ def panels(found: list[Version], speeds: list[Speed]) -> list[Panel]:
     written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(NAMES))]
     drawn = [
         Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
-        Panel("cache, bytes a token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
-        Panel("ms to read 128", read, [_ms(value) for value in read]),
-        Panel("ms a token written", written, [_ms(value) for value in written]),
+        Panel("KV cache, B/token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
+        Panel("prefill, ms", read, [_ms(value) for value in read]),
+        Panel("decode, ms/token", written, [_ms(value) for value in written]),
     ]
     if seeds := losses():
-        means = [sum(of_switch) / len(of_switch) for of_switch in seeds]
-        drawn.append(Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], seeds, near=True))
+        means = [sum(of_switch) / len(of_switch) for of_switch in seeds.values()]
+        drawn.append(
+            Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], list(seeds.values()), near=True)
+        )
     return drawn
 
 
@@ -82,19 +84,20 @@ def beside(found: list[Version], step: int) -> None:
 def effect(found: list[Version], step: int) -> str:
     """What the switch does to what can be counted."""
     if not step:
-        return f"{found[0].parameters:,} parameters, {2 * found[0].cached:,} bytes of cache a token at 16 bits."
+        return f"{found[0].parameters:,} parameters, {2 * found[0].cached:,} bytes of KV cache per token at 16 bits."
     before, after = found[step - 1], found[step]
     more = after.parameters - before.parameters
-    size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "not one parameter more or less"
+    size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
     if after.cached == before.cached:
-        return f"{size}; the cache stays as it is."
-    return f"{size}; the cache shrinks from {2 * before.cached:,} to {2 * after.cached:,} bytes a token."
+        return f"{size}; the KV cache stays as it is."
+    return f"{size}; the KV cache shrinks from {2 * before.cached:,} to {2 * after.cached:,} bytes per token."
 
 
 page.begin(
     "What has changed since 2017?",
-    "The block is still attention and a feed-forward layer, each added to what came in. Eight switches lead from the "
-    "first one to that of today's open models; each is small, and all together are most of what is new.",
+    "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
+    "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
+    "since.",
     r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
     r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}",
 )
@@ -102,7 +105,7 @@ left, right = st.columns([1, 3], gap="medium")
 with left:
     step = controls.slider("Switches made", "step", 0, LAST, 1)
     player("step", 0, LAST, step, label="one switch after the other", period=1.5, everywhere=True)
-    size = controls.select("Size that is counted", "size", list(FIRST), "small", SIZE_NAMES)
+    size = controls.select("Size to count", "size", list(FIRST), "small", SIZE_NAMES)
     seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)
     place = st.container()
 found = versions(size)
@@ -122,7 +125,7 @@ def draw(job: jobs.Job) -> None:
             effects_figure(NAMES, panels(found, speeds), step, HEIGHT), key="effects", height=HEIGHT, min_width=640,
             on_click=choose, alt=f"{len(NAMES)} versions from 2017 to today. Switch {step}, {name}: {said}",
             caption=f"Switch {step} of {LAST}, {name}: {said} Counted for {SIZE_NAMES[size]}; timed here and now on "
-            f"models of width 256 with 4 layers, the quickest of up to 7 runs. {_schooling()}",
+            f"models of width 256 with 4 layers (prefill of 128 tokens), the fastest of up to 7 runs. {_schooling()}",
             table=lambda: _table(found, speeds),
         )  # fmt: skip
 
@@ -134,7 +137,7 @@ def _schooling() -> str:
     one = TRAINED[0]
     return (
         f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
-        f"tokens of stories, {len(seeds[0])} of each kind (dots) and their mean."
+        f"tokens of stories, {len(seeds[NAMES[0]])} seeds each (dots) and their mean."
     )
 
 
@@ -142,10 +145,10 @@ def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
     by_step, seeds = {speed.step: speed for speed in speeds}, losses()
     return pd.DataFrame(
         [
-            {"switch": version.name, "parameters": version.parameters, "cached numbers a token": version.cached,
-             "seconds to read 128": by_step[i].read if i in by_step else None,
-             "seconds a token written": by_step[i].written if i in by_step else None,
-             **({"held-out loss, mean": sum(seeds[i]) / len(seeds[i])} if seeds else {})}
+            {"switch": version.name, "parameters": version.parameters, "KV cache, values per token": version.cached,
+             "prefill of 128 tokens (s)": by_step[i].read if i in by_step else None,
+             "decode (s per token)": by_step[i].written if i in by_step else None,
+             **({"held-out loss, mean": sum(seeds[version.name]) / len(seeds[version.name])} if seeds else {})}
             for i, version in enumerate(found)
         ]
     )  # fmt: skip
@@ -155,31 +158,27 @@ live.watch(key, draw, live.begin(key, lambda: modernising.race(seed)))
 page.try_this(
     {
         "where it began": {"step": 0},
-        "a smaller cache": {"step": 4, "size": "large"},
-        "a gate": {"step": 5},
+        "a smaller KV cache": {"step": 4, "size": "large"},
+        "a gated layer": {"step": 5},
         "today's": {"step": LAST},
     }
 )
 st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
 st.markdown(about)
 beside(found, step)
+seeds = losses()
+trained = modernising.loss_finding(modernising.loss_effects(seeds)) if seeds else (
+    "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
+)  # fmt: skip
 page.what_to_see(
-    "Most switches change hardly any number that can be counted: they were made because training is steadier or the "
-    "loss lower. Only shared keys and values (GQA) cut the cache, which is what a long text costs; only tying cuts a "
-    "small model's parameters, most of which are its vocabulary. A larger model shifts the balance: choose one. "
-    + (
-        "The losses are those of small models after a short training, where two switches count: RoPE, because places "
-        "need not be learned first, and tying, which takes from a small model more than a third of its parameters. "
-        "The others lie within what another seed does; what they are for, steadiness and speed at size, cannot be seen "
-        "in models that are so small."
-        if losses()
-        else "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
-    )
+    f"{modernising.size_finding(found)} {trained} Most of the others were made for stable training or for speed in "
+    "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
 )
+page.terms("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying")
 page.source(modernising.versions, modernising.race)
 page.experiment(experiments.switches, FIRST[size], step, seed)
 page.question(
-    "Which of the eight would you undo first if memory for long texts were of no concern?",
-    "GQA. It saves the cache and a few parameters, and gives up heads of keys and values for it. Everything else here "
-    "costs next to nothing, or is there to make training work.",
+    "Which of the eight would you undo first if memory for long contexts were of no concern?",
+    "GQA: it exists to make the KV cache smaller. It also saves the parameters of W_K and W_V, and its query heads "
+    "have to share their keys and values for it.",
 )

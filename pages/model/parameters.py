@@ -28,26 +28,28 @@ def facts(config: ModelConfig, found: ModelCosts) -> None:
     st.metric("Parameters", f"{found.count.total:,}", short(found.count.total), delta_color="off", delta_arrow="off")
     if found.count.active != found.count.total:
         share = f"{found.count.active / found.count.total:.0%} of all"
-        st.metric("Active for a token", f"{found.count.active:,}", share, delta_color="off", delta_arrow="off")
+        st.metric("Active per token", f"{found.count.active:,}", share, delta_color="off", delta_arrow="off")
     st.metric("12 N d² + V d says", f"{found.formula:,}", f"{found.formula_error:+.1%} off", delta_color="off",
               delta_arrow="off")  # fmt: skip
     other = "untied" if config.tie_embeddings else "tied"
     st.metric(f"Unembedding {other}", short(found.other_tying))
-    st.metric("Operations a token, forward", f"{short(found.flops.forward)} FLOP",
+    st.metric("FLOPs per token, forward", short(found.flops.forward),
               f"6 N in training: {short(found.flops.six_n)}", delta_color="off", delta_arrow="off")  # fmt: skip
-    if said := without_head(found):
+    if said := quoted(config, found):
         st.caption(said)
 
 
-def without_head(found: ModelCosts) -> str:
-    """The size that is quoted of a model for hidden words: published weights come without the head that guesses."""
-    parts = found.count.by_component
-    if "mlm head" not in parts:
+def quoted(config: ModelConfig, found: ModelCosts) -> str:
+    """The sizes quoted of a masked language model, where the count here is neither of them."""
+    sizes, parts = model_costs.published_sizes(config), found.count.by_component
+    if sizes is None:
         return ""
     pooler = f", the pooler's {parts['pooler']:,} among them" if "pooler" in parts else ""
-    return (
-        f"Without the head for hidden words ({parts['mlm head']:,}): {found.count.total - parts['mlm head']:,}{pooler}."
-    )
+    said = f"Without the masked language model's head ({parts['mlm head']:,}): {sizes.without_heads:,}{pooler}."
+    if sizes.next_sentence:
+        said += f" The published checkpoint has a head for next-sentence prediction too ({sizes.next_sentence:,}): "
+        said += f"{sizes.checkpoint:,}."
+    return said
 
 
 def most(name: str, found: ModelCosts, asked: int) -> str:
@@ -57,8 +59,8 @@ def most(name: str, found: ModelCosts, asked: int) -> str:
 
 page.begin(
     "Where are the parameters?",
-    "In the matrices: two thirds of a plain block are feed-forward, one third attention, and a small model is mostly "
-    "its vocabulary. Count any model, exactly, without building it.",
+    "In the matrices: two thirds of a block with d_ff = 4 d are feed-forward, one third attention, and the narrower a "
+    "model, the larger the share of its embedding table. Count any model, exactly, without building it.",
     r"P \approx 12\,N d^2 + V d",
 )
 names = all_names()
@@ -68,16 +70,23 @@ with left:
     chosen = models.choose(default="gpt2_small", options=listed)
     config = by_sliders() if chosen == OWN else known(chosen)
     view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
-    batch = controls.slider("Batch", "batch", 1, 256, 1)
-    seq = controls.slider("Tokens of a text", "seq", 16, 32_768, 1_024, 16)
-    dtype = controls.segmented("Precision", "dtype", list(DTYPES), "bfloat16", DTYPES)
+    batch = controls.slider("Batch size", "batch", 1, 256, 1)
+    seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
+    dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)
     versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
 page.try_this(
     {
         "117 M?": {"model": "gpt2_small"},
         "175 billion": {"model": "gpt3_175b"},
-        "mostly vocabulary": {"model": "stories"},
-        "46.7 B, 12.9 B at work": {"model": "mixtral_8x7b", "view": "ring"},
+        "mostly embeddings": {
+            "model": OWN,
+            "d_model": 256,
+            "n_layers": 4,
+            "n_heads": 4,
+            "d_ff": 1_024,
+            "vocab": 50_257,
+        },
+        "46.7 B, 12.9 B active": {"model": "mixtral_8x7b", "view": "ring"},
         "LLaMA 2 against 3": {"model": "llama3_8b", "versus": "llama2_7b"},
         "12 heads in 832": {"model": OWN, "d_model": 832, "n_heads": 12},
     }
@@ -108,7 +117,7 @@ with right:
     uses = {name: one.memory for name, one in compared.items()}
     train, generate = (sum(figures.bytes_of(found.memory, purpose).values()) / 1e9 for purpose in ("train", "generate"))
     height = 200 + 44 * (len(uses) - 1)
-    words = f"{label} in {dtype}, {batch} x {found.seq:,} tokens: {train:,.2f} GB to train with AdamW, "
+    words = f"{label} in {dtype}, batch of {batch} x {found.seq:,} tokens: {train:,.2f} GB to train with AdamW, "
     words += f"{generate:,.2f} GB to generate." + "".join(most(name, one, seq) for name, one in compared.items())
     alone = found.weights
     figure(
@@ -124,9 +133,9 @@ with right:
                 {
                     name: {
                         "parameters": f"{c.count.total:,}", "active": f"{c.count.active:,}",
-                        "tokens of a text": f"{c.seq:,}",
-                        "GFLOPs a token": f"{c.flops.forward / 1e9:,.2f}",
-                        "KV cache (bytes a token)": f"{c.cached:,}",
+                        "sequence length": f"{c.seq:,}",
+                        "GFLOPs per token": f"{c.flops.forward / 1e9:,.2f}",
+                        "KV cache (bytes per token)": f"{c.cached:,}",
                     }
                     for name, c in compared.items()
                 }
@@ -138,8 +147,8 @@ if controls.toggle("Count again by building it, on no memory at all", "build"):
     st.markdown(f"Built on torch's *meta* device, the model has **{again:,}** parameters: {same}.")
 page.what_to_see(
     "The formula knows no GQA, no third matrix of a gate, no experts: see how far off it is for each model, and why. "
-    "GPT-2 small is often said to have 117 M parameters; its weights hold 124.4 M. Of a mixture of experts only the "
-    "active part costs time for a token, but all of it costs memory."
+    "GPT-2's report gives 117 M parameters for its smallest model; the published weights hold 124.4 M. In a mixture of "
+    "experts only the active parameters take part in the computation of a token, but all of them take memory."
 )
 st.subheader("All presets", anchor=False)
 st.dataframe(
@@ -149,15 +158,17 @@ st.dataframe(
         "active": st.column_config.NumberColumn(format="localized"),
         "12 N d² + V d": st.column_config.NumberColumn(format="localized"),
         "error": st.column_config.NumberColumn(format="percent"),
-        "GFLOPs a token": st.column_config.NumberColumn(format="%.2f"),
+        "GFLOPs per token": st.column_config.NumberColumn(format="%.2f"),
         "weights in bf16 (GB)": st.column_config.NumberColumn(format="%.2f"),
     },
 )  # fmt: skip
 st.caption(
-    "Operations: in a text of 1,024 tokens, or of as many as the model reads at most. KV bytes in 16 bits; an encoder "
-    "keeps none, and of an encoder-decoder they are the decoder's own, without the keys and values of the text that "
-    "was read."
+    "FLOPs: at a sequence length of 1,024 tokens, or the model's context where that is less. KV cache in 16 bits; an "
+    "encoder has none, and of an encoder-decoder it is the decoder's own, without the keys and values of "
+    "cross-attention. BERT is counted with its masked language model's head, without that for next-sentence "
+    "prediction."
 )
+page.terms("FLOPs", "KV cache", "mixture of experts")
 page.source(parameters, model_costs.formula)
 page.experiment(experiments.counted, config, batch, seq, dtype)
 st.caption(

@@ -27,14 +27,14 @@ KNOWN = {
 }  # fmt: skip
 DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
 TRY: dict[str, dict[str, Any]] = {
-    "the one that ships": {"model": "stories"},
+    "the default model": {"model": "stories"},
     "GPT-2": {"model": "openai-community/gpt2"},
     "SmolLM, a small LLaMA": {"model": "HuggingFaceTB/SmolLM-135M"},
     "Qwen2": {"model": "Qwen/Qwen2-0.5B"},
     "BERT": {"model": "google-bert/bert-base-uncased"},
     "T5": {"model": "google-t5/t5-small"},
     "too large for most": {"model": "mistralai/Mixtral-8x7B-v0.1"},
-    "a long text": {"tokens": 131_072},
+    "a long context": {"tokens": 131_072},
 }
 
 needs = cache.data(max_entries=64)(what_fits.needs)
@@ -88,9 +88,9 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
     """Which models fit, the chosen one on top, for a length of text and a precision."""
     long, precise = st.columns(2, gap="medium")
     with long:
-        tokens = controls.slider("Tokens of a text it writes", "tokens", 1_024, 131_072, 1_024, 1_024)
+        tokens = controls.slider("Sequence length (tokens)", "tokens", 1_024, 131_072, 1_024, 1_024)
     with precise:
-        dtype = controls.segmented("Numbers as", "dtype", list(DTYPES), "float32", DTYPES)
+        dtype = controls.segmented("Data type", "dtype", list(DTYPES), "float32", DTYPES)
     room = what_fits.free_now()
     room = None if room is None else room + own_models.STORE.used
     limit = settings.kept if settings.policy != "off" else None
@@ -105,8 +105,8 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
     if config is not None:
         does = "fits" if first in fitting else "does not fit"
         finding = (
-            f"{name} needs {gigabytes(first.weights)} for {first.parameters:,} weights and {gigabytes(first.cache)} "
-            f"for the cache of {first.tokens:,} tokens, and {does}; {finding}"
+            f"{name} needs {gigabytes(first.weights)} for {first.parameters:,} parameters and {gigabytes(first.cache)} "
+            f"for the KV cache of {first.tokens:,} tokens, and {does}; {finding}"
         )
     free = f"{gigabytes(room)} are free" if room is not None else "how much is free the system does not tell"
     alt = f"{finding}. {free[0].upper()}{free[1:]}."
@@ -114,7 +114,7 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
         figures.fits_figure(rows, label if config is not None else "", room, limit, HEIGHT), key="fits", height=HEIGHT,
         min_width=340, alt=alt, caption=alt,
         table=lambda: pd.DataFrame([(r.name, r.parameters, r.weights, r.cache) for r in rows],
-                                   columns=["model", "parameters", "weights (bytes)", "cache (bytes)"]),
+                                   columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"]),
     )  # fmt: skip
     page.experiment(experiments.fits, configs, {known: build.__name__ for known, build in KNOWN.items()}, tokens, dtype)
 
@@ -128,7 +128,7 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
         st.button("Try again", key="look again", on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
-    one.metric("Memory it needs", gigabytes(found.memory), help=f"{found.parameters:,} weights of 4 bytes")
+    one.metric("Memory it needs", gigabytes(found.memory), help=f"{found.parameters:,} parameters of 4 bytes")
     room = None if found.free is None else found.free + own_models.STORE.used
     two.metric("Free now", "unknown" if room is None else gigabytes(room))
     three.metric("To download first", gigabytes(found.download) if found.download else "nothing")
@@ -149,8 +149,8 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
 
 page.begin(
     "Your own model, on every page",
-    "A checkpoint is a list of numbers and the settings that say what they are. Give the name of one on the Hugging "
-    "Face hub, or a folder: if it fits into memory, the pages here can look into it.",
+    "A checkpoint is the weights of a model and its config. Give the name of one on the Hugging Face hub, or a folder: "
+    "if it fits into memory, the pages here can show what is inside.",
     r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
 )
 page.try_this(TRY)
@@ -185,10 +185,9 @@ elif name is not None and found is None:
 elif name is not None:
     state_of(name, found, settings)
 page.what_to_see(
-    "Memory is the first question, and config.json alone answers it: b bytes for each of P weights and for the keys "
-    "and values of n tokens in L layers. The axis is logarithmic: from BERT to LLaMA 3 70B the need grows six "
-    "hundredfold. Half the bytes a number "
-    "moves every line left by the same step, and a long text hurts the models with many key/value heads most."
+    "How much memory a model needs follows from its config.json: b bytes for each of P parameters, and for the keys "
+    "and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value moves "
+    "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
 )
 page.source(what_fits.needs, first_words.first_words, checkpoints.estimate)
 st.caption(
@@ -196,7 +195,7 @@ st.caption(
     f"{own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes first."
 )
 page.question(
-    "Mixtral 8x7B uses 12.9 B of its 46.7 B weights for a token. Why must all of them be in memory?",
-    "Because the next token may go to other experts. Few active weights save time for every token, not memory: what "
-    "is not in memory would have to be fetched from disk in the middle of a word.",
+    "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",
+    "Because the next token may go to other experts. Few active parameters save computation for every token, not "
+    "memory: what is not in memory would have to be read from disk while a token waits.",
 )

@@ -20,10 +20,9 @@ QUESTIONS: tuple[Question, ...] = (
         name="pre or post", level=1, look=STANDS,
         ask="Why do most models since GPT-2 normalise before each sublayer (pre-LN) rather than after the sum "
         "(post-LN)?",
-        right="The residual path stays untouched, so gradients are even across layers and training starts without "
-        "care.",
+        right="Gradients are more even across layers at the start, so training needs little or no warm-up.",
         wrong=(
-            Wrong("Pre-LN has fewer parameters.", "Both have one norm a sublayer; pre-LN even adds one at the very "
+            Wrong("Pre-LN has fewer parameters.", "Both have one norm per sublayer; pre-LN even adds one at the very "
                   "end.",
                   Look("parameters", "Count the norms.", {"model": "GPT-2 small"})),
             Wrong("Post-LN cannot be trained at all.", "The first Transformer was post-LN; it needed a warm-up.",
@@ -32,13 +31,13 @@ QUESTIONS: tuple[Question, ...] = (
                   "hard.",
                   FIRST_STEPS),
         ),
-        because="After the sum, every layer's norm also scales the path of the gradient; before the sublayer it leaves "
-        "a straight path from loss to embedding (arXiv:2002.04745).",
+        because="After the sum, every norm also scales the gradient of the residual path; before the sublayer, the "
+        "residual path has none (arXiv:2002.04745).",
     ),
     Choice(
         name="why residuals", level=1, look=GRADIENTS,
         ask="What do residual connections do for a deep network?",
-        right="They give the gradient a path on which nothing multiplies it, however deep the network.",
+        right="They give the gradient a path through sums alone, however deep the network (with pre-LN).",
         wrong=(
             Wrong("They make each layer wider.", "The sum has the same width as what is added.",
                   Look("stream", "One width from first to last.", {"show": "Length and direction"})),
@@ -46,7 +45,7 @@ QUESTIONS: tuple[Question, ...] = (
                   Look("stream", "The length of the stream, layer by layer.", {"show": "Length and direction"})),
             Wrong("They save the work of a layer where it is not needed.", "Every layer is computed; its result is "
                   "added.",
-                  Look("residuals", "What skipping a layer really costs.", {"part": "Skip blocks"})),
+                  Look("residuals", "The loss increase when a layer is left out.", {"part": "Skip blocks"})),
         ),
         because="$\\partial (x + f(x)) / \\partial x = 1 + f'(x)$: the 1 reaches the first layer from any depth "
         "(arXiv:1512.03385).",
@@ -72,14 +71,14 @@ QUESTIONS: tuple[Question, ...] = (
         right="Over the features of each token by itself.",
         wrong=(
             Wrong("Over the tokens of a text.", "Then a token would change with those after it: a leak."),
-            Wrong("Over the texts of a batch.", "That is batch normalisation; an answer would depend on the neighbours "
-                  "in the batch."),
+            Wrong("Over the texts of a batch.", "That is batch normalisation; a result would depend on the rest of "
+                  "the batch."),
             Wrong("Over all numbers of the layer.", "Tokens would share one scale, and padding would change it."),
         ),
         because="Each token is normalised alone, so length, batch and padding do not matter (arXiv:1607.06450).",
     ),
     Choice(
-        name="two thirds", level=1, look=Look("feedforward", "The shares, drawn.", {"panel": "Two thirds"}),
+        name="two thirds", level=1, look=Look("feedforward", "The shares, drawn.", {"panel": "Share of a block"}),
         ask="Which part of a plain block of $d_{ff} = 4d$ has the most weights?",
         right="The feed-forward layer: two thirds of the block.",
         wrong=(
@@ -92,15 +91,14 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Choice(
         name="eval dropout", level=2, look=DROPOUT,
-        ask="What does dropout do when the model answers, not trains?",
+        ask="What does dropout do at inference?",
         right="Nothing: it is off, and the scale in training makes up for it.",
         wrong=(
-            Wrong("It drops the same units each time.", "It drops none: otherwise answers would lose what they "
-                  "learned."),
+            Wrong("It drops the same units each time.", "It drops none."),
             Wrong("It multiplies everything by 1 - p.", "The first paper did; today kept values are scaled up in "
                   "training."),
             Wrong("It drops units at random, for variety.", "Variety comes from sampling tokens.",
-                  Look("generation", "Where the chance comes in.", {"show": "One token"})),
+                  Look("generation", "Where a token is sampled.", {"show": "One token"})),
         ),
         because="Kept values are divided by 1 - p in training, so that the mean is the same with dropout off.",
     ),
@@ -129,7 +127,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="ffn", level=1, problem=numbers.feed_forward_count, unit="parameters",
-        look=Look("feedforward", "The count by part.", {"panel": "Two thirds"}),
+        look=Look("feedforward", "The count by part.", {"panel": "Share of a block"}),
         ask="Exactly how many parameters has a feed-forward layer (two matrices with biases, no gate) of $d$ = "
         "{d_model} and $d_{{ff}}$ = {d_ff}?",
         hints={"biases": "Those are the weights: the biases are missing, d_ff + d of them.",
@@ -160,7 +158,7 @@ QUESTIONS: tuple[Question, ...] = (
         ask="In training with dropout $p$ = {p}, a unit of value {x} is kept. What is its value after dropout?",
         hints={"unchanged": "Kept values are scaled, so that the mean stays.",
                "times": "Divide by 1 - p, not multiply.",
-               "over p": "The divisor is 1 - p, the chance of being kept."},
+               "over p": "The divisor is 1 - p, the probability of being kept."},
         because="{x} / (1 - {p}) = {answer:.4g}.",
     ),
     Number(

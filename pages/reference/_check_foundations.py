@@ -20,8 +20,8 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("So that the weights of a row sum to 1.", "The softmax does that by itself, whatever it is given.",
                   DRAG),
             Wrong("To save memory: smaller numbers take fewer bits.", "A float takes the same bits whatever its size."),
-            Wrong("So that heads of different widths cost the same.", "It is one multiplication a score at any width; "
-                  "what widths cost is another page.", Look("heads", "One width cut into 1 to 16 heads.",
+            Wrong("So that heads of different widths cost the same.", "It is one multiplication per score at any "
+                  "width.", Look("heads", "One width cut into 1 to 16 heads.",
                                                             {"show": "how heads are cut"})),
         ),
         because="A dot product of $d_k$ independent terms of variance 1 has variance $d_k$. Divided by the root it is "
@@ -48,29 +48,29 @@ QUESTIONS: tuple[Question, ...] = (
         ask="With RoPE, what does the score of a query at $m$ and a key at $n$ depend on, besides the two vectors?",
         right="On $m - n$ alone.",
         wrong=(
-            Wrong("On $m$ and $n$ separately.", "Turning both by the same angle leaves the angle between them."),
-            Wrong("On $m + n$.", "Query and key turn the same way, so the dot product takes the difference."),
-            Wrong("On neither: values are rotated, not scores.", "RoPE turns queries and keys; values stay as they "
-                  "are.",
-                  Look("walkthrough", "The stop where queries and keys are turned.", {"stage": "rotation"})),
+            Wrong("On $m$ and $n$ separately.", "Rotating both by the same angle leaves the angle between them."),
+            Wrong("On $m + n$.", "Query and key rotate the same way, so the dot product depends on the difference."),
+            Wrong("On neither: values are rotated, not scores.", "RoPE rotates queries and keys; values stay as "
+                  "they are.",
+                  Look("walkthrough", "The stage where queries and keys are rotated.", {"stage": "rotation"})),
         ),
         because="Rotations keep lengths, and $R_m q \\cdot R_n k = q \\cdot R_{n-m} k$ (arXiv:2104.09864, eq. 16).",
     ),
     Choice(
         name="mask", level=1, look=LEAK,
         ask="What would happen if a next-token model were trained without a causal mask?",
-        right="Its loss falls far below what is possible, and it writes nonsense.",
+        right="Its training loss falls far below what is possible, and it generates nonsense.",
         wrong=(
             Wrong("It learns the same, only slower.", "It learns to copy the answer it can see, and nothing else.",
-                  Look("pitfalls", "Train one without a mask beside a healthy twin.", {"kind": "no mask"})),
-            Wrong("It becomes a better writer: it sees more.", "When it writes there is nothing to the right to see."),
+                  Look("pitfalls", "Train one without a mask beside a correct baseline.", {"kind": "no mask"})),
+            Wrong("It generates better text: it attends to more.", "In generation there are no later tokens."),
             Wrong("Training stops with an error.", "Nothing fails; that is what makes the mistake dangerous.",
                   Look("pitfalls", "The loss curve that is too good to be true.", {"kind": "no mask"})),
         ),
         because="The token to be predicted stands in the input, one place to the right. Unmasked, the model copies it.",
     ),
     Choice(
-        name="heads", level=1, look=Look("heads", "Every head of a trained model, named by what it does."),
+        name="heads", level=1, look=Look("heads", "Every head of a trained model, with its kind."),
         ask="Eight heads of width 64 in place of one of width 512: what does that change?",
         right="Eight different patterns of attention, for about the same work and the same number of weights.",
         wrong=(
@@ -78,7 +78,7 @@ QUESTIONS: tuple[Question, ...] = (
                   Look("heads", "The same matrices, cut in other ways.", {"show": "how heads are cut"})),
             Wrong("Eight times as deep a model.", "Heads stand side by side in one layer, not one after the other."),
             Wrong("Nothing: their results are averaged.", "They are concatenated and mixed by the output matrix.",
-                  Look("walkthrough", "The stop where heads are put side by side.", {"stage": "concat"})),
+                  Look("walkthrough", "The stage where heads are concatenated.", {"stage": "concat"})),
         ),
         because="The width is cut, not multiplied: $h$ heads of $d/h$ (arXiv:1706.03762, section 3.2.2).",
     ),
@@ -104,9 +104,9 @@ QUESTIONS: tuple[Question, ...] = (
     Reading(
         name="read previous", level=1, figure="previous",
         look=Look("heads", "The same heads, larger, with their scores.", {"layer": "1", "head": "1"}),
-        ask="These are real heads of the shipped model on “{text}”. Rows look, columns are looked at. Which head looks "
-        "at the token just before?",
-        because="Its weight lies one place left of the diagonal: a mean of {score:.2f} on the token before.",
+        ask="These are heads of stories on “{text}”. Rows are query tokens, columns key tokens. Which one is a "
+        "previous-token head?",
+        because="Its weight lies one place left of the diagonal: a mean weight of {score:.2f} on the previous token.",
     ),
     Number(
         name="softmax", level=1, problem=numbers.softmax_weight, look=ROOT,
@@ -129,17 +129,17 @@ QUESTIONS: tuple[Question, ...] = (
         name="pairs", level=1, problem=numbers.causal_pairs, look=Look("masks", "The caption counts them.",
         {"kind": "causal"}),
         ask="How many (query, key) pairs does a causal mask leave of {n} tokens?",
-        hints={"all": "That is all of them: a token does not see what comes after.",
-               "not itself": "Every token sees itself, too.", "half": "Close: the diagonal belongs in full."},
+        hints={"all": "That is all of them: a token does not attend to later ones.",
+               "not itself": "Every token attends to itself, too.", "half": "Close: the diagonal belongs in full."},
         because="1 + 2 + ... + {n} = n (n + 1) / 2 = {answer:,.0f}.",
     ),
     Number(
         name="window", level=2, problem=numbers.window_pairs,
         look=Look("masks", "Move the window and read the count.", {"kind": "sliding window"}),
-        ask="A causal sliding window lets each of {n} tokens see {window} tokens, itself included. How many pairs are "
-        "left?",
+        ask="A causal sliding window lets each of {n} tokens attend to {window} tokens, itself included. How many "
+        "pairs are left?",
         hints={"full rows": "The first tokens have fewer before them than the window allows.",
-               "causal": "That is without the window.", "both ways": "That looks ahead, too."},
+               "causal": "That is without the window.", "bidirectional": "That has later tokens, too."},
         because="The first {window} rows grow from 1 to {window}, each later one has {window}: {answer:,.0f}.",
     ),
     Number(
@@ -177,6 +177,6 @@ QUESTIONS: tuple[Question, ...] = (
         "the sequence for {seconds} seconds?",
         hints={"frames": "Those are the frames: the stride of 2 halves them.",
                "samples": "Those are samples; 160 of them make a step of one frame."},
-        because="100 frames a second, halved: {answer:,.0f} places.",
+        because="100 frames per second, halved: {answer:,.0f} places.",
     ),
 )  # fmt: skip

@@ -4,64 +4,64 @@ from pages.reference._check_kinds import Choice, Look, Number, Order, Question, 
 from tfcore.analysis.questions import model as numbers
 
 SMALL = Look("parameters", "The count part by part, beside the formula.", {"model": "GPT-2 small"})
-MIXTURE = Look("parameters", "46.7 B in all, 12.9 B for a token.", {"model": "Mixtral 8x7B"})
-KINDS = Look("architectures", "Encoder, decoder and both, side by side, each at its job.")
+MIXTURE = Look("parameters", "46.7 B in all, 12.9 B active per token.", {"model": "Mixtral 8x7B"})
+KINDS = Look("architectures", "Encoder, decoder and both, side by side, each at its task.")
 MODERN = Look("modern", "One switch at a time, from 2017 to now.")
 MEMORY = Look("parameters", "Memory for training, by what it holds.", {"model": "LLaMA 2 7B"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="bert or gpt", level=1, look=KINDS,
-        ask="BERT or GPT: which of them can fill a blank in the middle of a sentence using the words after it, and "
-        "why?",
-        right="BERT: its tokens see both sides.",
+        ask="BERT or GPT: which of them can predict a masked word in the middle of a sentence from the words after it, "
+        "and why?",
+        right="BERT: its attention is bidirectional.",
         wrong=(
-            Wrong("GPT: it was trained on more text.", "However much it read, a causal mask hides what comes after.",
-                  Look("masks", "Who sees what in a decoder.", {"kind": "causal"})),
-            Wrong("Both: attention sees everything.", "A decoder's mask takes half of the pairs away.",
+            Wrong("GPT: it was trained on more text.", "Whatever the text, its causal mask blocks later tokens.",
+                  Look("masks", "The mask of a decoder.", {"kind": "causal"})),
+            Wrong("Both: attention covers all tokens.", "A decoder's mask blocks all pairs with a later key.",
                   Look("masks", "The pairs that are left.", {"kind": "causal"})),
             Wrong("Neither: that needs an encoder-decoder.", "An encoder alone predicts masked words.",
                   Look("masks", "An encoder's mask: none.", {"kind": "bidirectional"})),
         ),
-        because="BERT is an encoder without a mask, trained on hidden words (arXiv:1810.04805); GPT is a decoder, "
-        "trained on the next one.",
+        because="BERT is an encoder without a causal mask, trained on masked words (arXiv:1810.04805); GPT is a "
+        "decoder, trained to predict the next token.",
     ),
     Choice(
         name="cross", level=1, look=KINDS,
         ask="In cross-attention of a translator, where do queries, keys and values come from?",
         right="Queries from the decoder; keys and values from the encoder's output.",
         wrong=(
-            Wrong("All from the encoder.", "Then the translation so far could not ask for anything."),
+            Wrong("All from the encoder.", "Then the output would not depend on the translation so far."),
             Wrong("Queries from the encoder; keys and values from the decoder.",
-                  "The one that writes asks; the text that is read answers."),
+                  "The decoder's tokens attend to the encoder's states, not the other way round."),
             Wrong("All from the decoder.", "That is its self-attention; the source text would never be read.",
-                  Look("heads", "A decoder looking at itself.")),
+                  Look("heads", "The self-attention of a decoder.")),
         ),
-        because="Each word that is written asks the source text where to look (arXiv:1706.03762, section 3.2.3).",
+        because="Each target token attends to the source (arXiv:1706.03762, section 3.2.3).",
     ),
     Choice(
-        name="tied", level=1, look=Look("parameters", "Where the vocabulary is most of the model.",
-        {"model": "Gemma 7B"}),
+        name="tied", level=1, look=Look("parameters", "The token embedding, and the model untied.",
+        {"model": "GPT-2 small"}),
         ask="What does it mean that embeddings are tied?",
-        right="The table that turns ids into vectors also turns vectors into scores of ids.",
+        right="Embedding and unembedding are one matrix.",
         wrong=(
             Wrong("All layers share their weights.", "That is another idea (ALBERT's); here one table has two uses."),
             Wrong("Tokens that mean the same share a row.", "Every id has a row of its own.",
                   Look("tokens", "Neighbours in the table.", {"part": "Embedding table"})),
             Wrong("The embeddings stay as they were drawn.", "They are trained, from both of their uses."),
         ),
-        because="It saves V x d weights, a third of GPT-2 small (arXiv:1608.05859).",
+        because="It saves V x d weights, 38.6 M in GPT-2 small (arXiv:1608.05859).",
     ),
     Choice(
         name="gqa", level=1, look=Look("kv-cache", "The cache under MHA, GQA and MQA.", {"part": "How large it is"}),
-        ask="Why do modern decoders let several query heads share one head of keys and values?",
+        ask="Why do modern decoders let several query heads share one KV head?",
         right="The KV cache, which must be read for every token, shrinks by as much.",
         wrong=(
-            Wrong("To see further back.", "The reach is the same; only how many keys are kept differs.",
+            Wrong("To attend further back.", "The context is the same; only how many keys are kept differs.",
                   Look("long-context", "What limits reach.", {"look": "Sparse patterns"})),
             Wrong("To have fewer query heads.", "Query heads stay as many as before.",
                   Look("heads", "What is shared, drawn.", {"show": "how heads are cut"})),
-            Wrong("Shared keys give better answers.", "Quality falls a little; memory is what is won."),
+            Wrong("Shared keys make the model better.", "Quality falls a little; what is saved is memory."),
         ),
         because="Keys and values are kept for each token, queries are not (arXiv:2305.13245).",
     ),
@@ -80,7 +80,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Order(
         name="model steps", level=1, look=Look("walkthrough", "One text through a real model.", {"stage": "tokens"}),
-        ask="Put the way of a text through a decoder in order.",
+        ask="Put the stages of a text through a decoder in order.",
         steps=("cut into tokens", "ids", "embedding", "blocks", "final normalisation", "unembedding to scores",
         "softmax"),
         because="The final norm comes once, before the scores; the softmax makes them probabilities.",
@@ -101,12 +101,12 @@ QUESTIONS: tuple[Question, ...] = (
         "learned positions, embeddings tied. How many parameters?",
         hints={"embeddings": "The embeddings are missing: V x d, and the positions.",
                "twice": "Tied embeddings are one table, not two.",
-               "no feed-forward": "The feed-forward layers are missing, two thirds of each block."},
+               "no feed-forward": "The feed-forward layers are missing, 8 d² of each block."},
         because="12 N d² + V d + positions, and a little for biases and norms: {answer:,.0f}.",
     ),
     Number(
         name="tables", level=1, problem=numbers.embedding_weights, unit="parameters",
-        look=Look("parameters", "A model that is mostly vocabulary.", {"model": "Gemma 7B"}),
+        look=Look("parameters", "A model with a large vocabulary.", {"model": "Gemma 7B"}),
         ask="A vocabulary of {vocab:,} tokens, width {d_model}, embedding and unembedding **not** tied. How many "
         "weights are in both tables together?",
         hints={"one table": "That is one table; untied, there are two.",
@@ -116,17 +116,17 @@ QUESTIONS: tuple[Question, ...] = (
     Number(
         name="grouped", level=2, problem=numbers.grouped_attention, unit="parameters",
         look=Look("heads", "MHA, GQA and MQA with what is shared.", {"show": "how heads are cut"}),
-        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} key/value heads, no "
+        ask="Attention of width {d_model} with {heads} query heads of {d_head} and {groups} KV heads, no "
         "biases. How many weights has one layer of it?",
         hints={"multi-head": "That is with a key and a value for every query head.",
                "keys only": "Values are as wide as keys: both count.", "no output": "The output matrix is missing.",
-               "one group": "That is with a single key/value head."},
+               "one group": "That is with a single KV head."},
         because="2 d² for queries and output, 2 x d x {groups} x {d_head} for keys and values: {answer:,.0f}.",
     ),
     Number(
         name="weights in bytes", level=1, problem=numbers.weight_bytes, unit="GB", look=MEMORY,
         ask="A model has {billions:.2f} billion parameters. How much memory do its weights take in bfloat16?",
-        hints={"one byte": "bfloat16 has 16 bits: two bytes a number.", "four bytes": "That is float32.",
+        hints={"one byte": "bfloat16 has 16 bits: two bytes per value.", "four bytes": "That is float32.",
                "bits": "Those are bits: divide by 8."},
         because="Two bytes each: {gb:,.1f} GB, decimal.",
     ),
@@ -138,7 +138,7 @@ QUESTIONS: tuple[Question, ...] = (
                "no optimiser": "AdamW's moments and the copy are missing.",
                "no copy": "The float32 copy of the weights is missing.",
                "no moments": "AdamW's two moments are missing."},
-        because="2 + 2 + 8 + 4 = 16 bytes a parameter: {gb:,.2f} GB (arXiv:1910.02054, section 3.1).",
+        because="2 + 2 + 8 + 4 = 16 bytes per parameter: {gb:,.2f} GB (arXiv:1910.02054, section 3.1).",
     ),
     Number(
         name="active", level=1, problem=numbers.mixture_active, unit="parameters", look=MIXTURE,
@@ -147,7 +147,7 @@ QUESTIONS: tuple[Question, ...] = (
         hints={"total": "That is all of them; a token leaves most experts alone.",
                "a share of all": "Only the experts are chosen: attention and embeddings are used by every token.",
                "only the experts": "The rest of the model is used, too.",
-               "one expert": "That is with one expert a layer."},
+               "one expert": "That is with one expert per layer."},
         because="{rest:,.1f} M + {in_experts:,.1f} M x {top_k} / {experts} = {millions_answer:,.1f} M.",
     ),
 )  # fmt: skip

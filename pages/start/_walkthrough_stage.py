@@ -135,7 +135,7 @@ def scale_of(pieces: Sequence[Piece], limit: float) -> str:
     if any(not piece.weights and piece.columns != "id" for piece in pieces):
         parts.append(f"Red above 0, blue below, full colour from ±{limit:g}.")
     if any(piece.weights for piece in pieces):
-        parts.append("Violet: a share from 0 to 1.")
+        parts.append("Violet: a weight from 0 to 1.")
     return " ".join(parts)
 
 
@@ -160,7 +160,7 @@ def costs(walk: Walk, stage: str) -> None:
     left.metric("Parameters used", f"{cost.parameters:,}", share if cost.parameters else "nothing learned here",
                 delta_color="off", delta_arrow="off")  # fmt: skip
     kind = f"{part_of(cost.flops, every)} of one pass" if cost.product else "no matrix product"
-    right.metric("Operations (FLOPs)", short(cost.flops), kind if cost.flops else "numbers are only moved",
+    right.metric("Operations (FLOPs)", short(cost.flops), kind if cost.flops else "no arithmetic",
                  delta_color="off", delta_arrow="off")  # fmt: skip
 
 
@@ -178,6 +178,6 @@ def prediction(walk: Walk, candidates: Sequence[str], height: int, key: str) -> 
         key=key,
         height=height,
         alt=f"The {len(names)} most likely tokens: {shown}.",
-        caption=f"At the end of the walk: the {len(names)} most likely of {walk.config.vocab_size:,} tokens.",
+        caption=f"The prediction: the {len(names)} most likely of {walk.config.vocab_size:,} tokens.",
         table=lambda: pd.DataFrame({"token": list(names), "probability": likely}),
     )

@@ -22,12 +22,12 @@ from tfcore.config import ModelConfig
 CHARACTERS, TOKENS, PERIOD = 600, 32, 2.5
 TEXT = "The little dog lost the red ball. The little"
 TRY: dict[str, dict[str, Any]] = {
-    "where words meet": {"stage": "softmax", "layer": 3, "head": 0},
-    "no looking ahead": {"stage": "mask"},
-    "neurons that fire": {"stage": "activation", "layer": 3},
-    "the shortcut": {"stage": "add-1", "layer": 2},
-    "the answer": {"stage": "top-5", "text": TEXT},
-    "another answer": {"stage": "top-5", "text": "Tom had a red ball. He lost the red"},
+    "attention weights": {"stage": "softmax", "layer": 3, "head": 0},
+    "causal mask": {"stage": "mask"},
+    "activation function": {"stage": "activation", "layer": 3},
+    "residual connection": {"stage": "add-1", "layer": 2},
+    "the prediction": {"stage": "top-5", "text": TEXT},
+    "another prediction": {"stage": "top-5", "text": "Tom had a red ball. He lost the red"},
 }
 PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forward", "predict": "predicting"}
 ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
@@ -87,7 +87,7 @@ def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, 
         [stop(config, stage, after, layer, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
         areas(layer, path),
         at,
-        label="The way of a text through the model. Arrow keys step, a click goes there.",
+        label="The stages of a text through the model. Arrow keys step, a click goes there.",
         on_go=lambda to: controls.set_values(stage=path[to].name),
     )
 
@@ -157,8 +157,8 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
 
 page.begin(
     "What is a Transformer?",
-    "It reads a text and says what comes next. Follow one text through a real model, stop by stop, from its letters to "
-    "the answer.",
+    "A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by stage, "
+    "from its characters to the prediction.",
 )
 st.html(shown.STACKED)
 box, choice = st.columns([3, 2])
@@ -172,18 +172,19 @@ if not pasted:
 hidden: int | None = None
 if fills_blanks(model_name):
     last = len(encode(model_name, pasted, None)[0]) - 1
-    hidden = controls.slider("Token hidden from the model", "hidden", 0, last, last)
+    hidden = controls.slider("Masked token", "hidden", 0, last, last)
 followed, _, total = encode(model_name, pasted, None)
 notices.tokens(total, len(followed))
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)
 st.caption(
     "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
-    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each part arXiv:2002.04745."
+    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
 )
+page.terms("Transformer", "residual stream", "logit")
 page.question(
-    "At which stops can one token learn anything about another?",
-    "In attention only, from the scores to the mixed values: a row of scores compares its query with the keys of other "
-    "rows, and the weights then mix their values. Everything else, from the embedding to the last softmax, treats each "
-    "row by itself.",
+    "At which stages can one token get any information about another?",
+    "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "
+    "keys of other rows, and the weights then sum their values. Everything else, from the embedding to the last "
+    "softmax, treats each row by itself.",
 )

@@ -10,19 +10,18 @@ POSITIONS = {
     "alibi": "ALiBi, inside attention", "relative": "relative, inside attention", "none": "none",
 }  # fmt: skip
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-ENDS = {"encoder": "What is in each blank?", "decoder": "What comes next?", "encoder-decoder": "What to write next?"}
+ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": "Next target token"}
 
 
 def stacks(config: ModelConfig) -> list[Stack]:
     """One stack of boxes for a decoder or an encoder; two, the reader first, for both."""
     if config.architecture != "encoder-decoder":
         return [Stack(title="", groups=(start(config), block(config, False, False), end(config)))]
-    read, written = "reads", "writes, looking at what was read"
-    note = f"{config.d_model} numbers a token"
-    state = Group(rows=((Part("States of what was read", note, "residual", "architectures", across="gives"),),))
+    note = f"{config.d_model} values per token"
+    state = Group(rows=((Part("Encoder states", note, "residual", "architectures", across="gives"),),))
     return [
-        Stack(title=f"The encoder {read}", groups=(start(config), block(config, True, False), state)),
-        Stack(title=f"The decoder {written}", groups=(start(config), block(config, False, True), end(config))),
+        Stack(title="Encoder", groups=(start(config), block(config, True, False), state)),
+        Stack(title="Decoder", groups=(start(config), block(config, False, True), end(config))),
     ]
 
 
@@ -40,7 +39,7 @@ def start(config: ModelConfig) -> Group:
     """From the text to the first vectors."""
     return Group(
         rows=(
-            (Part("Text into tokens", f"{config.vocab_size:,} different ones", "embedding", "tokens"),),
+            (Part("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
             (
                 Part("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "tokens"),
                 Part("Positions", POSITIONS.get(config.positions, config.positions), "position", "positions"),
@@ -51,17 +50,17 @@ def start(config: ModelConfig) -> Group:
 
 def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     """One block, in the order its norms have."""
-    both_ways = reads or config.architecture == "encoder"
+    bidirectional = reads or config.architecture == "encoder"
     attention = (
         Part("Attention", _attention_note(config), "query", "attention"),
         Part(f"{config.n_heads} heads", _heads_note(config), "attention", "heads"),
-        Part("Mask", "both ways" if both_ways else "causal", "key", "masks"),
+        Part("Mask", "bidirectional" if bidirectional else "causal", "key", "masks"),
     )
     halves: list[tuple[Part, ...]] = [attention]
     if looks_across:
-        halves.append((Part("Cross-attention", "to what was read", "key", "architectures", across="takes"),))
+        halves.append((Part("Cross-attention", "to the encoder states", "key", "architectures", across="takes"),))
     if config.experts is not None:
-        experts = f"{config.experts.n_experts} experts, {config.experts.top_k} a token"
+        experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
         halves.append((Part("Mixture of experts", experts, "feedforward", "routing"),))
     elif config.ff_size:
         biases = ", biases" if config.bias else ""
@@ -70,7 +69,7 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
     if config.parallel:
         halves = [tuple(one for half in halves for one in half)]
     rows = [row for half in halves for row in _sublayer(config, half)]
-    count = config.encoder_layers if both_ways else config.decoder_layers
+    count = config.encoder_layers if bidirectional else config.decoder_layers
     return Group(rows=tuple(rows), title=f"block, {count} times")
 
 
@@ -80,7 +79,7 @@ def _attention_note(config: ModelConfig) -> str:
 
 
 def _heads_note(config: ModelConfig) -> str:
-    shared = f"; {config.kv_heads} of keys and values" if config.kv_heads < config.n_heads else ""
+    shared = f"; {config.kv_heads} KV heads" if config.kv_heads < config.n_heads else ""
     return f"of {config.head_size}{shared}"
 
 
@@ -91,8 +90,8 @@ def _sublayer(config: ModelConfig, parts: tuple[Part, ...]) -> list[tuple[Part, 
         there = config.norm_placement in placements
         return [(Part(NORMS[config.norm], where, "norm", "normalisation"),)] if there else []
 
-    add = (Part("+ what came in", "residual connection", "residual", "residuals"),)
-    first, inside = norm("of what goes in", "pre", "sandwich"), norm("of what comes out", "sandwich")
+    add = (Part("+ input", "residual connection", "residual", "residuals"),)
+    first, inside = norm("of the input", "pre", "sandwich"), norm("of the output", "sandwich")
     return [*first, parts, *inside, add, *norm("of the sum", "post")]
 
 
@@ -100,8 +99,8 @@ def end(config: ModelConfig) -> Group:
     """From the last vectors to the prediction."""
     rows = []
     if config.norm_placement != "post":
-        rows.append((Part(NORMS[config.norm], "the last one", "norm", "normalisation"),))
-    tied = "the embedding, turned" if config.tie_embeddings else "a matrix of its own"
+        rows.append((Part(NORMS[config.norm], "final norm", "norm", "normalisation"),))
+    tied = "tied to the embedding" if config.tie_embeddings else "not tied"
     rows.append((Part("Unembedding", f"{config.d_model} × {config.vocab_size:,}, {tied}", "embedding", "stream"),))
     url = "architectures" if config.architecture == "encoder" else "generation"
     rows.append((Part(ENDS[config.architecture], f"softmax over {config.vocab_size:,}", "attention", url),))

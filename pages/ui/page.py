@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import controls, links, notices, program
 
 P = ParamSpec("P")
+GLOSSARY = "reference/glossary.py"
 PROGRAMS = {
     "py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook),
 }  # fmt: skip
@@ -39,6 +40,14 @@ def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this")
 def what_to_see(markdown: str) -> None:
     """What the figure shows, for a person who looks at it for the first time."""
     st.markdown(f"**What to see.** {markdown}")
+
+
+def terms(*names: str) -> None:
+    """Links from terms that a page uses to the glossary, which says what they mean."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("In the glossary:", width="content")
+        for name in names:
+            links.to(GLOSSARY, {"term": name}, name)
 
 
 def source(function: Callable[..., Any] | type, *more: Callable[..., Any] | type) -> None:

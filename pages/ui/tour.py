@@ -10,7 +10,10 @@ from pages.ui import links, places
 KEY = "tour"
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
 PARK = "Lily was very happy. She went to the park and saw a big"
-PRONOUN = "The animal didn't cross the street because it was too tired."
+MAX = (
+    "Once upon a time there was a little dog named Max. Max had a red ball. "
+    "One day the little dog lost the red ball. Max was sad because he loved it."
+)
 
 
 # Values that several pages know travel along with a visitor (a text, a head): a stop names all that matter to its view.
@@ -32,33 +35,71 @@ class Stop:
 
 
 STOPS = (
-    Stop("tokens", "A model reads pieces, not letters: common words stay whole, rare ones fall apart, and an emoji "
-         "becomes bytes. Below each piece stands its id, the only thing the model is given.",
-         {"text": "The grandmother's unhappiness weighed 1234 grams. 😀"}),
-    Stop("attention", "Each token asks with a query and is found by its key; the better they fit, the more of the "
-         "value flows. Drag the arrow of a query and watch the weights follow.",
-         {"look": "Drag four tokens", "token": "cat"}),
-    Stop("heads", "Every tile is one head of a trained model. The one with the frame looks from “it” back at the words "
-         "it may stand for; point at a row to read the weights.",
-         {"text": PRONOUN, "layer": "3", "head": "4", "token": "10"}),
-    Stop("positions", "Attention alone does not know the order of words, so positions are added as waves, from fast to "
-         "slow. Move the length and see which columns still tell far places apart.", {"length": "256"}),
-    Stop("masks", "The grey half is the future: a model that writes may not see it. Below, one token is changed, and "
-         "the outputs before it stay equal to the last bit.",
-         {"kind": "causal", "text": TEXT, "layer": "3", "head": "0", "position": "20"}),
-    Stop("residuals", "64 layers, with residual connections and without. Without them the gradient is gone before it "
-         "reaches the first layer, and nothing there can learn.", {"layers": "64"}),
-    Stop("stream", "After each layer the model is asked for its next word. Read from one end to the other: guesses "
-         "begin vague, and the answer appears on the way.", {"show": "Logit lens", "text": TEXT}),
-    Stop("induction", "Random tokens, said twice: nothing to know, only to copy. The stripe is a head that looks at "
-         "what followed last time; with such heads off, as here, the second copy costs as much as the first.",
-         {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"}),
-    Stop("generation", "The whole distribution of the next word, and what is cut away before the draw. Raise the "
-         "temperature and see the tail come back.", {"temperature": "1.2", "text": PARK}),
-    Stop("parameters", "GPT-3, counted without building it: two thirds of each block are feed-forward. Choose another "
-         "model and see what moves.", {"model": "GPT-3 175B"}),
-    Stop("check", "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it."),
-)  # fmt: skip
+    Stop(
+        "tokens",
+        "A model reads tokens, not letters: frequent words stay whole, rare ones fall into several pieces, and an "
+        "emoji becomes bytes. Below each token stands its id, the only thing the model is given.",
+        {"text": "The grandmother's unhappiness weighed 1234 grams. 😀"},
+    ),
+    Stop(
+        "attention",
+        "Each query is compared with every key; the higher the score, the larger the weight of that key's value in "
+        "the sum. Drag the arrow of a query and watch the weights follow.",
+        {"look": "Drag four tokens", "token": "cat"},
+    ),
+    Stop(
+        "heads",
+        "Every tile is one attention head of a trained model; in the outlined one, the second “red” attends most to "
+        "“ball”, the token that followed the first “red” (an induction head). Point at a cell to read its weight.",
+        {"model": "stories", "text": MAX, "layer": "3", "head": "0", "token": "25"},
+    ),
+    Stop(
+        "positions",
+        "Attention scores do not depend on the order of the tokens, so sinusoidal positions are added to the "
+        "embeddings. Move the length and see which columns still differ between distant positions.",
+        {"length": "256"},
+    ),
+    Stop(
+        "masks",
+        "The grey half is blocked: a causal mask keeps each token from attending to later ones. Below, one token is "
+        "changed, and the outputs before it stay equal to the last bit.",
+        {"kind": "causal", "text": TEXT, "layer": "3", "head": "0", "position": "20"},
+    ),
+    Stop(
+        "residuals",
+        "Networks of up to 64 layers before training, with residual connections and without. Without them and without"
+        " norms, the gradient of the first layer vanishes, so nothing there could learn.",
+        {"layers": "64"},
+    ),
+    Stop(
+        "stream",
+        "The logit lens: the residual stream after each layer, read as if it were the last. Follow a row from left to"
+        " right and see where the final prediction appears.",
+        {"show": "Logit lens", "text": TEXT},
+    ),
+    Stop(
+        "induction",
+        "Repeated random tokens: the first copy cannot be predicted, the second can be copied from it. The stripe is "
+        "an induction head; without such heads, as here, the second copy's loss is nearly that of the first.",
+        {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"},
+    ),
+    Stop(
+        "generation",
+        "The distribution over the next token, and what is removed from it before one is sampled. Raise the "
+        "temperature and see improbable tokens gain.",
+        {"temperature": "1.2", "text": PARK},
+    ),
+    Stop(
+        "parameters",
+        "GPT-3, counted without building it: two thirds of each block are feed-forward. Choose another model and see "
+        "what changes.",
+        {"model": "GPT-3 175B"},
+    ),
+    Stop(
+        "check",
+        "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it.",
+    ),
+)
 
 
 def address(number: int) -> dict[str, str]:
@@ -77,7 +118,7 @@ def stop_at(said: str | None, page: str) -> int | None:
 def begin() -> None:
     """The link that starts the tour."""
     first = places.place(STOPS[0].page)
-    label = f"**Take the tour**: five minutes, {len(STOPS)} stops"
+    label = f"**Take the tour**: {len(STOPS)} stops"
     links.to(first.file, address(1), label, ":material/tour:")
 
 

@@ -1,6 +1,6 @@
 """Losses beyond the trained length, taken from the rows of a ladder."""
 
-from tfcore.analysis.beyond_length import beyond
+from tfcore.analysis.beyond_length import beyond, finding
 from tfcore.figures.beyond_length import beyond_figure
 
 ROWS = [
@@ -34,3 +34,10 @@ def test_the_drawing_starts_every_scheme_at_zero_when_it_shows_the_rise():
     band = plain[0].y
     assert band[:4].tolist() == [5.0, 4.0, 4.0, 7.0], "the worst seed"
     assert band[4:].tolist() == [6.0, 4.0, 2.0, 3.0], "the best, back from the end"
+
+
+def test_the_sentence_has_the_losses_in_order_and_the_rises_in_order():
+    found = beyond(ROWS)
+    assert found is not None
+    said = finding(found, {"a": "A", "b": "B"})
+    assert said == "At position 2 the loss is: B 1.00, A 3.00. From there to 4 it changes by: B +0.50, A +3.50."

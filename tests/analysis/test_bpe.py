@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
-from tfcore.analysis.bpe import join, learn, replay
+from tfcore.analysis.bpe import join, learn, longest, replay
 
 TOKENIZER = tfcore.load("stories")[1]
 RANKS = {pair: rank for rank, pair in enumerate(TOKENIZER.merges)}
@@ -103,3 +103,11 @@ def test_learned_merges_cut_the_text_into_as_many_pieces_as_said(words, count):
     if merges:
         pieces = replay(words, {one.pair: rank for rank, one in enumerate(merges)})[-1].pieces
         assert len(pieces) == merges[-1].tokens
+
+
+def test_the_longest_tokens_come_first_and_each_once():
+    merges = learn([b"abcabc abc"], 4)
+    made = [b"".join(one.pair) for one in merges]
+    found = longest(merges, 2)
+    assert len(found) == len(set(found)) == 2
+    assert [len(piece) for piece in found] == sorted((len(piece) for piece in set(made)), reverse=True)[:2]

@@ -109,3 +109,16 @@ def test_likeness_of_equal_and_of_orthogonal_tokens_however_small():
 def test_depths_beyond_the_limit_are_refused(n_layers):
     with pytest.raises(ValueError, match=f"n_layers={n_layers}"):
         Deep(n_layers=n_layers)
+
+
+@pytest.mark.parametrize(("norm", "falls"), [("layernorm", 13.0), ("rmsnorm", 12.5)])
+def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
+    """From 1 layer to 64 with pre-LN and Xavier's weights; about once with post-LN."""
+    found = {
+        placement: depth.fall(*(depth.probe(Deep(n_layers=n, placement=placement, norm=norm)) for n in (1, 64)))
+        for placement in ("pre", "post")
+    }
+    first, last = (depth.probe(Deep(n_layers=n, placement="pre", norm=norm)).gradient[-1] for n in (1, 64))
+    assert found["pre"] == (pytest.approx(first / last), 8.0)
+    assert found["pre"][0] == pytest.approx(falls, abs=0.1)
+    assert found["post"][0] == pytest.approx(1, abs=0.5)

@@ -50,3 +50,10 @@ def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypa
     for name, (network, warmup) in runs.items():
         alone = first_losses(network, 0.003, warmup, 1)
         assert [step[name] for step in steps] == [next(alone), next(alone)]
+
+
+def test_who_has_begun_to_learn_is_counted_from_the_last_five_losses():
+    chance = first_steps.chance_loss()
+    steps = [{"a": 9.0, "b": chance}] + [{"a": 0.5 * chance, "b": 0.9 * chance}] * 5
+    assert first_steps.learned(steps, ["a", "b"]) == ["a"]
+    assert first_steps.learned(steps[:1], ["a", "b"]) == []

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.small import difference, ids, model
-from tfcore.analysis.head_cuts import cache_bytes, cut_anew, divisors, sharing, with_kv_heads
+from tfcore.analysis.head_cuts import Cut, cache_bytes, cut_anew, divisors, sharing, with_kv_heads
 
 IDS = ids(1, 13)[0].tolist()
 
@@ -40,7 +40,7 @@ def test_a_cut_with_a_rest_is_refused_with_what_would_work():
         ValueError, match=r"24 dimensions do not fall into 5 heads; try one of \[1, 2, 3, 4, 6, 8, 12\]"
     ):
         cut_anew(model(), IDS, 0, 5)
-    with pytest.raises(ValueError, match=r"6 key/value heads do not fall into 4 groups; try \[1, 2, 3, 6\]"):
+    with pytest.raises(ValueError, match=r"6 KV heads do not fall into 4 groups; try \[1, 2, 3, 6\]"):
         with_kv_heads(model(), 4)
 
 
@@ -69,3 +69,9 @@ def test_sharing_goes_from_all_to_one_and_counts():
     own = model()(torch.tensor([IDS]), capture=(name,)).activations[name][0].numpy()
     np.testing.assert_allclose(found[0].patterns[1], own, atol=1e-6)
     assert np.isnan(sharing(model(), [5])[0].loss)
+
+
+def test_the_largest_weight_is_averaged_over_heads_and_queries_but_the_first():
+    patterns = np.array([[[1, 0, 0], [0.25, 0.75, 0], [0.5, 0.3, 0.2]], [[1, 0, 0], [0.5, 0.5, 0], [0.1, 0.1, 0.8]]])
+    found = Cut(np.zeros((3, 6)), (2, 2, 2), patterns)
+    assert found.largest == pytest.approx(sum(max(row) for head in patterns for row in head[1:]) / 4) == 2.55 / 4

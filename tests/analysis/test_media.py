@@ -157,7 +157,7 @@ def test_thirty_seconds_are_enough():
         (b"", "no uncompressed"),
         (b"RIFF0000WAVEfmt ", "no uncompressed"),
         (wav(b"\0\0" * 100), "0.006 seconds"),
-        (wav(b"\0\0" * 1000, rate=100), "100 samples a second"),
+        (wav(b"\0\0" * 1000, rate=100), "100 samples per second"),
         (b"\0" * 8_000_001, "8.0 MB"),
     ],
 )

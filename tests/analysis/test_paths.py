@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.paths import continue_without, every_subset, names
+from tfcore.analysis.paths import continue_without, every_subset, names, single_rises
 from tfcore.edits import Edit
 from tfcore.generate import generate
 
@@ -57,3 +57,12 @@ def test_too_little_text_and_other_kinds_of_models_are_refused():
         every_subset(small.model(), [3])
     with pytest.raises(ValueError, match="pre-norm"):
         every_subset(small.model(norm_placement="post"), TEXT)
+
+
+def test_the_rise_of_one_sublayer_is_that_of_running_without_it():
+    model, targets = small.model(), torch.tensor(TEXT[1:])
+    losses = [
+        float(F.cross_entropy(model(torch.tensor([TEXT]), edits=edits).logits[0, :-1], targets))
+        for edits in ([], *([Edit.zero(name)] for name in names(2)))
+    ]
+    assert single_rises(every_subset(model, TEXT)) == pytest.approx([loss - losses[0] for loss in losses[1:]], abs=1e-4)

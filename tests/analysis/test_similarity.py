@@ -6,7 +6,7 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.similarity import token_similarity
+from tfcore.analysis.similarity import closest, token_similarity
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +46,17 @@ def test_one_token_is_enough(stories):
     result = token_similarity(stories[0], [5])
     assert result.products.shape == (1, 1)
     assert result.cosines[0, 0] == pytest.approx(1)
+
+
+def test_the_closest_pair_is_one_of_different_tokens():
+    tokens = [" cat", "Cat", " dog", " sat"]
+    cosines = np.array([[1, 0.9, 0.5, 0.1], [0.9, 1, 0.6, 0.2], [0.5, 0.6, 1, -0.3], [0.1, 0.2, -0.3, 1]], np.float32)
+    pairs = [
+        (cosines[i, j], i, j)
+        for i in range(4)
+        for j in range(i)
+        if tokens[i].strip().lower() != tokens[j].strip().lower()
+    ]
+    best = max(pairs)
+    assert closest(cosines, tokens) == (best[2], best[1], pytest.approx(best[0])) == (1, 2, pytest.approx(0.6))
+    assert closest(cosines, ["a"] * 4) is None

@@ -7,8 +7,8 @@ import torch
 from tests import small
 from tfcore.analysis.flop_count import flops
 from tfcore.analysis.parameter_count import parameters
-from tfcore.analysis.walk_costs import stage_cost
-from tfcore.analysis.walk_findings import finding
+from tfcore.analysis.walk_costs import feed_forward_share, stage_cost
+from tfcore.analysis.walk_findings import activity, finding
 from tfcore.analysis.walk_stages import stages
 from tfcore.analysis.walk_steps import step
 from tfcore.analysis.walkthrough import CANDIDATES, allowed, walk
@@ -130,6 +130,24 @@ def test_costs_add_up_to_what_the_accounting_says(model):
     buckets = stage_cost(c, "bias", N).parameters
     assert inside + ends + buckets == parameters(c).total == sum(p.numel() for p in model.parameters())
     assert products == flops(c, N).sequence
+
+
+def test_the_share_of_the_feed_forward_layer_is_that_of_the_weights(model):
+    """By the weights of the built model; two thirds is one model's share and not every one's."""
+    for layer in range(model.config.n_layers):
+        inside = [(name, weight.numel()) for name, weight in model.named_parameters() if f".blocks.{layer}." in name]
+        feed_forward = sum(count for name, count in inside if ".mlp." in name)
+        assert feed_forward_share(model.config, layer) == pytest.approx(feed_forward / sum(n for _, n in inside))
+
+
+def test_what_an_activation_leaves_is_counted_one_by_one():
+    before = np.array([[-2.0, 0.5, 3.0, 0.0], [1.0, -1.0, -0.5, 0.2]])
+    after = np.array([[0.0, 0.2, 3.0, 0.01], [1.0, -0.3, 0.09, -2.0]])
+    usual = (sum(value**2 for value in after.flat) / after.size) ** 0.5
+    found = activity(before, after)
+    assert found.positive == sum(value > 0 for value in before.flat) / 8
+    assert found.near_zero == sum(abs(value) < usual / 10 for value in after.flat) / 8 == 3 / 8
+    assert found.large == sum(abs(value) > usual for value in after.flat) / 8 == 2 / 8
 
 
 def test_candidates_are_the_best_and_their_probabilities_those_of_all_ids():

@@ -46,7 +46,7 @@ def test_a_figure_travels_into_another_page(frame, visitor, visit, server):
     figure.get_by_text("Save", exact=True).click()
     with other.page.context.expect_page() as opened:
         figure.get_by_role("button", name="Whole page").click()
-    expect(opened.value.get_by_role("heading", name="Who may look at whom?")).to_be_visible()
+    expect(opened.value.get_by_role("heading", name="Which tokens may attend to which?")).to_be_visible()
     assert "embed" not in opened.value.url
     assert "window=5" in opened.value.url
 

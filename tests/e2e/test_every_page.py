@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e import accessible
 from tests.e2e.serving import ROOT
-from tests.e2e.visitor import LAST, Visitor
+from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
 from tests.pages.test_router import listed
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
@@ -72,7 +72,7 @@ def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
     desk.page.emulate_media(color_scheme="light")
     visitor = desk.open(path)
     figures = assert_complete(visitor, "light")
-    assert bool(figures) == (path != "/")
+    assert bool(figures) == (path not in WITHOUT_FIGURES)
     assert accessible.unreachable(visitor.page) == []
     visitor.page.emulate_media(color_scheme="dark")
     assert assert_complete(visitor, "dark") == figures

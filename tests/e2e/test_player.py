@@ -20,14 +20,14 @@ def test_it_plays_on_until_it_is_paused_and_steps_by_hand(visitor):
 def test_arrow_keys_walk_wherever_the_focus_is_but_not_where_they_have_a_use(visitor):
     visitor.open("/walkthrough?stage=scores")
     visitor.page.keyboard.press("ArrowRight")  # nothing has the focus
-    visitor.wait_for_address(stage="divide")
+    visitor.wait_for_address(stage="scaled scores")
     visitor.settle()
     visitor.box().focus()
     visitor.page.keyboard.press("ArrowLeft")
     visitor.control("head").focus()
     visitor.page.keyboard.press("ArrowRight")
     visitor.wait_for_address(head="1")
-    assert visitor.said()["stage"] == "divide"
+    assert visitor.said()["stage"] == "scaled scores"
 
 
 def test_the_map_is_clicked_and_walked_with_keys(visitor):
@@ -39,6 +39,6 @@ def test_the_map_is_clicked_and_walked_with_keys(visitor):
     visitor.wait_for_address(stage="softmax")
     visitor.expect_drawing("after", unlike=before)
     stops.last.click()
-    visitor.wait_for_address(stage="answer")
+    visitor.wait_for_address(stage="prediction")
     visitor.settle()
     assert stops.last.get_attribute("aria-current") == "step"

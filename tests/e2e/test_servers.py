@@ -61,7 +61,7 @@ def test_other_sites_may_show_the_app_only_where_that_is_switched_on(browser, el
     with browser.new_context() as context, serve(*PYTHON_APP, TFCORE_EMBED=elsewhere) as address:
         page = context.new_page()
         page.goto(f"{elsewhere}/?{address}/heads")
-        heading = page.frame_locator("iframe").get_by_role("heading", name="What does each head look at?")
+        heading = page.frame_locator("iframe").get_by_role("heading", name="What does each head attend to?")
         expect(heading).to_be_attached()
     with browser.new_context() as context, serve(*PYTHON_APP) as address:
         page = context.new_page()

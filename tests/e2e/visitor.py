@@ -41,8 +41,10 @@ LAST = {
     "/interventions": "A question.",
     "/history": "A question.",
     "/folklore": "A question.",
+    "/glossary": "A question.",
     "/check": "A question.",
 }
+WITHOUT_FIGURES = ("/", "/glossary")
 CHARACTERS = 2_000  # of a text that count
 NO_TEXT = "There is no text yet"
 
@@ -161,7 +163,7 @@ class Visitor:
         self.page.goto(self.address + path, wait_until="commit")
         where = urlsplit(path).path
         self.settle(last or LAST[where])
-        if not last and where != "/":  # every page but home shows a figure, which may come after the words
+        if not last and where not in WITHOUT_FIGURES:  # the others show one, which may come after the words
             self.page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
             self.settle(LAST[where])
         self.page.evaluate(STEADY)

@@ -113,6 +113,7 @@ VISITS = {
 # Pages without an experiment, and why.
 WITHOUT: dict[str, str] = {
     "home.py": "links to the others",
+    "reference/glossary.py": "words; what they name is computed on the other pages",
     "reference/check.py": "asks; what it asks about is computed on the other pages",
 }
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from pages.model import _architectures_jobs as jobs
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -73,5 +74,18 @@ def test_every_shipped_kind_has_its_job():
 def test_known_models_are_counted():
     table = opened().dataframe[0].value.set_index("model")
     assert table.loc["GPT-2 small", "parameters"] == 124_439_808
-    assert table.loc["BERT base", "parameters"] == 110_104_890  # 109,482,240 and the head of the hidden words
+    assert table.loc["BERT base", "parameters"] == 110_106_428  # the checkpoint, with both heads
     assert table.loc["Mixtral 8x7B", "parameters"] == 46_702_792_704
+
+
+def test_the_words_and_the_mask_behave_as_the_page_says():
+    words = [token.strip() for token in jobs.translated(jobs.TEXTS["translate"])[2]]
+    assert words.index("rouge") == words.index("livre") + 1
+    assert words.index("donna") == words.index("me") + 1
+    text = jobs.TEXTS["fill"]
+    other = text.replace("because he had lost his bone", "and ate all the food")
+    assert other != text
+    best = [jobs.filled(one)[2][0][0][0] for one in (text, other)]
+    assert best[0] != best[1], "the encoder's prediction changes with what comes after"
+    left, right = (jobs.continued(one.split(jobs.BLANK)[0].rstrip(), 0)[1] for one in (text, other))
+    assert left == right

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.foundations import _attention_words as words
+from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -143,9 +145,18 @@ def test_the_variance_stands_beside_d_k():
 def test_the_check_is_computed_and_the_printed_numbers_stand_beside_it():
     table = opened(look="temperature").dataframe[0].value
     assert table["is"].tolist() == ["0.9994, 0.0004, 0.0002", "0.579, 0.216, 0.205"]
-    assert "0.9997, 0.0002, 0.0001" in table["often printed"].tolist()
+    assert "0.9997, 0.0002, 0.0001" in table["printed there"].tolist()
 
 
 def test_dividing_by_eight_is_a_temperature_of_eight():
     weights = [metric.value for metric in opened(look="temperature", temperature="8").metric][:3]
     assert [round(float(w), 3) for w in weights] == [0.579, 0.216, 0.205]
+
+
+def test_the_examples_are_the_words_they_name():
+    tokenizer = cache.model("stories")[1]
+    tokens = tokenizer.tokens(tokenizer.encode(words.TEXT))
+    for name in ("cat and dog", "king and queen", "happy and sad"):
+        chosen = words.TRY[name]
+        assert [tokens[chosen["first"]].strip(), tokens[chosen["second"]].strip()] == name.split(" and ")
+    assert "“cat” and “dog” have the most similar embeddings" in said(opened(look="words"))

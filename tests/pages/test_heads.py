@@ -213,5 +213,5 @@ def test_cuts_keep_parameters_and_merging_heads_costs_loss():
         assert set(figures(test)) == {"product", "cuts", "sharing", "shared-maps"}
     assert metrics["1"][1] == metrics["16"][1]
     assert (metrics["1"][0], metrics["16"][0]) == ("192", "12")
-    loss = test.dataframe[0].value["loss on this text (nats a token)"]
+    loss = test.dataframe[0].value["loss on this text (nats per token)"]
     assert loss.is_monotonic_increasing

@@ -49,7 +49,7 @@ def test_the_button_takes_the_text_along():
     button(test.run()).click()
     test = test.run()
     assert not test.exception, test.exception
-    assert test.title[0].value == "What does each head look at?"
+    assert test.title[0].value == "What does each head attend to?"
     assert test.text_area(key="text").value == "One $x$ :red[two]"
 
 

@@ -38,7 +38,7 @@ def test_every_published_model_can_be_drawn(name):
 
 
 def test_the_order_is_that_of_the_norms():
-    attention, add, feed = ("Attention", "2 heads", "Mask"), ("+ what came in",), ("Feed-forward",)
+    attention, add, feed = ("Attention", "2 heads", "Mask"), ("+ input",), ("Feed-forward",)
     norm = ("RMSNorm",)
     (before,), (after,), (around,) = (
         boxes(replace(SMALL, norm_placement=placement)) for placement in ("pre", "post", "sandwich")
@@ -53,7 +53,7 @@ def test_parallel_halves_share_their_norm_and_their_addition():
     assert found[2:-2] == [
         ("RMSNorm",),
         ("Attention", "2 heads", "Mask", "Feed-forward"),
-        ("+ what came in",),
+        ("+ input",),
         ("RMSNorm",),
     ]
 
@@ -68,7 +68,7 @@ def test_a_decoder_beside_an_encoder_looks_across():
     reader, writer = boxes(PRESETS["transformer_base"]())
     assert ("Cross-attention",) in writer
     assert ("Cross-attention",) not in reader
-    assert reader[-1] == ("States of what was read",)
+    assert reader[-1] == ("Encoder states",)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -91,4 +91,4 @@ def test_norms_that_move_stand_out():
     (before,), (after,) = (model_map.stacks(replace(SMALL, norm_placement=placement)) for placement in ("post", "pre"))
     parts = [part for group in model_map.marked(after, before).groups for row in group.rows for part in row]
     notes = [part.note for part in parts if part.marked]
-    assert notes == ["of what goes in", "of what goes in", "the last one"]
+    assert notes == ["of the input", "of the input", "final norm"]

@@ -30,11 +30,11 @@ def test_every_switch_has_its_words():
 def test_sharing_keys_and_values_cuts_the_cache_by_four():
     caption = figures(opened(step="4", size="large"))["effects"][0]["caption"]
     # 2 bytes x 2 x 32 layers x heads x 128
-    assert f"the cache shrinks from {2 * 2 * 32 * 32 * 128:,} to {2 * 2 * 32 * 8 * 128:,} bytes" in caption
+    assert f"the KV cache shrinks from {2 * 2 * 32 * 32 * 128:,} to {2 * 2 * 32 * 8 * 128:,} bytes per token" in caption
 
 
 def test_positions_by_angle_cost_no_parameter():
-    assert "not one parameter more or less" in figures(opened(step="3"))["effects"][0]["caption"]
+    assert "no change in parameters" in figures(opened(step="3"))["effects"][0]["caption"]
 
 
 def test_all_versions_are_timed_in_the_end():
@@ -61,4 +61,4 @@ def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
     assert marks["type"] == "scatter"
     assert marks["x"][0] == pytest.approx(3.005)
     assert marks["text"][-1] == "2.205"
-    assert "after 2.0 M tokens of stories, 2 of each kind" in head["caption"]
+    assert "after 2.0 M tokens of stories, 2 seeds each" in head["caption"]

@@ -37,15 +37,25 @@ def test_a_text_is_counted_as_long_as_the_model_can_read():
     said = figures(test)["memory"][0]["caption"]
     assert "1 x 1,024 tokens" in said
     assert "GPT-2 small reads 1,024 at most. GPT-2 large reads 1,024 at most." in said
-    compared = test.dataframe[0].value.loc["KV cache (bytes a token)"]
+    compared = test.dataframe[0].value.loc["KV cache (bytes per token)"]
     assert list(compared) == ["36,864", "184,320"], "2 x layers x width x 2 bytes"
     assert "at most" not in figures(opened(model="GPT-2 small"))["memory"][0]["caption"]
 
 
-def test_the_size_quoted_for_bert_is_that_without_the_head_for_hidden_words():
+def test_the_sizes_quoted_for_bert_are_those_without_heads_and_with_both():
     said = visits.said(opened(model="BERT base"), "caption")
-    assert "Without the head for hidden words (622,650): 109,482,240, the pooler's 590,592 among them." in said
-    assert "hidden words" not in visits.said(opened(model="GPT-2 small"), "caption")
+    assert "Without the masked language model's head (622,650): 109,482,240, the pooler's 590,592 among them." in said
+    assert "next-sentence prediction too (1,538): 110,106,428." in said
+    assert "109,482,240" not in visits.said(opened(model="GPT-2 small"), "caption")
+
+
+def test_the_example_of_embeddings_is_mostly_those():
+    test = visits.press(opened(), "try mostly embeddings")
+    finding = figures(test)["parts"][0]["alt"]
+    table, blocks = 50_257 * 256, 4 * 12 * 256**2
+    assert "is token embedding" in finding
+    assert f"{table / (table + blocks):.0%}, is" in finding
+    assert table / (table + blocks) > 0.5
 
 
 def test_heads_that_do_not_divide_the_width_say_what_would():

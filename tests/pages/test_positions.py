@@ -6,9 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.foundations import _positions_beyond
+from pages.foundations import _positions_effects as effects
+from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.training import tiny_run
+from tfcore.analysis.position_effects import position_effects
 from tfcore.training import ladder
 from tfcore.training.recipes import RECIPES
 
@@ -104,3 +107,14 @@ def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tm
     rises = [f"{found.rise(scheme):+.2f}" for scheme in found.loss]
     assert sum(rise in caption for rise in rises) >= 2, "the best and the worst"
     _positions_beyond.measured.clear()
+
+
+def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
+    model, tokenizer = cache.model("stories")
+    ids = tokenizer.encode(effects.TEXT)[: effects.TOKENS]
+    found = [position_effects(model, ids, head) for head in range(model.config.n_heads)]
+    distances = [float(one["rope"].distance) for one in found]
+    assert distances[1] < 2.5
+    assert distances[4] == max(distances)
+    changes = [abs(float(one["rope"].distance - one["none"].distance)) for one in found]
+    assert changes[5] == min(changes) < 0.3

@@ -9,9 +9,12 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
+from tfcore import presets
+from tfcore.analysis import embedding_table
 
 opened = partial(visits.opened, "foundations/tokens.py")
 PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Time series", "Protein", "Embedding table")
@@ -197,3 +200,18 @@ def test_a_bad_file_is_refused_in_a_sentence_and_the_example_stays(part, key, na
     assert words in said(test)
     assert "the example is shown" in said(test)
     assert figures(test)
+
+
+def test_what_is_said_of_the_vocabulary_of_stories_holds():
+    model, tokenizer = cache.model("stories")
+    assert tokenizer.tokens(tokenizer.encode("unhappiness")) == ["un", "h", "app", "iness"]
+    assert len(tokenizer.encode(" happy")) == 1
+    for token, near in ((" dog", " cat"), (" red", " blue")):
+        (row,) = tokenizer.encode(token)
+        found = embedding_table.nearest(model, row, 1)
+        assert tokenizer.tokens([int(found.ids[0])]) == [near]
+
+
+def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
+    sizes = sorted(build().vocab_size for build in presets.PRESETS.values())
+    assert embedding_table.published_vocabularies() == (sizes[0], sizes[-1]) == (30_522, 256_000)

@@ -3,9 +3,16 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import tour
+from pages.foundations.heads import TRY
+from pages.inside._induction_heads import kinds
+from pages.ui import cache, tour
 from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
+from tfcore import presets
+from tfcore.analysis.attention_maps import attention_maps, strongest
+from tfcore.analysis.copying import ROWS, copying, random_rows, twice
+from tfcore.analysis.depth import Deep, probe
+from tfcore.analysis.feed_forward_widths import block_share
 
 FILES = {url: file for file, _, _, url in listed()}
 
@@ -68,3 +75,65 @@ def test_the_last_stop_leads_to_the_questions():
     test = opened("reference/check.py", **tour.address(number))
     assert f"stop {number} of {number}" in bar(test)
     assert not any("Next:" in words for words, _ in links_of(test))
+
+
+# --- what the stops say is what their views show ---------------------------------------------------------------------
+
+
+def stop(page: str) -> tour.Stop:
+    return next(one for one in tour.STOPS if one.page == page)
+
+
+def attended(view) -> tuple[list[str], int, int, float]:
+    """Tokens of the text, the query, the key it attends to most, and the weight, by the maps alone."""
+    model, tokenizer = cache.model(view["model"])
+    ids = tokenizer.encode(view["text"])
+    pattern = attention_maps(model, ids).patterns[int(view["layer"]), int(view["head"])]
+    most = strongest(pattern, int(view["token"]))
+    assert most.weight == max(pattern[most.query]) == pattern[most.query, most.key]
+    return tokenizer.tokens(ids), most.query, most.key, most.weight
+
+
+def test_the_head_of_the_tour_attends_to_what_followed_the_first_red():
+    tokens, query, key, weight = attended(stop("heads").view)
+    first, second = (i for i, token in enumerate(tokens) if token == " red")
+    assert (query, key) == (second, first + 1)
+    assert tokens[key] == " ball"
+    assert weight > 0.5
+    assert "second “red” attends most to “ball”, the token that followed the first" in stop("heads").words
+
+
+def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say():
+    tokens, query, key, _ = attended(TRY["an induction head"])
+    assert tokens[key - 1] == tokens[query] == " red"
+    _, query, key, _ = attended(TRY["a previous-token head"])
+    assert key == query - 1
+    tokens, query, key, weight = attended(TRY["from “he” to “Max”"])
+    assert (tokens[query], tokens[key]) == (" he", " Max")
+    assert weight > 0.5
+    for name in ("a repeated sequence", "a model of attention alone"):
+        tokens, query, key, _ = attended(TRY[name])
+        assert tokens[key - 1] == tokens[query]
+        assert key < query
+    _, query, key, _ = attended(TRY["a bidirectional encoder"])
+    assert key > query
+
+
+def test_gradients_vanish_without_skips_and_norms_and_not_with_them():
+    n_layers = int(stop("residuals").view["layers"])
+    assert probe(Deep(n_layers=n_layers, placement="none", skip=False, init="xavier")).gradient[0] < 1e-30
+    assert probe(Deep(n_layers=n_layers, placement="pre", skip=True, init="xavier")).gradient[0] > 1e-3
+    assert probe(Deep(n_layers=n_layers, placement="pre", skip=False, init="xavier")).gradient[0] > 1e-3  # a norm alone
+
+
+def test_without_induction_heads_the_second_copy_costs_nearly_what_the_first_does():
+    model = cache.model("stories")[0]
+    length = int(stop("induction").view["length"])
+    rows = twice(random_rows(model.config.vocab_size, length, ROWS, 0))
+    whole, without = copying(model, rows, length), copying(model, rows, length, kinds("stories").induction)
+    assert whole.second_loss < 0.05 * whole.first_loss
+    assert without.second_loss == pytest.approx(without.first_loss, rel=0.05)
+
+
+def test_two_thirds_of_a_block_of_gpt3_are_feed_forward():
+    assert block_share(presets.gpt3_175b()).share == pytest.approx(2 / 3, abs=0.005)

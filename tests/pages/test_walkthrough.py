@@ -162,6 +162,21 @@ def test_every_stage_of_every_kind_of_model_has_words():
     assert seen == set(WORDS)
 
 
+@pytest.mark.parametrize("name", ["stories", "stories-moe", "stories-learned"])
+def test_the_share_it_states_is_this_models(name):
+    """Not two thirds for every model: counted from the weights of the block."""
+    model = cache.model(name)[0]
+    inside = {part: weight.numel() for part, weight in model.named_parameters() if ".blocks.1." in part}
+    fed = sum(count for part, count in inside.items() if ".mlp." in part)
+    said = words(model.config, "down", 1, "'dog'").see
+    assert f"has {fed / sum(inside.values()):.0%} of this block's parameters" in said
+
+
+@pytest.mark.parametrize(("activation", "without"), [("swiglu", "bilinear"), ("gelu", "no more than one")])
+def test_what_a_layer_would_be_without_its_activation(activation, without):
+    assert without in words(small.config(activation=activation), "activation", 0, "'dog'").sentence
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
     model = small.model(**MODELS[kind])

@@ -86,6 +86,21 @@ def attention_maps(
     return AttentionMaps(text, text, patterns, score_heads(patterns, text, inducing))
 
 
+@dataclass(frozen=True, slots=True)
+class Strongest:
+    """The key token that a query token attends to most."""
+
+    query: int
+    key: int
+    weight: float
+
+
+def strongest(pattern: Float[ndarray, "query key"], query: int) -> Strongest:
+    """The largest weight in one row of a map; the first of several equal ones."""
+    key = int(pattern[query].argmax())
+    return Strongest(query, key, float(pattern[query, key]))
+
+
 def head_mean(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, "layer query key"]:
     """Each layer's patterns, averaged over its heads."""
     return patterns.mean(1)
@@ -106,7 +121,7 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
 
 def overlap(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> float:
     """Share of the weight that two maps of the same tokens have in common: the mean over the queries of
-    sum_k min(a, b), which is 1 for equal maps and 0 for heads that never look at the same token."""
+    sum_k min(a, b), which is 1 for equal maps and 0 for heads that never attend to the same token."""
     return float(np.minimum(one, other).sum(-1).mean())
 
 

@@ -17,9 +17,9 @@ class Beyond:
     arXiv:2108.12409, section 3).
 
     Args:
-        trained: tokens a row in training.
+        trained: tokens per sequence in training.
         ends: the last position of each bucket; its losses are averaged over the bucket.
-        loss: scheme -> nats a token in every bucket, one row a seed.
+        loss: scheme -> nats per token in every bucket, one row per seed.
     """
 
     trained: int
@@ -36,9 +36,18 @@ class Beyond:
         return self.loss[scheme].mean(0)
 
     def rise(self, scheme: str) -> float:
-        """By how much the last bucket costs more than the last one within the trained length, in nats a token."""
+        """By how much the last bucket costs more than the last one within the trained length, in nats per token."""
         mean = self.mean(scheme)
         return float(mean[-1] - mean[self.within])
+
+
+def finding(found: Beyond, names: Mapping[str, str]) -> str:
+    """The schemes in order of their loss at the trained length, and of its rise beyond it."""
+    near = sorted(found.loss, key=lambda scheme: found.mean(scheme)[found.within])
+    far = sorted(found.loss, key=found.rise)
+    losses = ", ".join(f"{names[scheme]} {found.mean(scheme)[found.within]:.2f}" for scheme in near)
+    rises = ", ".join(f"{names[scheme]} {found.rise(scheme):+.2f}" for scheme in far)
+    return f"At position {found.trained} the loss is: {losses}. From there to {found.ends[-1]} it changes by: {rises}."
 
 
 def beyond(rows: Sequence[Mapping[str, Any]]) -> Beyond | None:

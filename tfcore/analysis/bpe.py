@@ -106,3 +106,9 @@ def learn(words: Sequence[bytes], merges: int, runners_up: int = 5) -> list[Lear
         tokens = sum(len(word) * times for word, times in state.items())
         learned.append(Learned(pair, count, tokens, tuple(others)))
     return learned
+
+
+def longest(merges: Sequence[Learned], count: int) -> list[bytes]:
+    """The longest tokens that merges made, at most `count` of them, longest first; equally long ones as learned."""
+    made = dict.fromkeys(b"".join(one.pair) for one in merges)
+    return sorted(made, key=len, reverse=True)[:count]

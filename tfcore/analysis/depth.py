@@ -134,6 +134,13 @@ def probe(deep: Deep, seed: int = 0) -> Probe:
     return Probe(gradient.numpy(), _size(stream).numpy(), likeness(stream).numpy(), float(loss.detach()))
 
 
+def fall(shallow: Probe, deep: Probe) -> tuple[float, float]:
+    """How many times smaller the last layer's gradient is in a deep network than in a shallow one, and how many times
+    smaller it would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
+    layers = len(deep.gradient) / len(shallow.gradient)
+    return float(shallow.gradient[-1] / deep.gradient[-1]), layers**0.5
+
+
 @torch.no_grad()
 def activations(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
     """Root mean square of the stream before the first block and after each, without a backward pass."""

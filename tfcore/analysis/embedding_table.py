@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tfcore.model import Transformer
 from tfcore.positions import sinusoidal
+from tfcore.presets import PRESETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +149,9 @@ def scale_effect(model: Transformer, position: int, scales: Sequence[float], eve
 def nearest_rows(table: Float[Tensor, "vocab d_model"], sums: Float[Tensor, "n d_model"]) -> Int[Tensor, " n"]:
     """For each vector, the row of the table with the largest cosine."""
     return (sums @ torch.nn.functional.normalize(table, dim=-1).T).argmax(dim=-1)
+
+
+def published_vocabularies() -> tuple[int, int]:
+    """The smallest and the largest vocabulary of the published models in `tfcore.presets`."""
+    sizes = [build().vocab_size for build in PRESETS.values()]
+    return min(sizes), max(sizes)

@@ -1,7 +1,7 @@
 """The first training steps of a deep network, with and without warm-up, one loss at a time."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,15 @@ from tfcore.analysis.depth import Deep, build, run
 
 VOCAB, SEQ, ROWS, STEPS = 16, 16, 16, 80
 BETAS = (0.9, 0.98)  # of Adam, arXiv:1706.03762, section 5.3
+
+
+LEARNED = 0.8  # of the loss of a uniform guess: below it a network has begun to learn
+
+
+def learned(steps: Sequence[Mapping[str, float]], names: Sequence[str]) -> list[str]:
+    """The networks whose mean loss over the last five steps is below LEARNED of that of a uniform guess."""
+    ends = {name: sum(step[name] for step in steps[-5:]) / len(steps[-5:]) for name in names}
+    return [name for name, loss in ends.items() if loss < LEARNED * chance_loss()]
 
 
 def chance_loss() -> float:

@@ -130,7 +130,7 @@ CLAIMS = (
     Claim(
         key="norms", name="norms cost nothing", compute=norms_cost_nothing, chapter="Block",
         said="Normalisation costs next to no parameters", where="left out of every count, as in arXiv:2001.08361",
-        why="One or two numbers a feature, where a matrix has d of them.",
+        why="One or two parameters per feature, where a matrix has d of them.",
         see="parameters?model=gpt2_small",
     ),
     Claim(
@@ -172,7 +172,7 @@ CLAIMS = (
     ),
     Claim(
         key="sum", name="a logit is a sum of parts", compute=parts_add_up, chapter="Inside",
-        said="A logit is exactly the sum of what every part wrote", where="transformer-circuits.pub/2021/framework",
+        said="A logit is the sum of the contributions of all parts", where="transformer-circuits.pub/2021/framework",
         why="The stream is a sum and the unembedding linear, once the final norm's divisor is held fixed.",
         see="stream?show=who",
     ),

@@ -7,14 +7,15 @@ import torch
 from tfcore import presets
 from tfcore.analysis.accounting import flops, memory, parameters
 from tfcore.analysis.attention_steps import entropy_bits
+from tfcore.analysis.compute_optimal import optimum
 from tfcore.analysis.depth import Deep, probe
+from tfcore.analysis.flop_count import Pairs
 from tfcore.analysis.folklore import Claim, Finding, compare
-from tfcore.analysis.scaling_law import Law
+from tfcore.analysis.model_costs import published_sizes
+from tfcore.analysis.published_laws import APPROACH_1, APPROACH_2, LAWS
 from tfcore.config import ModelConfig
 
-# The constants as printed in arXiv:2203.15556, equation 10 (approach 3).
-CHINCHILLA = Law(floor=1.69, a=406.4, alpha=0.34, b=410.7, beta=0.28)
-GRID = 4_001  # sizes tried between 10^6 and 10^14 parameters
+CHINCHILLA = 5.76e23  # operations of its training (arXiv:2203.15556, table 3)
 
 
 def count(config: ModelConfig, quoted: float, rounding: float) -> Finding:
@@ -39,10 +40,13 @@ def llama3() -> Finding:
 
 
 def bert_base() -> Finding:
-    """BERT base with its pooler, without the head that fills blanks."""
-    found = parameters(presets.bert_base())
-    total = found.total - found.by_component["mlm head"]
-    return compare(110e6, {"parameters": total}, f"{total:,} with the pooler", exact=0.5 / 110, rough=0.03)
+    """BERT base without heads, and the published checkpoint with both."""
+    sizes = published_sizes(presets.bert_base())
+    if sizes is None:
+        raise RuntimeError("BERT base is a masked language model")
+    cases = {"without heads": sizes.without_heads, "with both heads": sizes.checkpoint}
+    words = ", ".join(f"{count:,} ({name})" for name, count in cases.items())
+    return compare(110e6, cases, words, exact=0.5 / 110, rough=0.03)
 
 
 def transformer_big() -> Finding:
@@ -76,7 +80,7 @@ def twelve_n_d_squared() -> Finding:
 
 
 def sixteen_bytes() -> Finding:
-    """Bytes a parameter of weights, gradients and AdamW's state: 2 + 2 + 8 + 4 in 16 bits, 4 + 4 + 8 in 32."""
+    """Bytes per parameter of weights, gradients and AdamW's state: 2 + 2 + 8 + 4 in 16 bits, 4 + 4 + 8 in 32."""
     config = presets.gpt2_small()
     cases = {}
     for dtype in ("bfloat16", "float32"):
@@ -86,23 +90,38 @@ def sixteen_bytes() -> Finding:
 
 
 def six_n() -> Finding:
-    """Operations of training, a token, over 6 N: exact matrix products, attention and unembedding included."""
-    shapes = {"GPT-2 small": presets.gpt2_small, "LLaMA 3 8B": presets.llama3_8b, "GPT-3": presets.gpt3_175b}
+    """FLOPs of training, per token, over 6 N: exact matrix products, attention and unembedding included.
+
+    N without the embeddings (arXiv:2001.08361) and with all parameters (arXiv:2203.15556); every pair of tokens
+    counted, and those alone that a causal mask allows.
+    """
+    kinds: dict[str, tuple[Pairs, bool]] = {
+        "N without embeddings, all pairs": ("all", False), "the same, causal pairs": ("visible", False),
+        "N of all, all pairs": ("all", True), "N of all, causal pairs": ("visible", True),
+    }  # fmt: skip
     cases = {}
-    for name, build in shapes.items():
+    for name, build in {"GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b}.items():
         config = build()
-        found = flops(config, config.max_seq_len)
-        cases[f"{name}, {config.max_seq_len:,} tokens"] = found.training / found.six_n
-    return compare(1, cases, ", ".join(f"{value:.2f} ({name})" for name, value in cases.items()))
+        for kind, (pairs, every) in kinds.items():
+            found = flops(config, config.max_seq_len, pairs=pairs)
+            n = parameters(config).active if every else found.n
+            cases[f"{name}, {kind}"] = found.training / (6 * n)
+    small, large = (list(cases.values())[i : i + 4] for i in (0, 4))
+    words = "; ".join(
+        f"{name}: {', '.join(f'{value:.2f}' for value in values)}"
+        for name, values in (("GPT-2 small", small), ("GPT-3", large))
+    )
+    return compare(1, cases, f"{words} (N without embeddings, then of all; all pairs, then causal)")
 
 
 def twenty_tokens() -> Finding:
-    """D / N at the least loss for a budget C = 6 N D, by the printed law: L = E + A / N^alpha + B / D^beta."""
-    cases = {}
-    for name, budget in (("10¹⁹ FLOPs", 1e19), ("10²¹", 1e21), ("Chinchilla's 5.76 · 10²³", 5.76e23)):
-        sizes = [10 ** (6 + 8 * i / (GRID - 1)) for i in range(GRID)]
-        _, best = min((CHINCHILLA.loss(n, budget / (6 * n)), n) for n in sizes)
-        cases[name] = budget / (6 * best) / best
+    """D / N at the least loss for Chinchilla's budget C = 6 N D, by each of the paper's approaches and by the refit."""
+    cases = {
+        f"approach {i}": CHINCHILLA / (6 * split.size(CHINCHILLA) ** 2)
+        for i, split in enumerate((APPROACH_1, APPROACH_2), start=1)
+    }
+    cases["approach 3, refitted"] = optimum(LAWS["refit"], CHINCHILLA).ratio
+    cases["approach 3 as printed"] = optimum(LAWS["printed"], CHINCHILLA).ratio
     return compare(20, cases, ", ".join(f"{value:.0f} ({name})" for name, value in cases.items()))
 
 
@@ -163,19 +182,19 @@ CLAIMS = (
     Claim(
         key="bert", name="BERT base: 110 M", compute=bert_base, chapter="Model",
         said="BERT base has 110 M parameters", where="arXiv:1810.04805, section 3",
-        why="109.5 M with the pooler; the head that fills blanks adds 0.6 M more.",
+        why="The published checkpoint has two heads, for masked tokens and next sentences; without them it is 109.5 M.",
         see="parameters?model=bert_base",
     ),
     Claim(
         key="big", name="Transformer big: 213 M", compute=transformer_big, chapter="Model",
         said="The big Transformer of 2017 has 213 M parameters", where="arXiv:1706.03762, table 3",
-        why="It hangs on the vocabulary: about 37,000 shared tokens, and none of them counted twice.",
+        why="It depends on the vocabulary: about 37,000 tokens, in one table that is tied.",
         see="parameters?model=transformer_big",
     ),
     Claim(
         key="mixtral", name="8x7B = 56 B", compute=mixtral_total, chapter="Model",
         said="Mixtral 8x7B has 8 × 7 = 56 B parameters", where="read out of its name (arXiv:2401.04088)",
-        why="Only the feed-forward layers are there eight times; attention and vocabulary are shared.",
+        why="Only the feed-forward layers are there eight times; attention and embeddings are shared.",
         see="parameters?model=mixtral_8x7b",
     ),
     Claim(
@@ -193,21 +212,23 @@ CLAIMS = (
     ),
     Claim(
         key="adam", name="Adam: 16 bytes", compute=sixteen_bytes, chapter="Training",
-        said="AdamW needs 16 bytes a parameter in mixed precision", where="arXiv:1910.02054, section 3.1",
-        why="2 weight, 2 gradient, 8 moments, 4 copy. As much as in 32 bits: only activations become smaller.",
+        said="AdamW needs 16 bytes per parameter in mixed precision", where="arXiv:1910.02054, section 3.1",
+        why="2 weight, 2 gradient, 8 moments, 4 copy: as much as in 32 bits. Mixed precision makes activations "
+            "smaller.",
         see="parameters?model=gpt2_small&dtype=bfloat16",
     ),
     Claim(
         key="six_nd", name="6 N D", compute=six_n, chapter="Training",
         said="Training costs 6 N D operations", where="arXiv:2001.08361, section 2.1",
-        why="2 a weight forwards, 4 backwards. It leaves out attention's products and the unembedding: "
-            "little in GPT-3, two thirds more in GPT-2 small.",
+        why="2 per weight forward, 4 backward. How much attention and unembedding add depends on the model, on what N "
+            "counts and on whether blocked pairs do.",
         see="parameters?model=gpt2_small",
     ),
     Claim(
-        key="twenty", name="20 tokens a parameter", compute=twenty_tokens, chapter="Training",
-        said="By Chinchilla's law, 20 tokens a parameter are best", where="arXiv:2203.15556, equation 10 and table 3",
-        why="Its other two approaches say 20; the printed constants of the third do not (arXiv:2404.10102 finds why).",
+        key="twenty", name="20 tokens per parameter", compute=twenty_tokens, chapter="Training",
+        said="By Chinchilla's law, 20 tokens per parameter are best", where="arXiv:2203.15556, tables 2 and 3",
+        why="By approaches 1 and 2 and the refit of the third (arXiv:2404.10102), near 20; not by its printed "
+            "constants.",
         see="scaling?law=printed",
     ),
     Claim(
@@ -223,12 +244,13 @@ CLAIMS = (
     Claim(
         key="bits", name="loss in bits", compute=loss_in_bits, chapter="Training",
         said="The right token at p = 0.9 costs 0.152 bits, at 0.01 6.64 bits", where="cross-entropy, −log₂ p",
-        why="Being sure of the wrong thing is what costs.", see="information?show=token&right=0.01",
+        why="A confident wrong prediction costs most.", see="information?show=token&right=0.01",
     ),
     Claim(
         key="first", name="the first loss is ln V", compute=loss_at_first, chapter="Training",
         said="Before training, the loss is ln V", where="a check before every training",
-        why="Only if the first scores are all near 0, so small weights; large ones are sure of something wrong.",
+        why="Only if the first logits are all near 0, so with small weights; large ones give confident wrong "
+            "predictions.",
         see="normalisation?part=First+steps",
     ),
 )  # fmt: skip

@@ -34,6 +34,11 @@ class Cut:
     widths: tuple[int, int, int]
     patterns: Float[ndarray, "head query key"]
 
+    @property
+    def largest(self) -> float:
+        """The largest weight of a query token, averaged over all heads and queries but the first, which is always 1."""
+        return float(self.patterns[:, 1:].max(-1).mean()) if self.patterns.shape[1] > 1 else 1.0
+
 
 def divisors(n: int) -> list[int]:
     """Numbers of heads that n dimensions, or n heads, can be cut into without a rest."""
@@ -81,9 +86,9 @@ class Shared:
     Args:
         kv_heads: how many there are: as many as query heads (MHA), fewer (GQA) or one (MQA).
         patterns: attention weights.
-        loss: mean surprisal of the text, nats a token; nan for a text of one token.
+        loss: mean surprisal of the text, nats per token; nan for a text of one token.
         parameters: of the whole model.
-        cache_bytes: what the KV cache takes a token, in 16 bits.
+        cache_bytes: size of the KV cache per token, in 16 bits.
     """
 
     kv_heads: int
@@ -121,7 +126,7 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
     config = model.config
     if config.kv_heads % kv_heads:
         raise ValueError(
-            f"{config.kv_heads} key/value heads do not fall into {kv_heads} groups; try {divisors(config.kv_heads)}"
+            f"{config.kv_heads} KV heads do not fall into {kv_heads} groups; try {divisors(config.kv_heads)}"
         )
     state = model.state_dict()
     for name in [name for name in state if ".attn.qkv." in name]:

@@ -28,7 +28,7 @@ class HeadScores:
             Only tokens that the query may see count. broad: entropy of the weights over its largest possible value.
             Of cross-attention: same place: the token as far along its text as the query is along its own;
             first token, last token; local: the 5 tokens to either side of the same place; broad.
-        kind: the name that fits best. Induction, if the head does that on random tokens said twice, where nothing else
+        kind: the name that fits best. Induction, if the head does that on repeated random tokens, where nothing else
             can be copied; else the largest definite score if it is at least 0.4; else local or broad.
         score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
         entropy: mean entropy of the weights, bits.
@@ -136,12 +136,12 @@ def _name(scores: dict[str, ndarray]) -> tuple[ndarray, ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedTokens:
-    """A model on random tokens, said twice.
+    """A model on repeated random tokens.
 
     Args:
         previous, induction: (layer, head), mean weight on the token before, and on the token after the earlier
             occurrence (over the second copy).
-        first_loss, second_loss: nats per token on the first copy, which is chance, and on the second.
+        first_loss, second_loss: nats per token on the first copy, where nothing can be predicted, and on the second.
     """
 
     previous: Float[ndarray, "layer head"]

@@ -76,9 +76,9 @@ def sound(data: bytes) -> Float[ndarray, " sample"]:
     except Exception as error:  # a damaged head may make the module raise anything
         raise ValueError("this is no uncompressed (PCM) WAV file; save the sound as one") from error
     if width > 4:
-        raise ValueError(f"this sound has {8 * width} bits a sample; save it with 16, 24 or 32")
+        raise ValueError(f"this sound has {8 * width} bits per sample; save it with 16, 24 or 32")
     if not 4_000 <= rate <= 192_000:
-        raise ValueError(f"this sound has {rate:,} samples a second; use 4,000 to 192,000, for example 44,100")
+        raise ValueError(f"this sound has {rate:,} samples per second; use 4,000 to 192,000, for example 44,100")
     mono = _samples(raw, channels, width)
     if len(mono) < SHORTEST_SOUND * rate:
         raise ValueError(f"this sound has {len(mono) / rate:.3f} seconds; use at least {SHORTEST_SOUND}")

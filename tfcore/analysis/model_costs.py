@@ -44,6 +44,31 @@ class ModelCosts:
         return {name: self.count.total * bits // 8 for name, bits in BITS.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedSizes:
+    """Sizes that are quoted of an encoder trained to predict masked tokens.
+
+    Args:
+        without_heads: with its pooler, where it has one, and without any head: `transformers.BertModel`.
+        next_sentence: BERT's second head, for next-sentence prediction: 2 d + 2. It reads the pooler, and is no part
+            of ModelConfig.
+        checkpoint: what was published: both heads.
+    """
+
+    without_heads: int
+    next_sentence: int
+    checkpoint: int
+
+
+def published_sizes(config: ModelConfig) -> PublishedSizes | None:
+    """The sizes quoted of such an encoder (arXiv:1810.04805, section 3.1); None of other models."""
+    if config.head != "mlm":
+        return None
+    count = parameters(config)
+    next_sentence = 2 * config.d_model + 2 if config.pooler else 0
+    return PublishedSizes(count.total - count.by_component["mlm head"], next_sentence, count.total + next_sentence)
+
+
 def formula(config: ModelConfig) -> int:
     """12 N d^2 + V d: per block 4 d^2 for attention and 8 d^2 for a feed-forward layer of 4 d, and one table of
     embeddings (arXiv:2001.08361, table 1, and the table). It knows no GQA, no gates, no experts, no norms."""
@@ -68,7 +93,7 @@ def model_costs(
 
 
 def cached(config: ModelConfig, dtype: Dtype) -> int:
-    """2 * layers * kv_heads * d_head * bytes a number, of the decoder: what one token leaves there, however long the
+    """2 * layers * kv_heads * d_head * bytes per value, of the decoder: what one token leaves there, however long the
     text is. Keys and values of the encoder's output, which cross-attention keeps besides, are not in it."""
     if config.architecture == "encoder":
         return 0

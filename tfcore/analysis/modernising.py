@@ -1,8 +1,9 @@
 """From the block of 2017 to today's, one switch at a time: what each does to size, cache and speed."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from tfcore.analysis.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.generate import generate
 from tfcore.model import Transformer
-from tfcore.presets import transformer_base
+from tfcore.presets import PRESETS, transformer_base
 
 # What is switched, in this order; each keeps what the ones before it did.
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -67,7 +68,7 @@ def versions(first: ModelConfig) -> list[Version]:
     (arXiv:2002.05202, section 2), and grouped heads share keys and values by two at least.
 
     Args:
-        first: a decoder with as many key/value heads as heads, at least two.
+        first: a decoder with as many KV heads as query heads, at least two.
     """
     config, found = first, []
     for name, changes in SWITCHES.items():
@@ -77,6 +78,76 @@ def versions(first: ModelConfig) -> list[Version]:
         shape = cache_shape(config)
         found.append(Version(name, config, parameters(config).total, shape.layers * shape.numbers))
     return found
+
+
+WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
+
+
+def size_finding(found: Sequence[Version]) -> str:
+    """Which switches change the number of parameters by 1 % or more, and which the KV cache."""
+    changed, cached = [], []
+    for before, after in pairwise(found):
+        change = after.parameters / before.parameters - 1
+        if abs(change) >= WORTH_NAMING:
+            changed.append(f"{after.name} ({change:+.0%})")
+        if after.cached != before.cached:
+            cached.append(f"{after.name} (to {after.cached / before.cached:.0%})")
+    named = ", ".join(changed) or "none of them"
+    return (
+        f"Parameters, changed by {WORTH_NAMING:.0%} or more: {named}. KV cache, which long contexts fill: "
+        f"{', '.join(cached) or 'none of them'}."
+    )
+
+
+def tying() -> dict[bool, list[str]]:
+    """The published models of `tfcore.presets` whose embeddings are tied (True), and those whose are not (False)."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for name, build in PRESETS.items():
+        found[build().tie_embeddings].append(name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LossEffect:
+    """What a switch did to the held-out loss of small models trained alike.
+
+    Args:
+        name: of the switch.
+        change: of the mean over the seeds, nats per token.
+        spread: the range over the seeds, before or after the switch, whichever is larger.
+    """
+
+    name: str
+    change: float
+    spread: float
+
+    @property
+    def clear(self) -> bool:
+        """The change is larger than what another seed does."""
+        return abs(self.change) > self.spread
+
+
+def loss_effects(losses: Mapping[str, Sequence[float]]) -> list[LossEffect]:
+    """Compare each switch with the one before it.
+
+    Args:
+        losses: switch -> held-out losses, one for each seed, in the order of SWITCHES.
+    """
+    ranges = {name: max(seeds) - min(seeds) for name, seeds in losses.items()}
+    means = {name: sum(seeds) / len(seeds) for name, seeds in losses.items()}
+    return [LossEffect(b, means[b] - means[a], max(ranges[a], ranges[b])) for a, b in pairwise(losses)]
+
+
+def loss_finding(effects: Sequence[LossEffect]) -> str:
+    """Which switches changed the loss by more than another seed does."""
+    clear = [f"{effect.name} ({effect.change:+.2f})" for effect in effects if effect.clear]
+    rest = len(effects) - len(clear)
+    if not clear:
+        return "No switch changes the loss by more than another seed does."
+    return (
+        f"Loss, changed by more than another seed does: {', '.join(clear)} nats per token. What the others "
+        f"do ({rest}) cannot be told from chance in models this small."
+    )
 
 
 def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq_len: int) -> ModelConfig:

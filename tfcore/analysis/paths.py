@@ -52,6 +52,13 @@ def names(n_layers: int) -> list[str]:
     return [f"blocks.{i}.{part}" for i in range(n_layers) for part in ("attn_out", "mlp_out")]
 
 
+def single_rises(result: Paths) -> list[float]:
+    """By how much the loss rises when one sublayer alone is left out, in the order of the sublayers."""
+    whole = float(result.loss[-1])
+    count = len(result.loss).bit_length() - 1
+    return [float(result.loss[result.row((sublayer,))]) - whole for sublayer in range(count)]
+
+
 @torch.no_grad()
 def every_subset(model: Transformer, ids: Sequence[int]) -> Paths:
     """Send a text through all 2^N ways to leave out sublayers, each way of the first k computed once.

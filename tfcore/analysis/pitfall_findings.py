@@ -1,4 +1,4 @@
-"""What the curves of a mistake and its healthy twin say, in words and numbers taken from them."""
+"""What the curves of a mistake and of the baseline say, in words and numbers taken from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Finding:
 
 
 def finding(config: PitfallConfig, looks: Sequence[Look]) -> Finding:
-    """Say what the looks until now show.
+    """Say what the measurements so far show.
 
     Args:
         looks: at least one, in order.
@@ -50,13 +50,13 @@ def finding(config: PitfallConfig, looks: Sequence[Look]) -> Finding:
     last, kind = looks[-1], config.kind
     loss, (bad, good) = _on_loss(kind, looks), last.symptom
     words: dict[Pitfall, str] = {
-        "mask": f"with the mask on, as when it writes: {bad:.2f}",
-        "axis": f"each text by itself, as when it is used: {bad:.2f}",
-        "skip": f"gradient at the first block: {bad:.0e}, {_times(good, bad)} less than the twin's",
+        "mask": f"with the mask on, as in generation: {bad:.2f}",
+        "axis": f"each text by itself, as in use: {bad:.2f}",
+        "skip": f"gradient at the first block: {bad:.0e}, {_times(good, bad)} less than the baseline's",
         "final": f"the stream had to grow {_times(bad, looks[0].symptom[0])}",
         "scale": f"from the start one key gets {looks[0].symptom[0]:.0%} of the attention",
-        "positions": f"{bad:.0%} of the symbols right, the twin {good:.0%}",
-        "rate": f"weights {_times(bad, good)} as large as the twin's",
+        "positions": f"{bad:.0%} of the symbols right, the baseline {good:.0%}",
+        "rate": f"weights {_times(bad, good)} as large as the baseline's",
         "half": f"{bad:.0%} of the gradients have become 0, with loss scaling {good:.1%}",
     }
     place = looks[0] if kind == "scale" else last
@@ -71,19 +71,19 @@ def _on_loss(kind: Pitfall, looks: Sequence[Look]) -> Note:
     bad, good = last.loss
     worst = max(looks, key=lambda look: look.loss[0])
     if kind == "mask" and bad < floor:
-        return Note(last.step, bad, f"{bad:.2f}: below the {floor:.2f} that is possible without peeking")
+        return Note(last.step, bad, f"{bad:.2f}: below the {floor:.2f} that a causal model can reach")
     if kind == "axis":
         return Note(last.step, bad, f"{bad:.2f} in the batch: nothing seems wrong")
     if kind == "positions":
-        return Note(last.step, bad, f"{bad:.2f}: knows which symbols there are, not where")
+        return Note(last.step, bad, f"{bad:.2f}: has the symbols, not their order")
     if worst.loss[0] > 1.3 * looks[0].loss[0]:
         return Note(worst.step, worst.loss[0], f"leaps to {worst.loss[0]:.1f}, ends at {bad:.2f}")
     if bad < 1.15 * good or last.step < 40:
-        return Note(last.step, bad, f"{bad:.2f} beside {good:.2f} of the twin")
+        return Note(last.step, bad, f"{bad:.2f} beside {good:.2f} of the baseline")
     if bad > letters - 0.15:
-        return Note(last.step, bad, f"{bad:.2f}: no better than counting letters ({letters:.2f})")
+        return Note(last.step, bad, f"{bad:.2f}: no better than a unigram model ({letters:.2f})")
     before = next((look.step for look in looks if look.loss[1] <= bad), last.step)
-    return Note(last.step, bad, f"{bad:.2f}, where the twin was at step {before}")
+    return Note(last.step, bad, f"{bad:.2f}, where the baseline was at step {before}")
 
 
 def _times(large: float, small: float) -> str:
@@ -96,8 +96,8 @@ def _times(large: float, small: float) -> str:
 
 def _marks(kind: Pitfall) -> tuple[tuple[float, str], ...]:
     if kind == "positions":
-        return ((without_places(), "best without places"),)
-    return ((tasks.letter_loss(), "counting letters"), (tasks.sentence_floor(), "best without peeking"))
+        return ((without_places(), "best without positions"),)
+    return ((tasks.letter_loss(), "unigram model"), (tasks.sentence_floor(), "best causal model"))
 
 
 @cache

@@ -35,6 +35,14 @@ class TokenSimilarity:
         return max(1e-6, float(np.abs(self.products[apart]).max()))
 
 
+def closest(cosines: Float[ndarray, "seq seq"], tokens: Sequence[str]) -> tuple[int, int, float] | None:
+    """The places of the two different tokens with the largest cosine, and that cosine; None where all are the same."""
+    names = np.array([token.strip().casefold() for token in tokens], dtype=object)
+    between = np.where(names[:, None] != names[None, :], cosines, -np.inf)
+    i, j = divmod(int(between.argmax()), len(names))
+    return (min(i, j), max(i, j), float(between[i, j])) if np.isfinite(between[i, j]) else None
+
+
 @torch.no_grad()
 def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     """Compare the tokens of a text twice: as embeddings, which is symmetric, and as queries against keys, which is not.

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.parameter_count import feed_forward_weights
+from tfcore.analysis.parameter_count import feed_forward_weights, parameters
 from tfcore.config import GATED, ModelConfig
+
+_FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,12 @@ def stage_cost(config: ModelConfig, stage: str, n: int) -> StageCost:
     """The cost of one stage on a text of n tokens; nothing for a stage that only moves or names numbers."""
     parts = {**_read(config, n), **_attention(config, n), **_feed_forward(config, n), **_predict(config, n)}
     return parts.get(stage, StageCost())
+
+
+def feed_forward_share(config: ModelConfig, layer: int) -> float:
+    """The parameters of a block's feed-forward layer, or of its router and experts, over those of the block."""
+    counts = list(parameters(config).by_layer.values())[layer]
+    return sum(counts.get(part, 0) for part in _FEED_FORWARD) / sum(counts.values())
 
 
 def _matrix(n: int, rows: int, columns: int, bias: bool) -> StageCost:

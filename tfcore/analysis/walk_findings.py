@@ -1,6 +1,7 @@
 """What a stage of a walk did, in one sentence with its numbers."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ def _sizes(values: ndarray) -> str:
 
 def _table(seen: _Seen) -> str:
     c = seen.walk.config
-    return (f"{len(seen.tokens)} of the {c.vocab_size:,} rows of the table were taken, {c.d_model} numbers each; "
+    return (f"{len(seen.tokens)} rows of a table of {c.vocab_size:,} were read, {c.d_model} numbers each; "
             f"their size (root mean square) is {_sizes(seen.made.after[0].values)}")  # fmt: skip
 
 
@@ -113,11 +114,34 @@ def _joined(seen: _Seen) -> str:
     return f"{c.n_heads} heads of {c.head_size} numbers make {width}; this head's are {first} to {end - 1}"
 
 
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What an activation function leaves of the hidden values of a feed-forward layer.
+
+    Args:
+        positive: share of the values before it, of the gate where there is one, that are above 0.
+        near_zero: share of the values after it whose size is below a tenth of their root mean square.
+        large: share of the values after it whose size is above their root mean square.
+    """
+
+    positive: float
+    near_zero: float
+    large: float
+
+
+def activity(before: ndarray, after: ndarray) -> Activity:
+    """Count the values before and after an activation function."""
+    usual, sizes = size(after), np.abs(after)
+    shares = (before > 0, sizes < 0.1 * usual, sizes > usual)
+    return Activity(*(float(share.mean()) for share in shares))
+
+
 def _passed(seen: _Seen) -> str:
-    before, after = seen.made.before[0].values, seen.made.after[0].values
-    quiet = float((np.abs(after) < 0.1 * size(after)).mean())
-    return (f"{float((before > 0).mean()):.0%} of the numbers were above 0 before; afterwards {quiet:.0%} are near 0 "
-            "(below a tenth of the usual size)")  # fmt: skip
+    found = activity(seen.made.before[0].values, seen.made.after[0].values)
+    return (
+        f"{found.positive:.0%} of the values were above 0 before; afterwards {found.near_zero:.0%} are near 0 (below a "
+        f"tenth of their root mean square) and {found.large:.0%} exceed the root mean square"
+    )
 
 
 def _routed(seen: _Seen) -> str:
@@ -128,7 +152,7 @@ def _routed(seen: _Seen) -> str:
 def _rated(seen: _Seen) -> str:
     at = seen.walk.position
     row = seen.walk.logits[at]
-    return (f"{seen.walk.config.vocab_size:,} scores a token; shown are the {len(row)} ids that '{seen.tokens[at]}' "
+    return (f"{seen.walk.config.vocab_size:,} logits per token; shown are the {len(row)} ids that '{seen.tokens[at]}' "
             f"({at}) rates highest, from {row[0]:.1f} down to {row[-1]:.1f}")  # fmt: skip
 
 

@@ -13,17 +13,17 @@ from tfcore.figures.tokens import token_heatmap
 WIDE, HIGH, STEP = 0.8, 0.62, 1.0  # of a box, and from one box to the next
 Box = tuple[str, str]  # what is written in it, and its role
 LOOKS = {
-    "both": "attention,<br>both ways",
-    "back": "attention,<br>backwards only",
-    "across": "cross-attention,<br>at what is read",
+    "both": "attention,<br>bidirectional",
+    "back": "attention,<br>causal",
+    "across": "cross-attention,<br>to the source",
 }
 STACKS: dict[Architecture, list[list[Box]]] = {
-    "encoder": [[("text with blanks", ""), ("embedding<br>+ positions", "embedding"), (LOOKS["both"], "attention"),
-                 ("feed-forward", "feedforward"), ("what is in each blank?", "")]],
+    "encoder": [[("text with masked tokens", ""), ("embedding<br>+ positions", "embedding"),
+                 (LOOKS["both"], "attention"), ("feed-forward", "feedforward"), ("masked tokens", "")]],
     "decoder": [[("text so far", ""), ("embedding<br>+ positions", "embedding"), (LOOKS["back"], "attention"),
-                 ("feed-forward", "feedforward"), ("what comes next?", "")]],
+                 ("feed-forward", "feedforward"), ("next token", "")]],
     "encoder-decoder": [
-        [("text to read", ""), ("embedding<br>+ positions", "embedding"), (LOOKS["both"], "attention"),
+        [("source text", ""), ("embedding<br>+ positions", "embedding"), (LOOKS["both"], "attention"),
          ("feed-forward", "feedforward"), ("one state a token", "residual")],
         [("written so far", ""), ("embedding<br>+ positions", "embedding"), (LOOKS["back"], "attention"),
          (LOOKS["across"], "key"), ("feed-forward", "feedforward"), ("what to write next?", "")],

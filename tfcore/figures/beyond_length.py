@@ -33,7 +33,7 @@ def beyond_figure(found: Beyond, names: Mapping[str, str], rise: bool, height: i
     layout = theme.base_layout(
         height, margin={"t": 44},
         xaxis={"title": "position in the text", "tickvals": ticks, "fixedrange": True},
-        yaxis={"title": "loss above that within the trained length" if rise else "held-out loss, nats a token",
+        yaxis={"title": "loss above that within the trained length" if rise else "held-out loss, nats per token",
                "fixedrange": True},
         shapes=[{"type": "line", "x0": found.trained, "x1": found.trained, "y0": 0, "y1": 1, "yref": "paper",
                  "line": {"color": "@ink", "width": 1, "dash": "dot"}}],

@@ -76,7 +76,7 @@ def sharing_figure(shared: Sequence[Shared], n_heads: int, height: int) -> go.Fi
             {"type": "scatter", "mode": "lines", "x": lines_x, "y": [1, 0, None] * n_heads, "hoverinfo": "skip",
              "line": {"color": "@muted", "width": 1.5}},
             _squares([left + head for head in range(n_heads)], 1, "@query", "query head %{customdata}"),
-            _squares(below, 0, "@key", "key/value head %{customdata}"),
+            _squares(below, 0, "@key", "KV head %{customdata}"),
         ]  # fmt: skip
         notes.append(
             {"x": left + (n_heads - 1) / 2, "y": 1.45, "showarrow": False, "font": {"size": 13, "color": "@ink"},

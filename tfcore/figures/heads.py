@@ -21,7 +21,7 @@ def mosaic(
     *,
     height: int,
 ) -> go.Figure:
-    """Every head as a small attention map (rows look, columns are looked at), each with its label above.
+    """Every head as a small attention map (rows are query tokens, columns key tokens), each with its label above.
 
     Args:
         thumbnails: weights 0..1.
@@ -41,7 +41,7 @@ def mosaic(
         np.stack([thumbnails[place] for place in order]),
         [title(place) for place in order],
         thumbnails.shape[1],
-        hovers=[f"layer {p[0]}, head {p[1]}: {labels[p]}<br>click to look closer" for p in order],
+        hovers=[f"layer {p[0]}, head {p[1]}: {labels[p]}<br>click to enlarge" for p in order],
         customdata=[list(place) for place in order],
         selected=order.index(selected) if selected in order else None,
         height=height,
@@ -139,7 +139,7 @@ def lines(
     *,
     height: int,
 ) -> go.Figure:
-    """The same map as lines between two columns of tokens: left the token that looks, right the one looked at.
+    """The same map as lines between two columns of tokens: left the query tokens, right the key tokens.
 
     Args:
         pattern: attention weights of one head.
@@ -174,7 +174,7 @@ def lines(
         yaxis={"visible": False, "range": [n - 0.4, -0.6], "fixedrange": True},
         margin={"l": 8, "r": 8, "t": 34, "b": 8},
         showlegend=False,
-        annotations=[_column(0.0, "query: the token that looks", "right"), _column(1.0, "key: looked at", "left")],
+        annotations=[_column(0.0, "query token", "right"), _column(1.0, "key token", "left")],
     )
     return build(traces, layout)
 
@@ -198,7 +198,7 @@ def _column(x: float, text: str, anchor: str) -> dict[str, object]:
 def one_token(
     weights: Float[ndarray, "layer head key"], labels: Sequence[str], query: int | None, selected: Place, *, height: int
 ) -> go.Figure:
-    """Where one token looks, in every head: a row a head, a column a token.
+    """The attention of one query token in every head: a row a head, a column a token.
 
     Args:
         weights: the query's row of every pattern.
@@ -217,7 +217,7 @@ def one_token(
     layout = base_layout(
         height,
         xaxis={
-            "title": "key: the token looked at", "tickvals": list(range(0, n, step)), "ticktext": list(labels)[::step],
+            "title": "key token", "tickvals": list(range(0, n, step)), "ticktext": list(labels)[::step],
             "tickangle": -60, "tickfont": {"family": MONO, "size": 11, "color": "@ink"}, "showgrid": False,
             "fixedrange": True,
         },

@@ -45,7 +45,11 @@ def _panels(
         hundredths(similarity), "@signed", -100, 100, "cosine of positions %{y} and %{x}: %{z} hundredths"
     )
     weights = heatmap(
-        hundredths(pattern), "@weights", 0, max(1, round(100 * brightest)), "position %{y} looks at %{x} with %{z} %"
+        hundredths(pattern),
+        "@weights",
+        0,
+        max(1, round(100 * brightest)),
+        "query position %{y}, key position %{x}: %{z} %",
     )
     panels: list[Panel] = [
         (vectors, f"position vectors, % of {scale:.2f}", "dimension", {"title": "position"}, d_model),

@@ -25,7 +25,7 @@ def loss_figure(looks: Sequence[Look], finding: Finding, steps: int, height: int
         height: in pixels.
     """
     top = max(3.6, *(1.08 * loss for look in looks for loss in look.loss))
-    layout = _layout(height, steps, "training loss, nats a symbol", [0, top])
+    layout = _layout(height, steps, "training loss, nats per symbol", [0, top])
     layout["shapes"] = [_mark(value) for value, _ in finding.marks]
     layout["annotations"] = [
         *(_mark_words(value, words) for value, words in finding.marks),
@@ -81,7 +81,7 @@ def _height(value: float, log: bool) -> float:
 def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
     """Healthy first, so that the broken one lies above it."""
     steps = [look.step for look in looks]
-    pairs = (("healthy twin", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))
+    pairs = (("baseline", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))
     return [
         {
             "type": "scatter", "mode": "lines+markers" if len(looks) < 3 else "lines", "name": name, "x": steps,

@@ -89,7 +89,7 @@ def slopes_figure(result: LinearBiases, head: int, height: int = 250) -> go.Figu
         "marker": {"color": ["@position" if h == head else "@position/0.35" for h in range(n)]},
         "text": [f"{m:.3g}" for m in result.slopes] if n <= 12 else None, "textposition": "outside",
         "cliponaxis": False, "customdata": result.reach,
-        "hovertemplate": "head %{x}: m = %{y:.4g}, looks %{customdata:.1f} back<extra></extra>",
+        "hovertemplate": "head %{x}: m = %{y:.4g}, mean distance %{customdata:.1f}<extra></extra>",
     }  # fmt: skip
     layout = theme.base_layout(
         height,
@@ -109,8 +109,8 @@ def bias_figure(result: LinearBiases, height: int = 360) -> go.Figure:
     n = len(result.bias) - 0.5
     layout = theme.base_layout(
         height,
-        xaxis={"title": "key: the token looked at", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
-        yaxis={"title": "query: the token that looks", "showgrid": False, "range": [n, -0.5], "scaleanchor": "x",
+        xaxis={"title": "key token", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
+        yaxis={"title": "query token", "showgrid": False, "range": [n, -0.5], "scaleanchor": "x",
                "constrain": "domain"},
         margin={"t": 8},
         plot_bgcolor="@grid",  # shows where there is no bias at all: in the future

@@ -16,8 +16,8 @@ from numpy import ndarray
 
 from tfcore.figures import theme
 
-QUERY = "query: the token that looks"
-KEY = "key: the token looked at"
+QUERY = "query token"
+KEY = "key token"
 ATTENDS = "%{y} attends to %{x} with %{z:.2f}"  # "'it' (7) attends to 'cat' (2) with 0.83"
 MAY_NOT = "%{y} may not see %{x}"
 MOST_LABELS = 28  # written along one side of a matrix; the hover sentence knows all of them

@@ -148,7 +148,7 @@ def _columns(
     if piece.columns == "candidate":
         return axis | ticks(candidates, len(candidates)) | {"tickangle": -SLANT}
     if piece.columns == "key":
-        return axis | hover_ticks(labels) | {"title": {"text": "tokens looked at", "standoff": 2}}
+        return axis | hover_ticks(labels) | {"title": {"text": "key token", "standoff": 2}}
     if piece.columns == "id":
         return axis | {"showticklabels": False}
     return axis | {"tickvals": [piece.first, piece.first + n - 1][: 1 + is_last], "tickangle": 0}

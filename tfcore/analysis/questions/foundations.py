@@ -48,7 +48,7 @@ def window_pairs(rng: Random) -> Problem:
     window = rng.randint(3, 12)
     n = window * rng.randint(3, 8)
     pairs = int(pairs_kept(MaskConfig(kind="window", window=window), [n])[0])
-    mistakes = {"full rows": n * window, "causal": n * (n + 1) / 2, "both ways": n * (2 * window - 1)}
+    mistakes = {"full rows": n * window, "causal": n * (n + 1) / 2, "bidirectional": n * (2 * window - 1)}
     return Problem(given={"n": n, "window": window}, answer=pairs, mistakes=mistakes, tolerance=0)
 
 
