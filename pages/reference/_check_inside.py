@@ -3,9 +3,13 @@
 from pages.reference._check_kinds import Choice, Look, Number, Question, Reading, Wrong
 from tfcore.analysis.questions import inside as numbers
 
-FIND = Look("induction", "Random tokens twice: find the stripe.", {"show": "find the heads"})
-TWO = Look("induction", "Close one way between two heads at a time.", {"show": "how two heads do it"})
-FILM = Look("induction", "The training, frame by frame.", {"show": "watch it appear"})
+FIND = Look("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})
+TWO = Look(
+    "induction",
+    "Path patching: queries, keys or values from a run without the earlier heads.",
+    {"show": "the induction circuit"},
+)
+FILM = Look("induction", "The phase change, frame by frame.", {"show": "the phase change"})
 WHO = Look("stream", "Shares of every part that add up exactly.", {"show": "Who wrote it"})
 LENS = Look("stream", "What the model would say after each layer.", {"show": "Logit lens"})
 PATCH = Look("interventions", "Patch activations from another text.", {"show": "Patch from another text"})

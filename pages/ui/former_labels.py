@@ -3,7 +3,28 @@
 Whoever renames an option of a control adds its old label here, under the key of the control.
 """
 
-FORMER: dict[str, dict[str, str]] = {}  # key of a control -> {label once: label now}
+# key of a control -> {label once: label now}
+FORMER: dict[str, dict[str, str]] = {
+    "knock": {
+        "as many others": "other heads (control)",
+        "my choice": "heads you name",
+    },
+    "score": {
+        "token before": "previous token",
+        "same token": "duplicate token",
+        "loss without it": "loss when ablated",
+    },
+    "show": {
+        "how two heads do it": "the induction circuit",
+        "watch it appear": "the phase change",
+        "grow one yourself": "train one yourself",
+    },
+    "text_is": {
+        "random tokens, twice": "repeated random tokens",
+        "your text, twice": "your text, repeated",
+        "your text, as it is": "your text, once",
+    },
+}
 
 
 def present(key: str, label: object) -> object:

@@ -41,7 +41,7 @@ PAGES = {
     "what experts like": ("experts/routing.py", {"show": "experts"}),
     "other rules": ("experts/routing.py", {"show": "what if"}),
     "induction": ("inside/induction.py", {}),
-    "circuit": ("inside/induction.py", {"show": "how two heads do it"}),
+    "circuit": ("inside/induction.py", {"show": "the induction circuit"}),
     "stream": ("inside/stream.py", {}),
     "lens": ("inside/stream.py", {"show": "Logit lens"}),
     "interventions": ("inside/interventions.py", {}),
