@@ -10,10 +10,10 @@ TWO = Look(
     {"show": "the induction circuit"},
 )
 FILM = Look("induction", "The phase change, frame by frame.", {"show": "the phase change"})
-WHO = Look("stream", "Shares of every part that add up exactly.", {"show": "Who wrote it"})
+WHO = Look("stream", "Shares of every part that add up exactly.", {"show": "Direct logit attribution"})
 LENS = Look("stream", "What the model would say after each layer.", {"show": "Logit lens"})
-PATCH = Look("interventions", "Patch activations from another text.", {"show": "Patch from another text"})
-SWITCH = Look("interventions", "Switch any part off.", {"show": "Switch off and scale"})
+PATCH = Look("interventions", "Patch activations from another text.", {"show": "Activation patching"})
+SWITCH = Look("interventions", "Switch any part off.", {"show": "Ablate and scale"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
@@ -24,7 +24,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("The errors that are left after training.", "The name is older than that use: it is what is passed "
                   "on."),
             Wrong("The output of the last layer.", "It runs from the embedding through all layers.",
-                  Look("stream", "Its length at every layer.", {"show": "Length and direction"})),
+                  Look("stream", "Its length at every layer.", {"show": "Norm and cosine"})),
             Wrong("A memory that is kept between texts.", "It begins anew at every token of every text.",
                   Look("kv-cache", "What is kept, and of what.", {"part": "With and without"})),
         ),
@@ -73,7 +73,7 @@ QUESTIONS: tuple[Question, ...] = (
         wrong=(
             Wrong("Yes: attention is explanation.", "What it moves may be ignored, or done by another head as well."),
             Wrong("Yes, if the weight is above 0.5.", "However large the weight, its value vector may be small.",
-                  Look("stream", "What it really wrote.", {"show": "Who wrote it"})),
+                  Look("stream", "What it really wrote.", {"show": "Direct logit attribution"})),
             Wrong("No: nothing about a model can be tested.", "It can: an intervention is an experiment.", PATCH),
         ),
         because="A pattern is a correlation; an intervention is a cause.",
@@ -146,7 +146,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="length", level=2, problem=numbers.stream_length,
-        look=Look("stream", "How the stream grows.", {"show": "Length and direction"}),
+        look=Look("stream", "How the stream grows.", {"show": "Norm and cosine"}),
         ask="{n} updates of length 1, all at right angles, are added up. How long is the sum?",
         hints={"in a line": "That is if all point the same way.", "one": "Lengths do grow when directions differ.",
                "cancelled": "At right angles nothing cancels."},

@@ -5,6 +5,22 @@ Whoever renames an option of a control adds its old label here, under the key of
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
+    "action": {
+        "off": "zero ablation",
+        "at its mean": "mean ablation",
+        "scaled": "scaling",
+    },
+    "against": {
+        "the mean of all tokens": "the mean of all logits",
+        "nothing: the plain logit": "nothing: the raw logit",
+    },
+    "by": {
+        "the guess at the end": "the next token",
+        "all tokens of the text": "the whole text",
+    },
+    "kind": {
+        "stream": "residual stream",
+    },
     "knock": {
         "as many others": "other heads (control)",
         "my choice": "heads you name",
@@ -18,6 +34,10 @@ FORMER: dict[str, dict[str, str]] = {
         "how two heads do it": "the induction circuit",
         "watch it appear": "the phase change",
         "grow one yourself": "train one yourself",
+        "Who wrote it": "Direct logit attribution",
+        "Length and direction": "Norm and cosine",
+        "Switch off and scale": "Ablate and scale",
+        "Patch from another text": "Activation patching",
     },
     "text_is": {
         "random tokens, twice": "repeated random tokens",

@@ -45,7 +45,7 @@ PAGES = {
     "stream": ("inside/stream.py", {}),
     "lens": ("inside/stream.py", {"show": "Logit lens"}),
     "interventions": ("inside/interventions.py", {}),
-    "patches": ("inside/interventions.py", {"show": "Patch from another text"}),
+    "patches": ("inside/interventions.py", {"show": "Activation patching"}),
 }
 NO_EXPERTS = dict.fromkeys(("gpt2", "llama"), "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
 INSTEAD = {  # where a page shows another model, and what it says
