@@ -17,7 +17,7 @@ from tfcore.figures import length_cost as figures
 
 POWERS = range(7, 21)
 LENGTHS = [2**power for power in POWERS]
-GPU = 80e9
+GPU = 80.0 * 2**30  # bytes: what is sold as 80 GB
 # name: the published shape
 MODELS: dict[str, Callable[[], ModelConfig]] = {
     "GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b, "LLaMA-3 8B": presets.llama3_8b,
@@ -103,5 +103,5 @@ def _lines(name: str, cost: LengthCost, at: int) -> None:
             alt=f"Bytes in one layer against length: at {n:,} tokens {size(cost.matrices[at])} of scores and "
             f"{size(cost.vectors[at])} of vectors.",
             caption=f"n = {n:,}: {size(cost.matrices[at])} of scores, {size(cost.vectors[at])} of Q, K, V and output. "
-            f"Scores of one layer fit into 80 GB up to n = {fits:,}.",
+            f"Scores of one layer fit into 80 GiB, a GPU sold as 80 GB, up to n = {fits:,}.",
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from pages.reference._check_kinds import Choice, Look, Number, Question, Reading, Wrong
 from tfcore.analysis.questions import inference as numbers
 
-LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "How large it is"})
+LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "Cache size"})
 FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})
 COST = Look("long-context", "What a long text costs, drawn to scale.", {"look": "Cost of length"})
 FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})

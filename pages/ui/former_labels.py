@@ -18,12 +18,20 @@ FORMER: dict[str, dict[str, str]] = {
         "the guess at the end": "the next token",
         "all tokens of the text": "the whole text",
     },
+    "colour": {
+        "what it holds": "state",
+        "whose it is": "request",
+    },
     "kind": {
         "stream": "residual stream",
     },
     "knock": {
         "as many others": "other heads (control)",
         "my choice": "heads you name",
+    },
+    "part": {
+        "How large it is": "Cache size",
+        "Memory in blocks": "Paged cache",
     },
     "score": {
         "token before": "previous token",

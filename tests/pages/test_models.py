@@ -159,7 +159,7 @@ def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
     assert "and not your own model" in said(run(test), "caption")
 
 
-@pytest.mark.parametrize("part", ["How large it is", "Does it fit?"])
+@pytest.mark.parametrize("part", ["Cache size", "Does it fit?"])
 def test_the_cache_of_a_decoder_of_ones_own_is_counted_and_no_other_models(allowed, part):
     brought("./gpt2")
     test = opened("inference/kv_cache.py", part=part, of="./gpt2")
