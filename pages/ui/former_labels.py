@@ -32,6 +32,7 @@ FORMER: dict[str, dict[str, str]] = {
     "part": {
         "How large it is": "Cache size",
         "Memory in blocks": "Paged cache",
+        "Beyond the best": "Over-training",
     },
     "score": {
         "token before": "previous token",

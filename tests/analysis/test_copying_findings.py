@@ -1,5 +1,6 @@
 """Sentences about copying agree with what is measured by other means."""
 
+import math
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 import tfcore
+from pages.reference._check_training import QUESTIONS
 from tfcore.analysis import copying_findings as findings
 from tfcore.analysis.composition import Composition
 from tfcore.analysis.copying import copying, random_rows, scores_of, twice
@@ -94,3 +96,16 @@ def test_a_doubled_token_is_where_the_score_differs_from_the_detector():
         score = scores_of(pattern[None, None], ids)["induction"][0, 0]
         assert score == pytest.approx(detector(pattern, ids, itself=False))
         assert (score == pytest.approx(detector(pattern, ids, itself=True))) == same
+
+
+def test_only_a_model_of_nothing_else_pays_about_ln_v_for_new_random_tokens():
+    """What the question on the first loss sends to: the model induction, and not a language model."""
+    ratios = {}
+    for name in ("induction", "stories"):
+        model = tfcore.load(name)[0].eval()
+        vocab = model.config.vocab_size
+        ratios[name] = copying(model, twice(random_rows(vocab, 24, 8, 0)), 24).first_loss / math.log(vocab)
+    assert ratios["induction"] == pytest.approx(1, abs=0.05)
+    assert ratios["stories"] > 1.8
+    (question,) = [one for one in QUESTIONS if one.name == "chance"]
+    assert question.look.view["model"] == "induction"
