@@ -95,7 +95,7 @@ CHAPTERS = {
             "inference/kv_cache.py",
             "Why not read everything again? Writing with and without the cache, its size, and whether it fits.",
         ),
-        "Long texts": (
+        "Long context": (
             "inference/long_context.py",
             "What does length cost? Flash attention number by number, rings of devices, sparse patterns, timed here.",
         ),

@@ -45,7 +45,7 @@ PAGES = {
     "Inference": [
         ("inference/generation.py", "Generation", "casino", "generation"),
         ("inference/kv_cache.py", "KV cache", "inventory_2", "kv-cache"),
-        ("inference/long_context.py", "Long texts", "width_full", "long-context"),
+        ("inference/long_context.py", "Long context", "width_full", "long-context"),
     ],
     "Experts": [
         ("experts/routing.py", "Routing", "fork_right", "routing"),

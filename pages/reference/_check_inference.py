@@ -7,8 +7,8 @@ LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "Cach
 FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})
 COST = Look("long-context", "The cost of a long context, drawn to scale.", {"look": "Cost of length"})
 FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
-TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "One token"})
-DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative"})
+TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
+DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
@@ -79,7 +79,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Reading(
         name="read next", level=1, figure="next",
-        look=Look("generation", "The whole distribution of any text.", {"show": "One token"}),
+        look=Look("generation", "The whole distribution of any text.", {"show": "Sampling a token"}),
         ask="The shipped model has read “{text}”. Its five likeliest next tokens are below. Sampling at temperature 1 "
         "without filters, how often would one of the two likeliest be drawn, out of 100 times?",
         because="The two bars add up: {score:.1%}.",

@@ -17,10 +17,15 @@ FORMER: dict[str, dict[str, str]] = {
     "by": {
         "the guess at the end": "the next token",
         "all tokens of the text": "the whole text",
+        "most faithful": "routing consistency",
+        "most of its work": "share of its load",
     },
     "colour": {
         "what it holds": "state",
         "whose it is": "request",
+    },
+    "draft": {
+        "single-token table": "bigram table",
     },
     "kind": {
         "stream": "residual stream",
@@ -28,6 +33,9 @@ FORMER: dict[str, dict[str, str]] = {
     "knock": {
         "as many others": "other heads (control)",
         "my choice": "heads you name",
+    },
+    "layout": {
+        "in pieces": "contiguous",
     },
     "part": {
         "How large it is": "Cache size",
@@ -47,11 +55,29 @@ FORMER: dict[str, dict[str, str]] = {
         "Length and direction": "Norm and cosine",
         "Switch off and scale": "Ablate and scale",
         "Patch from another text": "Activation patching",
+        "who takes what": "routing",
+        "what experts like": "expert specialisation",
+        "other rules": "other routing rules",
+        "size and work": "parameters and compute",
+        "One token": "Sampling a token",
+        "Whole texts": "Decoding strategies",
+        "Speculative": "Speculative decoding",
+        "what each choice changes": "hyperparameters",
+    },
+    "task": {
+        "induction: random tokens, twice": "induction: repeated random tokens",
     },
     "text_is": {
         "random tokens, twice": "repeated random tokens",
         "your text, twice": "your text, repeated",
         "your text, as it is": "your text, once",
+    },
+    "view": {
+        "this one": "this remedy",
+    },
+    "who": {
+        "tokens": "token choice",
+        "experts": "expert choice",
     },
 }
 

@@ -38,8 +38,8 @@ PAGES = {
     "beams": ("inference/generation.py", {"show": "Beam search"}),
     "cached": ("inference/kv_cache.py", {"steps": "8"}),
     "routing": ("experts/routing.py", {}),
-    "what experts like": ("experts/routing.py", {"show": "experts"}),
-    "other rules": ("experts/routing.py", {"show": "what if"}),
+    "expert specialisation": ("experts/routing.py", {"show": "experts"}),
+    "other routing rules": ("experts/routing.py", {"show": "what if"}),
     "induction": ("inside/induction.py", {}),
     "circuit": ("inside/induction.py", {"show": "the induction circuit"}),
     "stream": ("inside/stream.py", {}),
@@ -50,8 +50,8 @@ PAGES = {
 NO_EXPERTS = dict.fromkeys(("gpt2", "llama"), "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
 INSTEAD = {  # where a page shows another model, and what it says
     "routing": NO_EXPERTS,
-    "what experts like": NO_EXPERTS,
-    "other rules": NO_EXPERTS,
+    "expert specialisation": NO_EXPERTS,
+    "other routing rules": NO_EXPERTS,
     "masks": {"t5": "needs a decoder or an encoder"},
     "words": {"t5": "needs a decoder or an encoder"},
     "walkthrough": {"t5": "needs a decoder or an encoder"},

@@ -43,9 +43,9 @@ def test_the_loss_is_taken_apart():
     assert float(found["Due to finite N"]) == pytest.approx(482.01 / 10 ** (11.24 * 0.3478), abs=1e-3)
     assert float(found["Due to finite D"]) == pytest.approx(2085.43 / 10 ** (11.48 * 0.3658), abs=1e-3)
     test = opened(part="The laws", of="Kaplan 2020", against="compute", n="9.0", d="10.0")
-    assert metrics(test)["Floor"] == "none"
+    assert metrics(test)["Irreducible loss E"] == "none"
     flops = 6 * 1e19 / 2
-    assert float(metrics(test)["Loss, nats a token"]) == pytest.approx((3.1e8 * 8.64e19 / flops) ** 0.05, abs=1e-3)
+    assert float(metrics(test)["Loss, nats per token"]) == pytest.approx((3.1e8 * 8.64e19 / flops) ** 0.05, abs=1e-3)
 
 
 def test_models_are_filtered_and_a_click_chooses():

@@ -61,7 +61,11 @@ def worth_figure(
         lines: "tokens" and "speed" (perhaps also "checked"), for 0, 1, 2 ... guesses.
         measured: the same, for this number of guesses.
     """
-    names = {"tokens": "tokens a pass", "speed": "times as fast", "checked": "times as fast, with the checking's cost"}
+    names = {
+        "tokens": "tokens per pass",
+        "speed": "speed-up",
+        "checked": "speed-up, verification cost included",
+    }
     colours = {"tokens": BOTH, "speed": MODEL, "checked": MODEL}
     data: list[dict[str, Any]] = [
         {"type": "scatter", "mode": "lines", "name": names[key], "x": list(range(len(values))), "y": list(values),
@@ -79,7 +83,7 @@ def worth_figure(
     most = max([*(max(values) for values in lines.values()), *measured.values(), 1.0])
     layout = theme.base_layout(
         height, legend={"y": 1.04}, margin={"t": 64},
-        xaxis={"title": "guesses a pass", "dtick": 1, "range": [-0.3, 8.3]},
+        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, 8.3]},
         yaxis={"range": [0, 1.18 * most], "title": "tokens, and times as fast"},
         shapes=[{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
                  "line": {"color": "@muted", "width": 1.5, "dash": "dash"}}],
