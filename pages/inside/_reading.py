@@ -1,5 +1,4 @@
-"""What the pages of this chapter share: a text as a model reads it, its predictions after a position, names of "
-"parts."""
+"""What the pages of this chapter share: a text as a model reads it, its predictions, names of parts."""
 
 import re
 from collections.abc import Sequence

@@ -84,7 +84,7 @@ def every_token(choice: Choice, found: Skips, titles: list[str], row: int) -> No
     figure(
         figures.part_by_token(found.harm, titles, labels, LIMIT, (row, column),
                               "without %{y}: loss of %{x} %{z:+.2f} nats", "token to predict", height),
-        key="harm", height=height, min_width=620, on_click=choose_cell,
+        key="increase", height=height, min_width=620, on_click=choose_cell,
         table=lambda: pd.DataFrame(found.harm.T, columns=titles).assign(token=choice.reading.tokens[1:]),
         alt="Mean loss increase in nats without "
         + ", ".join(f"{title} {mean:+.2f}" for title, mean in zip(titles, means, strict=True)) + ".",

@@ -13,7 +13,7 @@ NAMES: dict[TaskName, str] = {
     "addition": "addition modulo p", "characters": "characters of your text",
 }  # fmt: skip
 SAYS: dict[TaskName, str] = {
-    "induction": "Random tokens that repeat after a random period. Within the second copy each next token is predictable: "
+    "induction": "Random tokens that repeat after a random period. In the second copy each next token is predictable: "
     "it is the one that followed the earlier occurrence (arXiv:2209.11895).",
     "copy": "Letters, an arrow, and the same letters again.",
     "reverse": "Letters, an arrow, and the letters backwards: the model must count.",

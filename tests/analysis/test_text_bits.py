@@ -7,6 +7,7 @@ import zlib
 import pytest
 import torch
 
+import tfcore
 from tests.small import model
 from tests.test_foreign_tokenizers import byte_level, word_piece
 from tfcore.analysis import text_bits

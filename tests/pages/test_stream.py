@@ -104,7 +104,7 @@ def test_a_layer_left_out_is_the_model_with_what_it_adds_set_to_zero():
     test = opened(show="Skip a layer", text=HE, skip="feed-forward 1")
     after = logits(HE, Edit.zero("blocks.1.mlp_out"))[-1].softmax(-1)
     assert test.metric[0].value == f"{float(after[token(' he')]):.1%}"
-    cells = array(figures(test)["harm"][1]["data"][0]["z"])
+    cells = array(figures(test)["increase"][1]["data"][0]["z"])
     assert cells.shape == (12, len(cache.model("stories")[1].encode(HE)) - 1)
     whole, without = (
         torch.nn.functional.cross_entropy(
