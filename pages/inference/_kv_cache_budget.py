@@ -59,7 +59,7 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
         weights = models.choose_precision("Data type of weights", "weights")
         kept = models.choose_precision("Data type of the cache", "precision")
     with third:
-        filled = controls.slider("Mean length, % of the maximum", "filled", 5, 100, 50, 5)
+        filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
         in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
     shape = cache_size.shared(chosen.shape, sharing)
     return Service(

@@ -133,8 +133,7 @@ def find() -> None:
 def stripe(now: Copying, at: Place, labels: list[str], off: list[Place]) -> None:
     """The attention pattern of one head."""
     weight, n = now.scores["induction"][at], len(now.ids)
-    name = f"layer {at[0]}, head {at[1]}"
-    ablated = ", which is ablated: it attends, but writes nothing" if at in off else ""
+    name = f"layer {at[0]}, head {at[1]}" + (" (ablated: it attends, but writes nothing)" if at in off else "")
     goal = targets(now.ids)["induction"].any(-1).sum()
     finding = (
         f"{name} puts {weight:.2f} of its weight on the token after an earlier occurrence of the query token"
@@ -143,8 +142,8 @@ def stripe(now: Copying, at: Place, labels: list[str], off: list[Place]) -> None
     figure(
         token_heatmap(now.patterns[at], labels, height=520, bar=False),
         key="stripe", height=520, min_width=420, cursor=True,
-        alt=f"Attention pattern: {finding}{ablated}.",
-        caption=f"{finding[0].upper()}{finding[1:]}{ablated}. Shape (query, key) = ({n}, {n}).",
+        alt=f"Attention pattern: {finding}.",
+        caption=f"{finding[0].upper()}{finding[1:]}. Shape (query, key) = ({n}, {n}).",
         table=lambda: map_table(now.patterns[at], labels, labels),
     )  # fmt: skip
 

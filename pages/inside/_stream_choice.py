@@ -49,7 +49,7 @@ def choose(reading: Reading, has_reference: bool) -> Choice:
     n = len(reading.ids)
     left, middle, right = st.columns([2, 2, 2], gap="medium", vertical_alignment="bottom")
     with left:
-        position = controls.slider("Position: the model predicts the token after it", "position", 0, n - 1, n - 1)
+        position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
     ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, position)
     ranks = {rank: f"{rank + 1}: {text.visible(piece)}" for rank, piece in enumerate(pieces)}
     following = reading.ids[position + 1] if position + 1 < n else None
