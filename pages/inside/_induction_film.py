@@ -145,6 +145,7 @@ def maps(now: Moment) -> None:
         alt=f"Attention patterns of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "
         f"previous-token head {now.previous.max():.2f}.",
         caption=f"Every head at step {now.step:,}, on {growth.SHOWN} repeated random tokens: rows are queries, columns "
-        "keys. Stripe right below the diagonal: previous token. Stripe half-way down: induction.",
+        "keys. Above each: previous-token and induction score. Stripe right below the diagonal: previous token; "
+        "half-way down: induction.",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, now.patterns.shape[-1])),
     )  # fmt: skip

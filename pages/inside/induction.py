@@ -16,8 +16,7 @@ SECTIONS = {
 page.begin(
     "How does it copy a sequence it has never seen?",
     "An induction head attends to the token that followed the current token's earlier occurrence, and predicts it "
-    "again: **A B … A → B**. It is a simple form of in-context learning, and in training it forms within a few "
-    "hundred steps: a phase change.",
+    "again: **A B … A → B**. It is a simple form of in-context learning, and in training it forms in a phase change.",
     r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}

@@ -45,7 +45,7 @@ def panel() -> None:
         "table 3, reports its perplexity, per token of its own vocabulary."
     )
     page.question(
-        "Two models have the same mean loss on a text. Are they equally good at guessing the next token?",
+        "Two models have the same mean loss on a text. Are they equally good at predicting the next token?",
         "Not necessarily. One may be confident everywhere and wrong now and then, the other a little uncertain "
         "everywhere: ten per cent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at "
         "0.46. The mean does not say how often the likeliest token is the right one.",

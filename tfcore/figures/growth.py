@@ -83,7 +83,7 @@ def maps_figure(moment: Moment, height: int) -> go.Figure:
     layers, heads = moment.induction.shape
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
     titles = [
-        f"<b>{p[0]}.{p[1]}</b><br>previous {moment.previous[p]:.2f} · induction {moment.induction[p]:.2f}"
+        f"<b>{p[0]}.{p[1]}</b><br>prev {moment.previous[p]:.2f} · ind {moment.induction[p]:.2f}"
         for p in places
     ]  # fmt: skip
     return tiles(
