@@ -14,7 +14,7 @@ PARTS: dict[str, Callable[[], None]] = {
 NAMES = {"with": "With and without", "large": "Cache size", "fit": "Does it fit?", "paged": "Paged cache"}
 
 page.begin(
-    "Why keep keys and values?",
+    "Why cache keys and values?",
     "In a causal decoder the keys and values of earlier tokens never change, so generation **caches them**. Each new "
     "token then costs one row of attention, not a pass over the whole sequence; the price is memory, for every token "
     "of every user.",
