@@ -42,7 +42,7 @@ def strategies(
             texts[step[0]].append(step[1])
     for name, found in texts.items():
         new = [one.token for one in found]
-        print(f"{name}: {mean_log_probability(found):.2f} nats a token, {repeated(new):.0%} of threes repeat")
+        print(f"{name}: {mean_log_probability(found):.2f} nats per token, {repeated(new):.0%} of trigrams repeat")
         print("   ", tokenizer.decode(new))
 
     return likelihood_figure(texts, {name: name for name in texts}, new_tokens, height=300)
@@ -74,7 +74,7 @@ def speculative(
     passes = [step for step in steps if isinstance(step, Pass)]
     alpha, written = acceptance(passes), [token for one in passes for token in one.ids]
     print(tokenizer.decode(written))
-    print(f"{len(written) / len(passes):.2f} tokens a pass; a guess stays with {alpha:.2f} on average")
+    print(f"{len(written) / len(passes):.2f} tokens per pass; acceptance rate {alpha:.2f} on average")
 
     lines = {"tokens": [expected_tokens(alpha, n) for n in range(9)]}
     return worth_figure(lines, {"tokens": len(written) / len(passes)}, guesses, height=400)

@@ -21,7 +21,7 @@ def random_twice(model_name: str, length: int, rows: int, seed: int, off: tuple[
     ids = twice(random_rows(model.config.vocab_size, length, rows, seed))
     whole, cut = copying(model, ids, length), copying(model, ids, length, off)
     for layer, head in whole.strong("induction"):
-        print(f"head {layer}.{head} inducts: {whole.scores['induction'][layer, head]:.2f}")
+        print(f"induction head {layer}.{head}: {whole.scores['induction'][layer, head]:.2f}")
     print(f"loss on the first copy {whole.first_loss:.2f} nats, on the second {whole.second_loss:.2f}")
     print(f"without {off or 'any of them'}: {cut.first_loss:.2f} and {cut.second_loss:.2f}")
     labels = tokenizer.tokens(whole.ids.tolist())
@@ -55,12 +55,12 @@ def circuit(model_name: str, layer: int, senders: list[Place], receivers: list[P
 
 
 def one_door(model_name: str, length: int, seed: int, senders: list[Place], receivers: list[Place]) -> Figure:
-    """Close one door at a time: do queries, keys or values need what previous-token heads wrote?"""
+    """Path patching: do queries, keys or values need what previous-token heads wrote? (arXiv:2304.05969)"""
     model, _ = load(model_name)
     rows = twice(random_rows(model.config.vocab_size, length, 8, seed))
     result = close_doors(model, rows, length, senders, receivers)
     for one in result:
-        print(f"{one.door} closed: loss on the second copy {one.second_loss:.2f} nats, induction {one.induction:.2f}")
+        print(f"patched: {one.door}; loss on the second copy {one.second_loss:.2f} nats, induction {one.induction:.2f}")
 
     return doors_figure(result, math.log(model.config.vocab_size), height=320)
 
@@ -76,7 +76,7 @@ def film(frame: int) -> Figure:
 
 
 def grown(config: GrowConfig) -> Figure:
-    """A small model trained until it has induction heads, or, with one layer, until it has not."""
+    """A small model in training: with two layers induction heads form, with one they cannot."""
     moments = [moment for moment in grow(config) if moment is not None]
     for now in moments:
         print(f"step {now.step:4}: loss {now.second_loss:.2f} on the second copy, induction {now.induction.max():.2f}")

@@ -76,7 +76,7 @@ def one_token(p: float, share: float, others: float) -> Figure:
     """The loss of one token against the probability of the right one."""
     print(f"at p = {p:.3f}: {token_loss(p):.3f} bits, {token_loss(p) * np.log(2):.3f} nats")
     mean = mixed_loss(p, share, others)
-    print(f"a text with {share:.0%} of them and the rest at {others}: {mean:.3f} bits a token", end=", ")
+    print(f"a text with {share:.0%} of them and the rest at {others}: {mean:.3f} bits per token", end=", ")
     print(f"perplexity {perplexity(mean):.2f}")
 
     return loss_figure(p, height=330)
@@ -91,7 +91,7 @@ def text(model_name: str, others: list[str], text: str) -> Figure:
     print(f"{found.total:.1f} bits in all, {found.per_token:.3f} a token, {found.per_byte:.3f} a byte")
     print(f"perplexity {perplexity(found.per_token):.2f}")
     for peer in peers(text.encode()):
-        print(f"{peer.name}: {peer.per_byte:.3f} bits a byte")
+        print(f"{peer.name}: {peer.per_byte:.3f} bits per byte")
 
     return adding_up_figure(every, {name: name for name in every}, model_name, found.tokens, height=330)
 

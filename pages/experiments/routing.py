@@ -65,7 +65,7 @@ def other_rules(model_name: str, text: str, tokens: int, at: int, change: Router
     model, tokenizer = mixture(model_name)
     ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
     before, after = route(model, ids), route(model, ids, change)
-    print(f"loss {before.loss:.3f} as trained, {after.loss:.3f} nats a token now")
+    print(f"loss {before.loss:.3f} as trained, {after.loss:.3f} nats per token now")
     print(f"{int(after.dropped.sum())} of {int(after.chosen.sum())} choices dropped for want of room")
     # A token is predicted from the one before it: did that one lose its expert?
     difference, lost = cost(before, after, at)
@@ -81,7 +81,7 @@ def without_the_shared(model_name: str, text: str, tokens: int) -> Figure:
     for layer, share in zip(found.layers, found.share, strict=True):
         print(f"layer {layer}: the shared expert writes {share.mean():.0%} of what the layer writes")
     print(f"loss {found.losses.mean():.3f} as trained, {found.without_shared.mean():.3f} without the shared expert")
-    print(f"and {found.without_routed.mean():.3f} nats a token without the chosen ones")
+    print(f"and {found.without_routed.mean():.3f} nats per token without the chosen ones")
 
     return missed_figure(
         tokenizer.tokens(ids), found.without_shared - found.losses, found.without_routed - found.losses, height=300

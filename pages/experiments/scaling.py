@@ -49,7 +49,7 @@ def ratios(flops: float) -> Figure:
 def law(law_name: LawName, against: Against, n: float, d: float, above_floor: bool) -> Figure:
     """A published law as curves, and what the loss of one model is made of."""
     found = shares(LAWS[law_name], n, d)
-    print(f"{n:.3g} parameters on {d:.3g} tokens: {found.loss:.3f} nats a token")
+    print(f"{n:.3g} parameters on {d:.3g} tokens: {found.loss:.3f} nats per token")
     print(f"floor {found.floor:.2f}, size is short by {found.size:.3f}, data by {found.data:.3f}")
     x = {"size": n, "data": d, "compute": 6 * n * d}[against]
 
@@ -61,7 +61,7 @@ def kaplan(against: Against, n: float, d: float, above_floor: bool) -> Figure:
     found = shares(KAPLAN, n, d)
     # Against compute it is a law of its own, for the best size of every budget, half of what is spent.
     loss = KAPLAN_COMPUTE.loss(3 * n * d) if against == "compute" else found.loss
-    print(f"{n:.3g} parameters on {d:.3g} tokens: {loss:.3f} nats a token")
+    print(f"{n:.3g} parameters on {d:.3g} tokens: {loss:.3f} nats per token")
     x = {"size": n, "data": d, "compute": 3 * n * d}[against]
 
     return law_figure(law_curves(KAPLAN, against), x, loss, height=450, above_floor=above_floor)
@@ -102,7 +102,7 @@ def beyond(law_name: LawName, flops: float, ratio: float) -> Figure:
     found = over_training(LAWS[law_name], flops, ratio)
     print(f"same budget: {found.same_budget.n:.3g} parameters, {found.extra_loss:+.4f} nats")
     print(f"same loss: {found.same_loss.n:.3g} parameters, {found.same_loss.flops / flops:.2f} times the operations")
-    print(f"which pays after {found.pays_after:.3g} tokens of use")
+    print(f"which pays after {found.pays_after:.3g} inference tokens")
     ratios = np.logspace(0, 4.5, 73)
     extra = np.array([at_ratio(LAWS[law_name], flops, float(one)).loss for one in ratios]) - found.best.loss
 
@@ -124,9 +124,9 @@ def ladder(sizes: int | None) -> Figure:
     # down before the largest was.
     rows, kept = read_table(SHIPPED / "scaling.csv"), json.loads((SHIPPED / "scaling.json").read_text("utf-8"))
     law = Law(**kept["law"])
-    found = as_written(rows, law, kept["foretold"]) if sizes is None else refitted(rows, sizes, near=law)
+    found = as_written(rows, law, kept["predicted"]) if sizes is None else refitted(rows, sizes, near=law)
     for n, d, said, loss in zip(found.n, found.d, found.said, found.loss, strict=True):
         print(f"{n:9,.0f} parameters, {d:9,.0f} tokens: {loss:.4f} nats, the law says {said:.4f}")
-    print(f"foretold within {abs(found.residual[found.foretold]).max():.2%}")
+    print(f"predicted within {abs(found.residual[found.foretold]).max():.2%}")
 
     return ladder_figure(found, height=430)

@@ -52,7 +52,7 @@ def table(runs: Runs) -> pd.DataFrame:
             {
                 "remedy": label(config), "largest": 100 * end.largest, "idle": end.idle, "entropy": end.entropy,
                 "no expert": 100 * end.lost, "over 1.25": 100 * end.overflow, "training loss": end.loss,
-                "held-out loss": end.held_out, "as it writes": end.written,
+                "held-out loss": end.held_out, "in generation": end.written,
             }
         )  # fmt: skip
     return pd.DataFrame(rows)
@@ -64,18 +64,18 @@ def show_table(configs: Key, looks: Runs) -> None:
     others = {config: run for config, run in kept().items() if config.without == base and config not in looks}
     runs = {**looks, **others}
     st.markdown(f"**Compared** on the same seed and the same batches, {len(runs)} runs:")
-    column, loss = st.column_config.NumberColumn, "Nats a letter. "
+    column, loss = st.column_config.NumberColumn, "Nats per character. "
     st.dataframe(
         table(runs), hide_index=True,
         column_config={
-            "largest": column(format="%.1f %%", help="Share of the letters that the busiest expert takes."),
-            "idle": column(help="Experts that get less than 1 % of the letters, of 8."),
+            "largest": column(format="%.1f %%", help="Share of the characters that the busiest expert takes."),
+            "idle": column(help="Experts that get less than 1 % of the characters, of 8."),
             "entropy": column(format="%.2f", help="Of the load, over ln 8: 1 is even, 0 is one expert for all."),
-            "no expert": column(format="%.0f %%", help="Letters that no expert computes."),
-            "over 1.25": column(format="%.0f %%", help="Choices that room for 1.25 times the mean would drop."),
+            "no expert": column(format="%.0f %%", help="Characters that no expert computes."),
+            "over 1.25": column(format="%.0f %%", help="Choices that a capacity factor of 1.25 would drop."),
             "training loss": column(format="%.3f", help=loss + "Without what the remedy adds."),
             "held-out loss": column(format="%.3f", help=loss + "Other texts of the language, in one batch."),
-            "as it writes": column(format="%.3f", help=loss + "The same texts, one by one and letter by letter."),
+            "in generation": column(format="%.3f", help=loss + "The same texts, character by character."),
         },
     )  # fmt: skip
     st.caption("All but the last two columns are means over the last tenth of the steps.")

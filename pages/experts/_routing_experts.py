@@ -1,4 +1,4 @@
-"""Part of the page on routing: the tokens that each expert likes, over the held-out stories or in the text."""
+"""Part of the page on routing: expert specialisation, over the held-out stories or in the text."""
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,12 @@ from tfcore.analysis.expert_scan import ExpertScan, Preferred, preferred, told
 from tfcore.figures import routing as figures
 
 SHOWN, HEIGHT = 16, 430
-BY = {"share": "most faithful", "work": "most of its work"}
+BY = {"share": "routing consistency", "work": "share of its load"}
 QUESTION = (
-    "An expert of verbs takes nearly every “saw” and “loved”. Does that make it the place where the model knows what "
-    "these verbs mean?",
-    "Only in part: a token is sent to two experts in every layer, and embeddings and attention are shared by all. "
-    "The router sorts by what is useful to compute next; that verbs are alike in this is a by-product.",
+    "An expert takes nearly every “saw” and “loved”. Does that make it the place where the model stores what these "
+    "verbs mean?",
+    "Only in part: a token goes to several experts in every layer, and embeddings and attention are shared by all. "
+    "The router is trained to lower the loss; that verbs are routed alike is a by-product.",
 )
 
 
@@ -30,8 +30,8 @@ def show() -> None:
         layer, at = reading.choose_layer(now)
         by = controls.select(
             "Order of its tokens", "by", list(BY), "work", BY,
-            help="Most faithful: nearly all its occurrences go to this expert. Most of its work: what the expert is "
-            "busy with.",
+            help="Routing consistency: the share of a token's occurrences that go to this expert. Share of its load: "
+            "the share of the expert's tokens that are this one.",
         )  # fmt: skip
     scan = reading.scan_of(now.model)
     with right:
@@ -46,9 +46,9 @@ def show() -> None:
         show_told(scan, now, layer, at)
     mine(now, layer, at, expert)
     page.what_to_see(
-        "Experts are no specialists for topics. Each has kinds of tokens: marks, articles, verbs, the pieces of long "
-        "words; and further up places in a sentence, such as what begins a clause. Much larger models show the "
-        "same: experts of syntax rather than of subjects (arXiv:2401.04088, section 5; arXiv:2202.08906, section 7)."
+        "See whether the tokens of an expert share a topic or a kind, such as punctuation, articles, verbs, pieces of "
+        "words. Larger models specialise by syntax rather than by topic (arXiv:2401.04088, section 5; "
+        "arXiv:2202.08906, section 7)."
     )
     page.source(expert_scan.preferred, expert_scan.told, expert_scan.scan)
     if scan is not None:
@@ -63,31 +63,31 @@ def without_scan(now: reading.Reading) -> None:
     if isinstance(found, str):
         st.info(found)
     else:
-        st.info("Of this model nobody counted over many texts: what is shown is your text alone.")
+        st.info("For this model there are no counts over many texts: what is shown is your text alone.")
 
 
 def show_preferred(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: str) -> None:
-    """The tokens an expert likes as bars."""
+    """The tokens of an expert as bars."""
     found, where = liked(now, scan, at, expert, by)
     tokens = reading.network(now.model)[1].tokens(found.ids.tolist())
-    st.markdown(f"**What expert {expert + 1} of layer {layer} likes**, {BY[by]} first, {where}")
+    st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
     if not tokens:
         st.info("No token goes to this expert.")
         return
     values = found.share if by == "share" else found.work
-    share = "of its occurrences" if by == "share" else "of what this expert takes"
+    share = "of its occurrences" if by == "share" else "of this expert's load"
     pale = " Pale: most of its occurrences go elsewhere." if by == "work" else ""
     always = int((found.share >= 0.99).sum())
     figure(
         figures.preferred_figure(found, text.tick_labels(tokens), expert, by, HEIGHT), key="preferred", height=HEIGHT,
         table=lambda: pd.DataFrame({"token": tokens, "goes to it": found.sent, "seen": found.seen, "share": found.share,
-                                    "of its work": found.work}),
+                                    "of its load": found.work}),
         alt=f"Expert {expert + 1} of layer {layer}: " + ", ".join(
             f"'{text.visible(token)}' {value:.0%} {share}" for token, value in zip(tokens[:5], values, strict=False)
         ) + ".",
         caption=f"'{text.visible(tokens[0])}' goes to this expert {found.sent[0]:,} of {found.seen[0]:,} times. "
         f"{always} of the {len(tokens)} tokens shown go to it at least 99 times in 100. A token goes to {now.top_k} "
-        f"experts, so two may like it alike.{pale}",
+        f"experts.{pale}",
     )  # fmt: skip
 
 
@@ -123,9 +123,9 @@ def show_told(scan: ExpertScan, now: reading.Reading, layer: int, at: int) -> No
     known = told(scan)
     by_layer = "; ".join(f"layer {i}: {share:.0%}" for i, share in zip(now.layers, known.token, strict=True))
     st.markdown(
-        f"**How much does the token alone decide?** Who knows only the token, and names the {now.top_k} experts it "
-        f"went to most often, names {known.token[at]:.0%} of its experts in layer {layer} right; who always names the "
-        f"busiest, {known.load[at]:.0%}. {by_layer}. The rest is what attention read before."
+        f"**How much does the token alone decide?** Predicting, for each token, the {now.top_k} experts it went to "
+        f"most often is right for {known.token[at]:.0%} of the choices in layer {layer}; predicting always the "
+        f"busiest, for {known.load[at]:.0%}. {by_layer}. The rest depends on the context."
     )
 
 

@@ -16,8 +16,8 @@ from tfcore.figures import shared_experts as figures
 SHARES, MISSED = 280, 320
 QUESTION = (
     "A shared expert is computed for every token, as a dense layer is. Then why not make all of it dense?",
-    "A dense layer as wide as all experts together would cost every token all of it. What is the same for all "
-    "tokens is cheap to compute for all; what only some need is where choosing saves work.",
+    "A dense layer as wide as all experts together would have all its parameters active for every token. What all "
+    "tokens need can be shared; routing saves compute on what only some need.",
 )
 
 
@@ -38,7 +38,7 @@ def show() -> None:
     with right:
         st.markdown(
             f"In **{now.model}** a router chooses {now.top_k} of {now.n_experts} experts for a token. One more, the "
-            "shared expert, is in no competition: every token goes through it, with weight 1."
+            "shared expert, is not routed: every token goes through it, with weight 1."
         )
         st.latex(
             r"y = E^{\mathrm{shared}}(x) + \sum_{i \in \mathrm{top}_k} p_i(x)\, E_i(x), \qquad p = "
@@ -47,11 +47,13 @@ def show() -> None:
         show_losses(found)
         show_shares(now, found, layer, at)
     show_missed(now, found)
+    example = (
+        " No expert is assigned to anything, yet they differ by kind of token: in layer 0 the articles are nearly all "
+        "written by the routed experts, “and” and “said” mostly by the shared one."
+    ) if now.pasted == reading.TEXT else ""  # fmt: skip
     page.what_to_see(
-        "What the shared expert writes and what the chosen ones write are added. Nobody said who should do what, yet "
-        "the work is split by kind: in layer 0 the articles are nearly all the chosen ones', while for “and” and "
-        "“said” the shared one writes most. Below, each is switched off in turn, in all layers at once, and the whole "
-        "model is run again: it misses both, but not for the same tokens."
+        f"The outputs of the shared expert and of the routed ones are added.{example} Below, each is ablated in turn, "
+        "in all layers at once, and the whole model is run again: compare which tokens lose most."
     )
     page.source(Experts.forward, analysis.shared_work)
     page.experiment(experiments.without_the_shared, now.model, now.pasted, reading.TOKENS)
@@ -63,20 +65,20 @@ def show_losses(found: SharedWork) -> None:
         st.info("One token has nothing to predict, so there is no loss.")
         return
     columns, whole = st.columns(3), float(found.losses.mean())
-    columns[0].metric("Loss, nats a token", f"{whole:.3f}", "as trained", delta_color="off", delta_arrow="off")
+    columns[0].metric("Loss, nats per token", f"{whole:.3f}", "as trained", delta_color="off", delta_arrow="off")
     for column, name, losses in (
         (columns[1], "Without the shared expert", found.without_shared),
-        (columns[2], "Without the chosen ones", found.without_routed),
+        (columns[2], "Without the routed ones", found.without_routed),
     ):
         column.metric(name, f"{losses.mean():.3f}", f"{losses.mean() - whole:+.3f}", delta_color="inverse")
 
 
 def show_shares(now: reading.Reading, found: SharedWork, layer: int, at: int) -> None:
-    """Whose work the output of a layer is, token by token."""
+    """The shared expert's part in the output of a layer, token by token."""
     share = found.share[at]
     most, least, even = int(share.argmax()), int(share.argmin()), 1 / (1 + now.top_k)
     by_layer = ", ".join(f"{mean:.0%} in layer {i}" for i, mean in zip(found.layers, found.share.mean(1), strict=True))
-    st.markdown(f"**Who writes what layer {layer} adds to the stream**, token by token")
+    st.markdown(f"**Share of the shared expert in what layer {layer} adds to the stream**, token by token")
     text.chips(
         now.tokens, key="chips", shade=np.clip(share, 0, 1).tolist(),
         titles=[f"{part:.0%} of what layer {layer} adds is the shared expert's" for part in share],
@@ -87,7 +89,7 @@ def show_shares(now: reading.Reading, found: SharedWork, layer: int, at: int) ->
         min_width=max(420, 9 * len(share)),
         alt=f"The shared expert writes {share.mean():.0%} of what layer {layer} adds, from {share[least]:.0%} for "
         f"'{text.visible(now.tokens[least])}' to {share[most]:.0%} for '{text.visible(now.tokens[most])}'.",
-        caption=f"Its part along the sum of both; dotted: {even:.0%}, one of the {1 + now.top_k} experts at work. On "
+        caption=f"Its part along the sum of both; dotted: {even:.0%}, one of the {1 + now.top_k} active experts. On "
         f"average it is {by_layer}. Most for '{text.visible(now.tokens[most])}' ({share[most]:.0%}), least for "
         f"'{text.visible(now.tokens[least])}' ({share[least]:.0%}).",
         table=lambda: pd.DataFrame({"token": now.tokens, "shared": share, "chosen": 1 - share}),
@@ -101,14 +103,14 @@ def show_missed(now: reading.Reading, found: SharedWork) -> None:
     shared, routed = found.without_shared - found.losses, found.without_routed - found.losses
     worst = int(shared.argmax())
     name, more = text.visible(now.tokens[worst + 1]), int((shared > routed).sum())
-    st.markdown("**Change of each token's loss** when one of the two is switched off: above 0 it is predicted worse")
+    st.markdown("**Change of each token's loss** when one of the two is ablated: above 0 it is predicted worse")
     figure(
         figures.missed_figure(text.tick_labels(now.tokens), shared, routed, MISSED), key="missed", height=MISSED,
         min_width=max(520, 12 * len(now.tokens)),
-        alt=f"Without the shared expert the loss grows by {shared.mean():.2f} nats a token, most for '{name}' "
-        f"({shared[worst]:+.2f}); without the chosen ones by {routed.mean():.2f}.",
-        caption=f"Without the shared expert {shared.mean():+.2f} nats a token, without the chosen ones "
-        f"{routed.mean():+.2f}. The shared one is missed more for {more} of {len(shared)} tokens, most for '{name}' "
-        f"({shared[worst]:+.2f}).",
+        alt=f"Without the shared expert the loss grows by {shared.mean():.2f} nats per token, most for '{name}' "
+        f"({shared[worst]:+.2f}); without the routed ones by {routed.mean():.2f}.",
+        caption=f"Without the shared expert {shared.mean():+.2f} nats per token, without the routed ones "
+        f"{routed.mean():+.2f}. Ablating the shared one costs more for {more} of {len(shared)} tokens, most for "
+        f"'{name}' ({shared[worst]:+.2f}).",
         table=lambda: pd.DataFrame({"token": now.tokens[1:], "without shared": shared, "without chosen": routed}),
     )  # fmt: skip

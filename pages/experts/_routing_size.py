@@ -1,4 +1,4 @@
-"""Part of the page on routing: total against active parameters and operations, finer experts, shared experts."""
+"""Part of the page on routing: total and active parameters, operations, fine-grained and shared experts."""
 
 import pandas as pd
 import streamlit as st
@@ -26,9 +26,9 @@ NAMED = {  # what the papers say
 }
 
 QUESTION = (
-    "Mixtral 8x7B computes with 12.9 billion parameters for a token. Would a machine with memory for 12.9 billion do?",
-    "No: the next token goes to other experts, so all 46.7 billion must be at hand. A mixture saves operations, not "
-    "memory; and of a batch of many tokens every expert gets some, so that all of them are read.",
+    "Mixtral 8x7B has 12.9 billion active parameters per token. Is memory for 12.9 billion enough?",
+    "No: the next token may go to other experts, so all 46.7 billion must be in memory. A mixture of experts saves "
+    "operations, not memory; and in a batch of many tokens nearly every expert gets some, so all of them are read.",
 )
 
 
@@ -56,7 +56,7 @@ def show() -> None:
         assert experts is not None
         split = controls.stops(
             "Cut every expert into m", "split", SPLITS, 4,
-            help="Fine-grained experts: m times as many, each 1/m as wide, m times as many for a token.",
+            help="Fine-grained experts: m times as many, each 1/m as wide, m times as many per token.",
         )  # fmt: skip
         shared = controls.slider(
             "Shared experts s", "shared", 0, min(SHARED, experts.top_k * split - 1), 1,
@@ -70,9 +70,9 @@ def show() -> None:
     arithmetic(config_of(base), now)
     what_shared_means(now)
     page.what_to_see(
-        "Experts are nearly all of such a model, and most of them rest: what a token costs is the thin part of the "
-        "bars, what the model knows the long one. Cutting experts finer changes neither bar, but a token can be "
-        "given many more mixtures. The router's own matrix grows with the number of experts, and stays small."
+        f"{now.count.active / now.count.total:.0%} of the parameters are active per token: the strong part of the bars "
+        "decides the operations, the whole bars the memory. Finer experts change neither much, but allow many more "
+        "combinations per token. The router's own matrix grows with the number of experts, and stays small."
     )
     page.source(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts)
     page.experiment(experiments.sizes, config_of(base), split, shared)
@@ -86,7 +86,7 @@ def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
     figure(
         figures.strips_figure(rows, STRIPS), key="strips", height=STRIPS, min_width=480,
         alt=f"One layer of {BASES[base]}, {words}.",
-        caption=f"{BASES[base]}, {words}. Which of the routed ones are at work differs from token to token.",
+        caption=f"{BASES[base]}, {words}. Which of the routed ones are active differs from token to token.",
         table=lambda: pd.DataFrame(
             [{"": name, "routed": sizes.n_experts, "a token": sizes.top_k, "shared": sizes.n_shared,
               "width": sizes.width, "sets": str(sizes.combinations)} for name, sizes in rows]),
@@ -96,7 +96,7 @@ def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
 def described(sizes: ExpertSizes) -> str:
     """A layer in words."""
     return (
-        f"{sizes.n_experts} routed experts of width {sizes.width:,}, {sizes.top_k} for a token, {sizes.n_shared} "
+        f"{sizes.n_experts} routed experts of width {sizes.width:,}, {sizes.top_k} per token, {sizes.n_shared} "
         f"shared, {ways(sizes)} possible sets"
     )
 
@@ -117,8 +117,8 @@ def show_weights(base: str, now: ExpertSizes, plain: ExpertSizes) -> None:
         table=lambda: pd.DataFrame(
             {"component": list(now.count.by_component), "in memory": list(now.count.by_component.values()),
              "at work": [figures.at_work(now, *pair) for pair in now.count.by_component.items()]}),
-        alt=f"{total:,} parameters in memory, {active:,} at work for a token, {active / total:.0%}.",
-        caption=f"{total:,} parameters, of which each token uses {active:,}: {active / total:.1%}. {said}",
+        alt=f"{total:,} parameters in memory, {active:,} active per token, {active / total:.0%}.",
+        caption=f"{total:,} parameters, of which {active:,} are active per token: {active / total:.1%}. {said}",
     )  # fmt: skip
 
 
@@ -126,24 +126,24 @@ def show_numbers(now: ExpertSizes, plain: ExpertSizes) -> None:
     """The numbers that decide what it costs."""
     columns = st.columns(4)
     columns[0].metric("Parameters in memory", short(now.count.total))
-    columns[1].metric("At work for a token", short(now.count.active), f"{now.count.active / now.count.total:.1%}",
+    columns[1].metric("Active per token", short(now.count.active), f"{now.count.active / now.count.total:.1%}",
                       delta_color="off", delta_arrow="off")  # fmt: skip
     less = f"{now.all_at_work / now.forward:.1f} times less than all experts"
-    columns[2].metric("Operations a token", short(now.forward), less, delta_color="off", delta_arrow="off")
+    columns[2].metric("Operations per token", short(now.forward), less, delta_color="off", delta_arrow="off")
     columns[3].metric("Sets of experts in a layer", ways(now), f"as published: {ways(plain)}", delta_color="off",
                       delta_arrow="off")  # fmt: skip
     used = ", ".join(f"{tokens}: {now.used_by(tokens):.1f}" for tokens in BATCHES)
     st.caption(
-        f"Operations: forward pass over {now.seq:,} tokens, 2 for each multiplication with its addition. In memory "
-        "there must be all, for the next token may go anywhere: of the "
-        f"{now.n_experts} routed experts of a layer, batches of so many tokens need (were all chosen alike) {used}."
+        f"Operations: forward pass over {now.seq:,} tokens, 2 per multiply-add. All experts must be in "
+        "memory, for the next token may go to any: of the "
+        f"{now.n_experts} routed experts of a layer, a batch of so many tokens uses, with uniform routing, {used}."
     )
 
 
 def arithmetic(config: ModelConfig, now: ExpertSizes) -> None:
     """The sums, with the numbers in them."""
     matrices = now.one // (config.d_model * now.width)
-    st.markdown("**The sums**")
+    st.markdown("**The count**")
     st.latex(
         rf"\begin{{aligned}} \text{{one expert}} &= {matrices}\, d\, d_e = {matrices} \cdot {config.d_model:,} \cdot "
         rf"{now.width:,} = {now.one:,} \\"
@@ -158,9 +158,9 @@ def arithmetic(config: ModelConfig, now: ExpertSizes) -> None:
 def what_shared_means(now: ExpertSizes) -> None:
     """What a shared expert is for."""
     st.markdown(
-        "**Shared experts** are in no competition: every token goes through all of them, with weight 1, and the routed "
-        "ones add what is special (arXiv:2401.06066, equations 9 to 11). What all tokens need then has to be learned "
-        "once, not again in every expert."
+        "**Shared experts** are not routed: every token goes through all of them, with weight 1, and the routed ones "
+        "are added (arXiv:2401.06066, equations 9 to 11). What all tokens need then has to be learned once, not again "
+        "in every expert."
     )
     st.latex(
         r"y = \sum_{i=1}^{s} E^{\mathrm{shared}}_i(x) + \sum_{i \in \mathrm{top}_k} w_i\, E_i(x), \qquad "

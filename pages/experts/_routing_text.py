@@ -21,20 +21,20 @@ CODE = "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n\n
 SAID = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
 TRY: dict[str, dict[str, Any]] = {
     "first layer": {"show": "text", "layer": 0, "text": reading.TEXT},
-    "who speaks": {"show": "text", "layer": 3, "text": SAID},
+    "dialogue": {"show": "text", "layer": 3, "text": SAID},
     "code": {"show": "text", "layer": 1, "text": CODE},
-    "an expert of verbs": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
-    "too little room": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
-    "experts choose": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
-    "without the shared": {"show": "shared", "layer": 1, "text": reading.TEXT},
+    "specialisation: expert 7": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
+    "capacity factor 0.75": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
+    "expert choice": {"show": "what if", "who": "experts", "k": 1, "noise": 0.0},
+    "without the shared expert": {"show": "shared", "layer": 1, "text": reading.TEXT},
     "DeepSeek": {"show": "size", "base": "deepseek_moe_16b", "split": 1, "shared": 0},
 }
 QUESTION = (
-    "In the first layer of stories-moe equal tokens go to equal experts (almost) whatever stands before them. Does "
-    "the router of that layer not see the context?",
-    "It does: attention comes before it in the block. But after one attention the vector is still mostly the "
-    "embedding of the token itself, so the scores of equal tokens are close, and the same experts win. Two layers on "
-    "enough context is written into the stream, and equal tokens part.",
+    "In the first two layers of stories-moe equal tokens go to the same experts nearly always, whatever stands before "
+    "them. Does the router not see the context?",
+    "It does: attention comes before it in the block. But the stream still consists mostly of the embedding of the "
+    "token itself, so the router's logits of equal tokens are close, and the same experts are chosen. Later layers "
+    "have written more context into the stream, and equal tokens are routed differently.",
 )
 
 
@@ -63,8 +63,8 @@ def show() -> None:
         shared = reading.network(now.model)[0].config.experts.n_shared
         besides = f" Besides, every token goes through {shared} shared, which no router chooses." if shared else ""
         st.caption(
-            f"Layer {layer}. Under each token the experts it goes to, as wide as their weight: a colour and a number "
-            f"for each. Click a token for its probabilities, an expert's bar for its tokens.{besides}"
+            f"Layer {layer}. Under each token its experts, as wide as their weight: a colour and a number for each."
+            f" Click a token for its probabilities, an expert's bar for its tokens.{besides}"
         )
         st.markdown(f"**Found.** {finding(now, found, agreed(now.model, now.pasted), at, layer)}")
         show_overview(now, found, at, token)
@@ -74,10 +74,9 @@ def show() -> None:
     with right:
         show_load(now, found, layer, at, expert)
     page.what_to_see(
-        "In the first layer of stories-moe the token itself decides: follow one word through the text, it keeps its "
-        "colour. Full stops, little words and nouns tend to have experts of their own. From layer 2 on, attention has "
-        "mixed in what came before, and equal tokens part. Nobody told the experts what to be; training only asked for "
-        "an even load."
+        "Follow one word through the text: does it keep its expert? The line “Found” counts it, layer by layer: where "
+        "equal tokens agree far more often than any two tokens, the token itself decides; where they agree less, the "
+        "context does. No expert is assigned to anything by hand; training adds only a loss for a balanced load."
     )
     page.source(routing.choose_experts, routing.expert_weights, mix, text_routing.route)
     page.experiment(experiments.who_takes_what, now.model, now.pasted, reading.TOKENS, layer, token)
@@ -95,11 +94,11 @@ def finding(now: reading.Reading, found: TextRouting, pairs: Agreement, at: int,
     n, load = len(now.ids), found.load[at]
     busiest = int(load.argmax())
     words = (
-        f"In layer {layer}, expert {busiest + 1} takes most: {load[busiest]} of {n} tokens, {load[busiest] / n:.0%}, "
-        f"where an even load would be {now.top_k / now.n_experts:.0%}. "
+        f"In layer {layer}, expert {busiest + 1} has the largest load: {load[busiest]} of {n} tokens, "
+        f"{load[busiest] / n:.0%}, where an even load would be {now.top_k / now.n_experts:.0%}. "
     )
     if not pairs.pairs:
-        return words + "No token comes twice in this text, so nothing can be said about equal ones."
+        return words + "No token comes twice in this text, so there are no equal tokens to compare."
     by_layer = ", ".join(f"{share:.0%}" for share in pairs.equal)
     return words + (
         f"Of {pairs.pairs} pairs of equal tokens, {pairs.equal[at]:.0%} have the same first expert; of any two tokens "
@@ -146,7 +145,7 @@ def table(now: reading.Reading, found: TextRouting) -> pd.DataFrame:
 
 
 def show_probs(now: reading.Reading, found: TextRouting, layer: int, at: int, token: int) -> None:
-    """How sure the router is of one token."""
+    """The router's distribution for one token."""
     probs, weights, chosen = found.probs[at, token], found.weights[at, token], found.chosen[at, token]
     name, usual = text.visible(now.tokens[token]), usual_of(now, at, token)
     shown = text.escape(name, 40)
@@ -176,7 +175,7 @@ def usual_of(now: reading.Reading, at: int, token: int) -> np.ndarray | None:
 
 
 def show_load(now: reading.Reading, found: TextRouting, layer: int, at: int, expert: int) -> None:
-    """How the work of a layer is shared out."""
+    """The load of the experts of a layer."""
     load, scan = found.load[at], reading.scan_of(now.model)
     st.markdown(f"**Load of each expert** in layer {layer}: tokens of this text")
     usual = None if scan is None else scan.choices[at] * load.sum()
@@ -187,7 +186,7 @@ def show_load(now: reading.Reading, found: TextRouting, layer: int, at: int, exp
         on_click=go_to_expert, table=lambda: pd.DataFrame({"expert": np.arange(1, len(load) + 1), "tokens": load}),
         alt=f"Load in layer {layer}: from {low} to {high} of {len(now.ids)} tokens, evenly "
         f"{load.sum() / len(load):.1f}.",
-        caption=f"{load.sum()} choices ({now.top_k} a token) over {len(load)} experts: from {low} to {high}, evenly "
+        caption=f"{load.sum()} choices ({now.top_k} per token) over {len(load)} experts: from {low} to {high}, evenly "
         f"{load.sum() / len(load):.1f}.{dots} Click a bar to see whose tokens these are.",
     )  # fmt: skip
 

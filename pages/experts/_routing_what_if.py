@@ -1,4 +1,4 @@
-"""Part of the page on routing: the same trained router with other rules, the model run again with them."""
+"""Part of the page on routing: the same trained router under other rules, the model run again with them."""
 
 import math
 from typing import get_args
@@ -18,17 +18,16 @@ from tfcore.figures import routing as figures
 from tfcore.part_configs import Routing
 
 HEIGHT, CURVES = 300, 330
-WHO: dict[Routing, str] = {"tokens": "tokens", "experts": "experts"}
+WHO: dict[Routing, str] = {"tokens": "token choice", "experts": "expert choice"}
 NO_LIMIT = 0.0
 CAPACITIES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 ROOMS = {factor: f"{factor:g}" for factor in CAPACITIES} | {NO_LIMIT: "no limit"}
 NOISES = (0.5, 1.0, 2.0, 4.0)
 QUESTION = (
-    "An expert that chooses takes the tokens it scores highest in the whole text. Why can a model that writes not "
-    "be run like this?",
-    "Whether this token is among the highest depends on tokens that come after it, and while it writes there are "
-    "none yet: it would have to know its own continuation. So experts choose in training and in models that read "
-    "a whole text at once.",
+    "With expert choice, an expert takes the tokens with its highest router scores in the whole text. Why can a model "
+    "not generate like this?",
+    "Whether a token is among the highest depends on tokens that come after it, and during generation there are none "
+    "yet. So expert choice is for training and for models that read a whole text at once.",
 )
 
 
@@ -40,16 +39,16 @@ def swept(name: str, pasted: str, seed: int) -> RoutingSweep:
 
 def choose(now: reading.Reading) -> RouterChange:
     """The rules."""
-    who = controls.segmented("Who chooses", "who", list(get_args(Routing)), "tokens", WHO)
+    who = controls.segmented("Routing", "who", list(get_args(Routing)), "tokens", WHO)
     k = controls.slider(
-        "Experts a token, k", "k", 1, min(4, now.n_experts), min(now.top_k, 4),
-        help=f"Trained with {now.top_k}. Where experts choose, it is the mean.",
+        "Experts per token, k", "k", 1, min(4, now.n_experts), min(now.top_k, 4),
+        help=f"Trained with {now.top_k}. With expert choice, it is the mean.",
     )  # fmt: skip
     room = NO_LIMIT
     if who == "tokens":
         room = controls.stops(
             "Capacity factor c", "capacity", (*CAPACITIES, NO_LIMIT), 1.0, ROOMS,
-            help="Room of an expert: c times what would be even. Who comes later is dropped.",
+            help="Capacity of an expert: c times an even share. Tokens beyond it are dropped.",
         )  # fmt: skip
     noise = controls.slider("Noise σ on the scores", "noise", 0.0, 4.0, 0.0, 0.25)
     seed = controls.slider("Seed of the noise", "seed", 0, 20, 0)
@@ -72,8 +71,8 @@ def show() -> None:
             label=f"The text, each token with its experts in layer {layer} under the changed rules",
         )  # fmt: skip
         st.caption(
-            f"Layer {layer}. Hatched: the expert had no room. Faint: no expert computes the token, and the residual "
-            "stream carries it past the layer as it is."
+            f"Layer {layer}. Hatched: dropped, beyond the expert's capacity. Faint: no expert computes the token, and "
+            "the residual stream carries it past the layer as it is."
         )
         st.markdown(f"**Found.** {finding(now, before, after, change, at, layer)}")
     left, right = st.columns(2, gap="large")
@@ -83,11 +82,11 @@ def show() -> None:
         show_cost(now, before, after, layer, at)
     show_sweep(now, before, after, change.seed)
     page.what_to_see(
-        "Fewer experts than trained cost a little, more hardly help: the router learned to need two. A capacity "
-        "drops whoever comes late, so it is the end of a text that suffers. Where experts choose, the load is "
-        "perfectly even, but with places for one expert a token (k = 1) a quarter of the tokens get none; and each "
-        "choice looks at tokens that come later, which a model that writes does not have. Noise below the lead of "
-        "the winner changes little; beyond it the choice is blind."
+        f"The curves show the loss of this text for one change at a time; the model was trained with k = {now.top_k}. "
+        "A capacity drops the tokens that come late, so it is the end of a sequence that suffers. With expert choice "
+        "the load is even by construction, but some tokens get no expert, and each choice depends on tokens that come "
+        "later, which a model does not have while it generates. Noise on the router's logits changes choices once it "
+        "is as large as the gaps between them."
     )
     page.source(routing.over_capacity, routing.choose_tokens, routing.expert_capacity, text_routing.rerouted,
                 text_routing.shaken)  # fmt: skip
@@ -101,7 +100,7 @@ def show_numbers(now: reading.Reading, before: TextRouting, after: TextRouting) 
     columns = st.columns(4)
     if len(after.losses):
         change = after.loss - before.loss
-        columns[0].metric("Loss, nats a token", f"{after.loss:.3f}", f"{change:+.3f}", delta_color="inverse")
+        columns[0].metric("Loss, nats per token", f"{after.loss:.3f}", f"{change:+.3f}", delta_color="inverse")
     columns[1].metric("Choices dropped", f"{dropped:,}", f"of {chosen:,}", delta_color="off",
                       delta_arrow="off")  # fmt: skip
     columns[2].metric("Without an expert", f"{alone:,}", f"of {n} × {layers}", delta_color="off",
@@ -116,7 +115,7 @@ def finding(
 ) -> str:
     """What was done, what came of it, and what was run again."""
     moved = np.abs(after.logits - before.logits).mean((1, 2)) if not change.noise else None
-    words = "The whole model was run again with these rules in every layer, by the same weights and the same routers. "
+    words = "The whole model was run again with these rules in every layer, with the same weights. "
     if moved is not None:
         same = "exactly the same" if not moved[0] else f"moved by {moved[0]:.2f}"
         words += f"Scores of layer {now.layers[0]} are {same}"
@@ -126,20 +125,20 @@ def finding(
     load = after.load[at]
     if after.room is not None:
         words += (
-            f"Each expert has room for {after.room} tokens; in layer {layer} {int(after.dropped[at].sum())} choices "
-            "are dropped. "
+            f"Each expert has a capacity of {after.room} tokens; in layer {layer} {int(after.dropped[at].sum())} "
+            "choices are dropped. "
         )
     elif change.routing == "experts":
         words += f"In layer {layer} each expert takes {int(load.max())} tokens. "
     if math.isnan(after.loss):
         return words + "One token has nothing to predict, so there is no loss."
-    return words + f"The loss of this text goes from {before.loss:.2f} to {after.loss:.2f} nats a token."
+    return words + f"The loss of this text goes from {before.loss:.2f} to {after.loss:.2f} nats per token."
 
 
 def show_load(now: reading.Reading, after: TextRouting, layer: int, at: int) -> None:
-    """Who is full."""
+    """The load of every expert."""
     load, dropped = after.load[at], after.dropped[at].sum(0)
-    room = "" if after.room is None else f", room {after.room}, {dropped.sum()} dropped"
+    room = "" if after.room is None else f", capacity {after.room}, {dropped.sum()} dropped"
     st.markdown(f"**Load of each expert** in layer {layer}")
     figure(
         figures.load_figure(load, dropped, after.room, -1, None, HEIGHT), key="load", height=HEIGHT,
@@ -176,9 +175,9 @@ def show_sweep(now: reading.Reading, before: TextRouting, after: TextRouting, se
     figure(
         figures.sweep_figure(found, before.loss, after.loss, CURVES), key="sweep", height=CURVES,
         min_width=560, table=lambda: sweep_table(found),
-        alt=f"Loss over experts a token, capacity and noise: with {found.top_k[0]} expert {found.tokens[0]:.2f}, with "
-        f"{now.top_k} as trained {before.loss:.2f}; at capacity {found.capacity[0]:g} {found.cut[0]:.2f}; with noise "
-        f"{found.noise[-1]:g} {found.noisy[-1]:.2f} nats a token.",
+        alt=f"Loss over experts per token, capacity and noise: with {found.top_k[0]} expert {found.tokens[0]:.2f}, "
+        f"with {now.top_k} as trained {before.loss:.2f}; at capacity {found.capacity[0]:g} {found.cut[0]:.2f}; with "
+        f"noise {found.noise[-1]:g} {found.noisy[-1]:.2f} nats per token.",
         caption=f"{len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy)} runs of the model. Of "
         f"the numbers of experts, {best} is best on this text; trained with {now.top_k}.",
     )  # fmt: skip
@@ -187,8 +186,8 @@ def show_sweep(now: reading.Reading, before: TextRouting, after: TextRouting, se
 def sweep_table(found: RoutingSweep) -> pd.DataFrame:
     """The numbers behind the curves."""
     rows: list[tuple[str, float, float]] = []
-    rows += [("tokens choose, k", *pair) for pair in zip(found.top_k, found.tokens, strict=True)]
-    rows += [("experts choose, k", *pair) for pair in zip(found.top_k, found.experts, strict=True)]
+    rows += [("token choice, k", *pair) for pair in zip(found.top_k, found.tokens, strict=True)]
+    rows += [("expert choice, k", *pair) for pair in zip(found.top_k, found.experts, strict=True)]
     rows += [("capacity factor", *pair) for pair in zip(found.capacity, found.cut, strict=True)]
     rows += [("noise", *pair) for pair in zip(found.noise, found.noisy, strict=True)]
     return pd.DataFrame(rows, columns=["changed", "to", "loss"])

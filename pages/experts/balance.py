@@ -1,4 +1,4 @@
-"""The rich get richer: a mixture of experts trained here and now without a remedy, and beside it with one."""
+"""Load balancing: a mixture of experts trained here and now without a remedy, and beside it with one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,17 +21,17 @@ HEIGHT, SMALL, CURVES = 300, 210, 720
 NAMES: dict[Remedy, str] = {remedy: words.name for remedy, words in WORDS.items()}
 IMPORTANCE = 0.1  # the paper's
 PLACES: dict[Where, str] = {"sinusoidal": "sinusoidal", "rope": "RoPE"}
-VIEWS = {"one": "this one", "all": "all five"}
+VIEWS = {"one": "this remedy", "all": "all five"}
 DRAWN = {"bands": "bands", "map": "heatmap"}
 COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")
 TRY: dict[str, dict[str, Any]] = {
-    "the remedy comes too weak": {"view": "one", "remedy": "loss", "alpha": 0.001},
+    "too weak a loss": {"view": "one", "remedy": "loss", "alpha": 0.001},
     "noise alone": {"view": "one", "remedy": "noise", "noise": 1.0, "importance": 0.0},
-    "what a capacity drops": {"view": "one", "remedy": "capacity", "capacity": 1.0},
-    "experts that choose": {"view": "one", "remedy": "experts"},
-    "a bias that grows": {"view": "one", "remedy": "bias", "bias": 0.003},
+    "capacity factor 1": {"view": "one", "remedy": "capacity", "capacity": 1.0},
+    "expert choice": {"view": "one", "remedy": "experts"},
+    "a slower bias": {"view": "one", "remedy": "bias", "bias": 0.003},
     "all five": {"view": "all"},
-    "where it hardly happens": {"view": "one", "remedy": "loss", "positions": "rope"},
+    "RoPE: hardly a collapse": {"view": "one", "remedy": "loss", "positions": "rope"},
 }
 
 
@@ -54,7 +54,7 @@ def choose_strength(remedy: Remedy) -> BalanceConfig:
         weight = controls.stops("Importance loss w", "importance", (0.0, 0.01, 0.1, 1.0), IMPORTANCE)
         return BalanceConfig(remedy=remedy, strength=noise, importance=weight)
     if remedy == "experts":
-        share = controls.slider("Mean experts a letter, c", "choice", 1, 3, 1)
+        share = controls.slider("Mean experts per character, c", "choice", 1, 3, 1)
         return BalanceConfig(remedy=remedy, strength=float(share))
     step = controls.stops("Step of the bias u", "bias", (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1), 0.01)
     return BalanceConfig(remedy=remedy, strength=step)
@@ -67,22 +67,22 @@ def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
 
 
 def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None:
-    """Who gets the letters in one training."""
+    """The load of each expert in one training."""
     end, name = ending(looks), kept.label(config)
     st.markdown(f"**{name[0].upper()}{name[1:]}**")
     draw = figures.map_figure if how == "map" else figures.bands_figure
-    lost = f", {end.lost:.0%} of the letters reach no expert" if end.lost >= 0.005 else ""
+    lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost >= 0.005 else ""
     figure(
         draw(looks, config.steps, height), key=f"load_{config.remedy}", height=height,
         alt=f"Load of 8 experts, {name}: after {end.step} steps expert {end.expert + 1} takes {end.largest:.0%} of the "
-        f"letters, {end.idle} experts get less than 1 %{lost}.",
+        f"characters, {end.idle} experts get less than 1 %{lost}.",
         caption=f"Load of 8 experts over {end.step} steps: the busiest takes {end.largest:.0%}, {end.idle} get less "
         f"than 1 %{lost}.",
     )  # fmt: skip
 
 
 def show(runs: kept.Runs) -> None:
-    """Who gets the letters, training by training, and what was found."""
+    """The load of each expert, training by training, and what was found."""
     entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
     for start in range(0, len(entries), columns):
         row = entries[start : start + columns]
@@ -106,7 +106,7 @@ def show_curves(runs: kept.Runs) -> None:
     ]  # fmt: skip
     figure(
         figures.curves_figure(curves, configs[0].steps, fact_floor(), CURVES), key="curves", height=CURVES,
-        alt=f"Largest share, entropy of the load, letters without an expert, and loss. {'; '.join(numbers)}.",
+        alt=f"Largest share, entropy of the load, characters without an expert, and loss. {'; '.join(numbers)}.",
         caption=f"After {next(iter(runs.values()))[-1].step} steps. {'; '.join(numbers)}.",
         table=lambda: kept.every_look(runs),
     )  # fmt: skip
@@ -133,10 +133,10 @@ def draw(job: jobs.Job) -> None:
 
 
 page.begin(
-    "The rich get richer",
-    "A router learns to send each letter to one of eight experts. Who is chosen is trained, who is trained gets "
-    "better, and who is better is chosen: left alone, one expert ends up with nearly everything. Watch it happen in "
-    "trainings that run now, and watch what helps.",
+    "Routing collapse and load balancing",
+    "A router learns to send each character to one of eight experts. The chosen expert is trained, gets better, and is "
+    "chosen more: without a balancing method the load can collapse onto one expert. Watch it in trainings that run "
+    "now, and compare five methods against it.",
     r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x) \\ "
     r"p(x) = \mathrm{softmax}(W_r\, x) \end{gathered}",
 )
@@ -152,8 +152,8 @@ with left:
     how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
     positions = controls.segmented(
         "Positions", "positions", list(PLACES), "sinusoidal", PLACES,
-        help="Added to the embeddings, sinusoidal positions make all letters alike for the router, and the winner of "
-        "the first steps wins for all of them. RoPE leaves the embeddings alone: letters differ, and so do choices.",
+        help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. RoPE "
+        "leaves the embeddings as they are, and choices differ.",
     )  # fmt: skip
     steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
     seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
@@ -172,19 +172,18 @@ page.what_to_see(WORDS[remedy].see)
 alike = {where: alike_at_start(where, seed) for where in PLACES}
 st.caption(
     f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
-    "Task: sentences of a little language in which the first two words decide the others, letter by letter; a decoder "
-    "of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 texts of 48 letters a step, AdamW at 0.003 with 20 "
-    "steps of warm-up. What makes it collapse: one expert a letter, no balance loss, and positions that are added "
-    "(arXiv:1706.03762). They make all letters alike for a router that has just begun: the mean cosine of what it "
-    f"reads at two places is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
-    "Seeds differ: now and then a second expert gets a share without help."
+    "Task: sentences of a small artificial language in which the first two words decide the others, character by "
+    "character; a decoder of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 sequences of 48 characters per "
+    "step, AdamW at 0.003 with 20 steps of warm-up. What makes it collapse: top-1 routing, no balance loss, and added "
+    "positions (arXiv:1706.03762), which make the inputs of an untrained router alike: the mean cosine of its inputs "
+    f"at two positions is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
+    "Seeds differ: a second expert may get a share without any method."
 )
 page.source(WORDS[remedy].code, train_run)
 page.experiment(experiments.remedies, configs)
 page.question(
-    "A collapsed model computes exactly as much for each letter as a balanced one. Why is its loss higher in the end, "
-    "and what else does a collapse cost?",
-    "It has the parameters of one expert, not of eight: the idle ones get no letters, so no gradient, and know "
-    "nothing. And they are paid for all the same: held in memory, in a large model each on a device of its own, where "
-    "seven wait while the busy one does everything and sets the time of a step.",
+    "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",
+    "It uses the parameters of one expert, not of eight: the idle ones get no characters, so no gradient. And they "
+    "cost all the same: memory, and in expert parallelism devices of their own, of which seven wait while the busy one "
+    "sets the time of a step.",
 )

@@ -16,10 +16,10 @@ from tfcore.figures import beam_tree as figures
 
 TRY: dict[str, dict[str, Any]] = {
     "greedy loses": {"text": TEXT, "beams": 3, "steps": 8, "sentence": False, "length_penalty": 1.0},
-    "one beam is greedy": {"beams": 1},
+    "one beam: greedy": {"beams": 1},
     "many beams": {"beams": 6},
-    "short sentences win": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 0.0},
-    "long sentences win": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 2.0},
+    "α = 0: short wins": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 0.0},
+    "α = 2: long wins": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 2.0},
 }
 
 
@@ -38,20 +38,21 @@ def search(prompt: Prompt, beams: int, tokens: int, length_penalty: float, stop_
 def show(prompt: Prompt) -> None:
     """The section."""
     st.markdown(
-        "**Keep several texts at once.** Each step continues all of them with every token and keeps the most likely: a "
-        "good text behind an unlikely first token is not lost."
+        "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
+        "likely: a likely text behind an unlikely first token can be found."
     )
     st.latex(r"\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_{i=1}^{|y|} \log p(y_i \mid \text{text}, y_{<i})")
     page.try_this(TRY)
     places = st.columns(4, gap="medium", vertical_alignment="bottom")
     with places[0]:
-        beams = controls.slider("Beams: texts kept at once", "beams", 1, 6, 3)
+        beams = controls.slider("Beam width", "beams", 1, 6, 3)
     with places[1]:
-        steps = controls.slider("Tokens to write at most", "steps", 1, 14, 8)
+        steps = controls.slider("Max new tokens", "steps", 1, 14, 8)
     with places[2]:
         penalty = controls.slider(
             "Length penalty α", "length_penalty", -1.0, 3.0, 1.0, 0.25, format="%.2f",
-            help="0: the sum of log-probabilities, which favours short texts. 1: their mean. Above: long texts.",
+            help="0: the sum of log-probabilities, which favours short texts. 1: their mean. Above 1: favours long "
+            "ones.",
         )  # fmt: skip
     with places[3]:
         sentence = controls.toggle(
@@ -63,10 +64,10 @@ def show(prompt: Prompt) -> None:
     _tree(prompt, tree, beams)
     _results(prompt, tree)
     page.what_to_see(
-        "Above the dotted line are the texts that are kept, the likeliest at the top, below it those that were "
-        "considered and dropped. Follow a line to the left to read a text. The thick line is the text with the best "
-        "score in the end, the dotted one greedy's: at each of its tokens the likeliest one, and yet it can fall below "
-        "the line. Numbers are the probability of each token after its text."
+        "Above the dotted line are the hypotheses that are kept, the likeliest at the top, below it those that were "
+        "considered and pruned. Follow a line to the left to read a text. The thick line is the text with the best "
+        "score in the end, the dotted one that of greedy decoding, which takes the likeliest token at each step and "
+        "yet can be pruned. Numbers are the probability of each token given its prefix."
     )
     page.source(beam.beam_steps, analysis.grown)
     page.experiment(experiments.beams, prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids)

@@ -54,11 +54,11 @@ def filters() -> Sampling:
     """Sliders for every filter, in the order in which they apply."""
     penalty = controls.slider(
         "Repetition penalty", "penalty", 1.0, 2.0, 1.2, 0.05, format="%.2f",
-        help="1 is off. Scores of tokens that have occurred are divided by it (multiplied, where negative).",
+        help="1 is off. Logits of tokens that have occurred are divided by it (multiplied, where negative).",
     )  # fmt: skip
     temperature = controls.slider(
         "Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f",
-        help="Scores are divided by it. 1 leaves them alone, 0 takes the most likely token: greedy.",
+        help="Logits are divided by it. 1 leaves them as they are, 0 takes the most likely token: greedy.",
     )  # fmt: skip
     top_k = controls.slider("Top-k", "top_k", 0, 100, 40, help="Keep the k most likely tokens. 0 is off.")
     top_p = controls.slider(
@@ -67,14 +67,14 @@ def filters() -> Sampling:
     )  # fmt: skip
     min_p = controls.slider(
         "Min-p", "min_p", 0.0, 0.5, 0.05, 0.01, format="%.2f",
-        help="Keep tokens with at least this part of the highest probability. 0 is off.",
+        help="Keep tokens with at least this fraction of the highest probability. 0 is off.",
     )  # fmt: skip
     return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p, min_p=min_p, repetition_penalty=penalty)
 
 
 def seed() -> int:
     """The seed of all draws."""
-    return controls.slider("Seed of the draws", "seed", 0, SEEDS, 81, help="The same seed gives the same text.")
+    return controls.slider("Seed of the sampling", "seed", 0, SEEDS, 81, help="The same seed gives the same text.")
 
 
 def joined(prompt: Prompt, ids: tuple[int, ...] | list[int]) -> str:

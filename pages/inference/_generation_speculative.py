@@ -1,4 +1,4 @@
-"""Section of the page on generation: a draft guesses, the model checks, and the distribution stays the same."""
+"""Section of the page on generation: speculative decoding, which keeps the distribution of the model."""
 
 from typing import Any
 
@@ -16,15 +16,16 @@ from tfcore.analysis.speculation import Guess, Pass, Timing
 from tfcore.figures import speculation as figures
 from tfcore.sampling import Sampling
 
-MOST, AT = 8, 60  # guesses a pass; guesses that can be looked at closely
+MOST, AT = 8, 60  # draft length; draft tokens that can be looked at closely
 EVERY = 1.0  # seconds between two looks: most of the time goes into timing, with little new to see
 TABLE = "table"
 MARKS = {"accepted": ("✓", 1), "refused": ("✗", 4), "unread": ("–", 3)}  # sign, hue of the chip
+STATES = {"accepted": "accepted", "refused": "rejected", "unread": "discarded"}
 TRY: dict[str, dict[str, Any]] = {
-    "a table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8},
-    "half of the model": {"draft": "first 2 blocks", "guesses": 2},
-    "nearly all of it": {"draft": "first 3 blocks", "guesses": 3},
-    "too many guesses": {"draft": TABLE, "guesses": 8},
+    "a bigram table as draft": {"draft": TABLE, "guesses": 2, "temperature": 0.8},
+    "early exit after 2 blocks": {"draft": "first 2 blocks", "guesses": 2},
+    "early exit after 3 blocks": {"draft": "first 3 blocks", "guesses": 3},
+    "draft length 8": {"draft": TABLE, "guesses": 8},
     "greedy": {"temperature": 0.0},
 }
 
@@ -39,7 +40,7 @@ def make(model: str, kind: str) -> Any:
 def kinds(prompt: Prompt) -> dict[str, str]:
     """The drafts of a model, with what they are called."""
     config = prompt.network.config
-    found = {TABLE: "single-token table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
+    found = {TABLE: "bigram table"} if config.vocab_size <= drafts.LARGEST_TABLE else {}
     for n in range(1, config.n_layers):
         found[f"first {n} block{'s' if n > 1 else ''}"] = f"first {n} of {config.n_layers} blocks"
     return found
@@ -48,25 +49,25 @@ def kinds(prompt: Prompt) -> dict[str, str]:
 def show(prompt: Prompt) -> None:
     """The section."""
     st.markdown(
-        "**Guess ahead, then check all guesses in one pass.** A cheap draft proposes a few tokens; the model reads "
-        "them at once and keeps those that pass a test, which is made so that nobody can tell from the texts that "
-        "there was a draft."
+        "**Draft tokens, then verify them in one pass.** A cheap draft model proposes a few tokens; the target model "
+        "verifies them in one pass and accepts or rejects each, so that the distribution of the text is exactly the "
+        "target model's."
     )
     st.latex(
-        r"x \sim q \text{ stays with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
+        r"x \sim q \text{ is accepted with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
         r"x' \sim \frac{\max(0, p - q)}{\sum \max(0, p - q)} \quad\Rightarrow\quad x \sim p"
     )
     page.try_this(TRY)
     found = kinds(prompt)
     places = st.columns(5, gap="medium", vertical_alignment="bottom")
     with places[0]:
-        kind = controls.select("Draft", "draft", list(found), next(iter(found)), found)
+        kind = controls.select("Draft model", "draft", list(found), next(iter(found)), found)
     with places[1]:
-        guesses = controls.slider("Guesses a pass γ", "guesses", 1, MOST, 2)
+        guesses = controls.slider("Draft length γ", "guesses", 1, MOST, 2)
     with places[2]:
         temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
     with places[3]:
-        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
+        tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
     with places[4]:
         chance = seed()
     sampling = Sampling(temperature=temperature)
@@ -89,10 +90,10 @@ def show(prompt: Prompt) -> None:
 
     live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
     page.what_to_see(
-        "Green tokens were guessed and kept, orange ones guessed and refused, grey ones stood behind a refused one and "
-        "were never read; blue ones are the model's own, one for each pass. In the bars, what the draft guesses right "
-        "and what is drawn after refusals add up to the model's distribution, token by token, whatever the draft is. A "
-        "bad draft costs time, never quality."
+        "Green draft tokens were accepted, orange ones rejected, grey ones discarded behind a rejected one; blue "
+        "tokens are the target model's own, one per pass. In the bars, accepted draft tokens and the residual draws "
+        "after a rejection add up to the target distribution, token by token, whatever the draft model is. A bad draft "
+        "model costs time, never quality."
     )
     page.source(speculative.accept, speculative.residual, speculative.outcome, drafts.early_exit,
                 analysis.expected_speed_up)  # fmt: skip
@@ -101,16 +102,17 @@ def show(prompt: Prompt) -> None:
         experiments.speculative, prompt.model, prompt.pasted, TOKENS, blocks, guesses, temperature, tokens, chance
     )  # fmt: skip
     st.caption(
-        "arXiv:2211.17192: algorithm 1, eq. 1 (tokens a pass), theorem 3.8 (speed-up), appendix A.1 (same "
-        "distribution); arXiv:2302.01318. Drafts are made of the model itself: its first blocks with its own final "
-        "norm and unembedding, which nobody trained to be read there, or a table of what it says after each single "
-        "token."
+        "arXiv:2211.17192: algorithm 1, eq. 1 (tokens per pass), theorem 3.8 (speed-up), appendix A.1 (same "
+        "distribution); arXiv:2302.01318. Draft models are made of the model itself: its first blocks with its own "
+        "final norm and unembedding, not trained for it (early exit), or a table of its next-token distribution after "
+        "each single token (bigrams)."
     )
     page.question(
-        "A table that knows one token of the past can beat the first half of the model as a draft. How?",
-        "The speed-up weighs how often guesses stay (α) against what a guess costs (c). The table is right less often "
-        "than two blocks, but costs nearly nothing; half a model costs more than half of the time, because each token "
-        "also pays for the unembedding and the draw. The formula needs both numbers; compare them above.",
+        "A bigram table can be a better draft model than the first half of the model, even with a lower acceptance "
+        "rate. How?",
+        "The speed-up weighs the acceptance rate α against the cost c of a draft token. The table costs nearly "
+        "nothing; half a model costs more than half of the time, because each token also pays for the unembedding and "
+        "the sampling. The formula needs both numbers; compare them above.",
     )
 
 
@@ -125,7 +127,8 @@ def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
             hues.append(hue)
             notes.append(f"{mark} {guess.stays:.2f}" if guess.state != "unread" else mark)
             titles.append(
-                f"pass {i}: q = {guess.q:.3f}, p = {guess.p:.3f}, stays with {guess.stays:.2f}: {guess.state}"
+                f"pass {i}: q = {guess.q:.3f}, p = {guess.p:.3f}, accepted with probability {guess.stays:.2f}: "
+                f"{STATES[guess.state]}"
             )
             numbers.append(number)
             number += guess.state != "unread"
@@ -141,7 +144,7 @@ def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
     text.chips(
         prompt.tokenizer.tokens(pieces), key="guesses marked", hues=hues, notes=notes, on_select=choose,
         titles=None if is_active else titles,
-        label="Every guess, accepted or refused, with the probability that it stays",
+        label="Every draft token, accepted or rejected, with its acceptance probability",
     )  # fmt: skip
     st.caption(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
 
@@ -156,26 +159,26 @@ def _numbers(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
     quiet: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
     places = st.columns(4)
     places[0].metric(
-        "Guesses kept", f"{stayed} of {len(looked)}", f"expected: α = {alpha:.2f}",
-        help="Of those that were read. α: mean over these places of the sum of min(p, q)", **quiet,
+        "Accepted draft tokens", f"{stayed} of {len(looked)}", f"expected: α = {alpha:.2f}",
+        help="Of those that were verified. α: acceptance rate, the mean over these positions of Σ min(p, q)", **quiet,
     )  # fmt: skip
     places[1].metric(
-        "Tokens a pass", f"{written / len(passes):.2f}", f"formula: {analysis.expected_tokens(alpha, guesses):.2f}",
+        "Tokens per pass", f"{written / len(passes):.2f}", f"formula: {analysis.expected_tokens(alpha, guesses):.2f}",
         help="(1 − α^(γ+1)) / (1 − α)", **quiet,
     )  # fmt: skip
     if timings:
         ratio, cost, _ = _costs(timings)
         places[2].metric(
-            "Times as fast", f"{ratio:.2f}",
+            "Speed-up", f"{ratio:.2f}",
             f"formula: {analysis.expected_speed_up(alpha, guesses, cost):.2f}",
-            help=f"The fastest of {len(timings)} turns each, on this server. A token of the draft costs c = {cost:.2f} "
-            "of the model's.", **quiet,
+            help=f"The fastest of {len(timings)} runs each, on this server. A draft token costs c = {cost:.2f} of a "
+            "target token.", **quiet,
         )  # fmt: skip
     else:
-        places[2].metric("Times as fast", "…", "timed next", **quiet)
+        places[2].metric("Speed-up", "…", "timed next", **quiet)
     places[3].metric(
         "Error of the sum", f"{error:.0e}", f"{len(looked)} places, all tokens",
-        help="Largest |min(p, q) + what is drawn after a refusal − p|. float32 rounds at about 1e-7", **quiet,
+        help="Largest |min(p, q) + residual draw − p|. float32 rounds at about 1e-7", **quiet,
     )  # fmt: skip
 
 
@@ -190,7 +193,7 @@ def _closer(prompt: Prompt, passes: list[Pass], timings: list[Timing], guesses: 
     looked = [guess for one in passes for guess in one.guesses if guess.state != "unread"]
     if not looked:
         return
-    at = min(controls.slider("Guess to look at (or click one above)", "at", 0, AT - 1, 5), len(looked) - 1)
+    at = min(controls.slider("Draft token to inspect (or click one above)", "at", 0, AT - 1, 5), len(looked) - 1)
     guess = looked[at]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -204,11 +207,12 @@ def _rule(prompt: Prompt, guess: Guess, at: int) -> None:
     labels = text.tick_labels(prompt.tokenizer.tokens(guess.tokens.tolist()), 12)
     figure(
         figures.rule_figure(guess, labels, 400), key="rule", height=400,
-        alt=f"Guess {at}, '{token}': p = {guess.p:.3f}, q = {guess.q:.3f}, {guess.state}. Any guess stays here with "
-        f"{guess.overlap:.3f}; what stays and what is drawn instead differ from p by at most {guess.error:.0e}.",
-        caption=f"Guess {at}, '{token}': q = {guess.q:.3f}, p = {guess.p:.3f}, so it stays with {guess.stays:.2f}; "
-        f"{guess.state}. Green + blue = p, over all tokens to within {guess.error:.0e}; green sums to "
-        f"{guess.overlap:.3f}.",
+        alt=f"Draft token {at}, '{token}': p = {guess.p:.3f}, q = {guess.q:.3f}, {STATES[guess.state]}. Acceptance "
+        f"rate here {guess.overlap:.3f}; accepted and residual draws differ from p by at most {guess.error:.0e} in "
+        "sum.",
+        caption=f"Draft token {at}, '{token}': q = {guess.q:.3f}, p = {guess.p:.3f}, so it is accepted with "
+        f"probability {guess.stays:.2f}; {STATES[guess.state]}. Green + blue = p, over all tokens to within "
+        f"{guess.error:.0e}; green sums to {guess.overlap:.3f}.",
         table=lambda: pd.DataFrame(
             {"token": prompt.tokenizer.tokens(guess.tokens.tolist()), "p": guess.p_all, "q": guess.q_all}
         ),
@@ -219,24 +223,20 @@ def _worth(passes: list[Pass], timings: list[Timing], guesses: int) -> None:
     alpha, every = analysis.acceptance(passes), range(MOST + 1)
     lines = {"tokens": [analysis.expected_tokens(alpha, n) for n in every]}
     measured = {"tokens": sum(len(one.ids) for one in passes) / len(passes)}
-    verdict = f"Measured: {measured['tokens']:.2f} tokens a pass."
+    verdict = f"Measured: {measured['tokens']:.2f} tokens per pass."
     if timings:
         ratio, cost, check = _costs(timings)
         lines["speed"] = [analysis.expected_speed_up(alpha, n, cost) for n in every]
         measured["speed"] = ratio
         best = analysis.best_guess(alpha, cost, MOST)
-        advice = (
-            f"{best} guess{'es' if best > 1 else ''} a pass would be best"
-            if best
-            else "no number of guesses makes it faster"
-        )
+        advice = f"draft length {best} would be best" if best else "no draft length makes it faster"
         verdict = (
-            f"Measured: {measured['tokens']:.2f} tokens a pass, {ratio:.2f} times as fast. A guess costs "
-            f"c = {cost:.2f} tokens of the model, checking {guesses + 1} tokens {check:.2f} passes (the formula says "
-            f"1). By the formula {advice}."
+            f"Measured: {measured['tokens']:.2f} tokens per pass, speed-up {ratio:.2f}. A draft token costs c = "
+            f"{cost:.2f} of a target token, verifying {guesses + 1} tokens {check:.2f} passes (the formula says 1). By "
+            f"the formula {advice}."
         )
     figure(
         figures.worth_figure(lines, measured, guesses, 400), key="worth", height=400,
         alt=f"With α = {alpha:.2f}. {verdict}", caption=verdict,
-        table=lambda: pd.DataFrame({"guesses": list(every), **lines}),
+        table=lambda: pd.DataFrame({"draft length": list(every), **lines}),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Section of the page on generation: whole texts by several strategies side by side, as they are written."""
+"""Section of the page on generation: decoding strategies side by side, as they generate."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ ABOUT: dict[str, str] = {
 }
 TRY: dict[str, dict[str, Any]] = {
     "usual filters": {"penalty": 1.0, "temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05},
-    "too hot": OFF | {"temperature": 1.6},
-    "hot, but cut": OFF | {"temperature": 1.6, "min_p": 0.1},
-    "long enough to go in circles": {"text": "The red ball was in the red box. The red", "tokens": 100},
+    "temperature 1.6": OFF | {"temperature": 1.6},
+    "temperature 1.6, min-p": OFF | {"temperature": 1.6, "min_p": 0.1},
+    "repetition": {"text": "The red ball was in the red box. The red", "tokens": 100},
     "another story": {"text": "The old man opened the door. Behind it was a"},
 }
 
@@ -45,7 +45,7 @@ def show(prompt: Prompt) -> None:
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
-        tokens = controls.slider("Tokens to write", "tokens", 10, 120, 40, 10)
+        tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
         sampling, chance = filters(), seed()
     plan = Plan(ids=prompt.ids, sampling=sampling, seed=chance, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
@@ -63,20 +63,20 @@ def show(prompt: Prompt) -> None:
     with right:
         live.watch(key, draw, live.begin(key, lambda: analysis.continue_beside(network, plan), PATIENCE), EVERY)
     page.what_to_see(
-        "The stronger its colour, the likelier a token was to the model. Greedy and beam search find likely texts, and "
-        "the longer those get, the more they go in circles: try it. Pure sampling is as surprising as the model is "
-        "unsure, and sooner or later a token from the long tail derails it. Filters cut the tail and leave the choice. "
-        "People do not write the most likely text either (arXiv:1904.09751, figure 2)."
+        "The stronger its colour, the more probable a token was. Greedy decoding and beam search find likely texts, "
+        "which tend to repeat as they get longer: compare the share of repeated trigrams. Pure sampling follows the "
+        "model's own distribution, its long tail of improbable tokens included. Filters cut the tail. Human text is "
+        "not the most likely text either (arXiv:1904.09751, figure 2)."
     )
     page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
     page.experiment(
         experiments.strategies, prompt.model, prompt.pasted, TOKENS, sampling, chance, tokens, prompt.stop_ids
     )  # fmt: skip
     page.question(
-        "Beam search usually finds a text with a higher probability than greedy. Why does nobody use it for stories?",
-        "Because the most likely text is not a good one. Compare the share of repeated groups of words, and read them: "
-        "the likeliest way on is often what was just said. Where there is one right answer, as in translation, the "
-        "likeliest text is what you want, and beams are used.",
+        "Beam search usually finds a text with a higher probability than greedy. Why is it rarely used for stories?",
+        "Because the most likely text is often dull and repetitive: compare the share of repeated trigrams, and read "
+        "them. Where there is one right output, as in translation, the likeliest text is what you want, and beam "
+        "search is used.",
     )
 
 
@@ -87,8 +87,8 @@ def _texts(prompt: Prompt, texts: dict[str, list[Written]], tokens: int, is_acti
     shown = {name: one for name, one in texts.items() if one}
     figure(
         figures.likelihood_figure(shown, NAMES, tokens, 300), key="likelihood", height=300,
-        alt=f"Mean log-probability of the texts, in nats a token: {numbers or 'nothing yet'}.",
-        caption=f"How likely the model finds each text until each token, in nats a token: {numbers}.",
+        alt=f"Mean log-probability of the texts, in nats per token: {numbers or 'nothing yet'}.",
+        caption=f"How likely the model finds each text up to each token, in nats per token: {numbers}.",
         table=lambda: _table(prompt, texts),
     )  # fmt: skip
     for row in (("greedy", "beam"), ("sampling", "pure")):
@@ -104,9 +104,7 @@ def _one(prompt: Prompt, name: str, found: list[Written], mean: float, is_active
     if not found:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
-    st.caption(
-        f"Mean log-probability **{mean:.2f}** nats; groups of three that repeat: **{written.repeated(ids):.0%}**"
-    )
+    st.caption(f"Mean log-probability **{mean:.2f}** nats; repeated trigrams: **{written.repeated(ids):.0%}**")
     pieces = prompt.tokenizer.tokens(ids)
     titles = [f"by the model {one.probability:.3f}, rank {one.rank:,}; drawn with {one.chance:.3f}" for one in found]
     text.chips(

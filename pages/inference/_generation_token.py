@@ -18,13 +18,13 @@ from tfcore.sampling import Sampling
 
 MOST = 24  # tokens that can be drawn one after another
 TRY: dict[str, dict[str, Any]] = {
-    "all at once": {"text": TEXT, "penalty": 1.2, "temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05},
-    "nothing cut": OFF,
+    "all filters": {"text": TEXT, "penalty": 1.2, "temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05},
+    "no filter": OFF,
     "greedy": OFF | {"temperature": 0.0},
-    "hot": OFF | {"temperature": 1.8},
-    "top-p, unsure": OFF | {"text": "The old man opened the door. Behind it was a", "top_p": 0.8},
-    "top-p, sure": OFF | {"text": "Once upon a time there was a little dog", "top_p": 0.8},
-    "no repeating": OFF | {"text": "Tom had a dog and a cat. Tom loved the", "penalty": 1.6},
+    "temperature 1.8": OFF | {"temperature": 1.8},
+    "top-p, high entropy": OFF | {"text": "The old man opened the door. Behind it was a", "top_p": 0.8},
+    "top-p, low entropy": OFF | {"text": "Once upon a time there was a little dog", "top_p": 0.8},
+    "repetition penalty": OFF | {"text": "Tom had a dog and a cat. Tom loved the", "penalty": 1.6},
 }
 
 
@@ -44,7 +44,7 @@ def show(prompt: Prompt) -> None:
     with left:
         sampling, chance = filters(), seed()
         most = min(MOST, prompt.network.config.max_seq_len - len(prompt.ids) - 1)
-        drawn = controls.slider("Tokens drawn before this one", "drawn", 0, most, 0)
+        drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")
     result = compute(prompt, sampling, chance, drawn)
     labels = text.tick_labels(prompt.tokenizer.tokens(result.order[:400].tolist()), 14)
@@ -60,15 +60,16 @@ def show(prompt: Prompt) -> None:
         _ranks(result)
     with right:
         st.metric("Entropy of the model's distribution", f"{result.entropy[0]:.2f} bits",
-                  help="As unsure as between 2 to that power tokens that are equally likely.")  # fmt: skip
-        st.metric("Entropy of what is drawn from", f"{result.entropy[-1]:.2f} bits")
+                  help="2 to that power: the number of equally likely tokens with the same entropy.")  # fmt: skip
+        st.metric("Entropy after all filters", f"{result.entropy[-1]:.2f} bits")
         inside = float(result.probabilities[0][result.probabilities[-1] > 0].sum())
-        st.metric("The model's probability for what is left", f"{inside:.1%}")
+        st.metric("The model's probability of what is left", f"{inside:.1%}")
     page.what_to_see(
         "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut away, "
-        "dashes mark where the bars stood before. Top-k keeps always as many tokens, top-p and min-p as many as the "
-        "model is unsure among: compare the two examples with top-p alone. What is left is stretched to sum to 1 and "
-        "laid end to end; one random number *u* then falls on a token. Move the seed: here only *u* moves."
+        "dashes mark where the bars stood before. Top-k always keeps the same number of tokens; top-p and min-p keep "
+        "more where the distribution is flatter: compare the two examples with top-p alone. What is left is "
+        "renormalised and laid end to end; one random number *u* then falls on a token (inverse transform sampling). "
+        "Move the seed: here only *u* moves."
     )
     page.source(library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty,
                 library.pick)  # fmt: skip

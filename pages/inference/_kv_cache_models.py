@@ -24,6 +24,7 @@ class Known(NamedTuple):
     parameters: int
     shape: CacheShape
     longest: int | None = None  # its context, where it has a fixed one
+    d_model: int = 0  # where its weights are known matrix by matrix
 
 
 @cache.data(max_entries=1)
@@ -38,7 +39,7 @@ def all_known() -> dict[str, Known]:
 def described(key: str, name: str) -> Known:
     """A decoder whose config is at hand."""
     config = known(key)
-    return Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len)
+    return Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len, config.d_model)
 
 
 def choose_model() -> Known:
@@ -55,15 +56,15 @@ def by_sliders() -> Known:
     """The few numbers that decide."""
     layers = controls.slider("Layers", "layers", 1, 160, 80)
     heads = controls.slider("Query heads", "heads", 1, 160, 64)
-    kv_heads = controls.select("Key/value heads", "kv_heads", cache_size.even_parts(heads), heads)
-    d_head = controls.slider("Width of a head", "d_head", 16, 256, 128, 16)
+    kv_heads = controls.select("KV heads", "kv_heads", cache_size.even_parts(heads), heads)
+    d_head = controls.slider("Head width d_head", "d_head", 16, 256, 128, 16)
     billions = controls.slider("Parameters (10⁹)", "billions", 1, 1_000, 70)
     shape = CacheShape(layers=layers, heads=heads, kv_heads=kv_heads, d_head=d_head)
     return Known("your own", billions * 10**9, shape)
 
 
 def choose_tokens() -> int:
-    return controls.slider("Tokens of a text", "tokens", 1_024, 131_072, 32_768, 1_024, format="localized")
+    return controls.slider("Tokens per sequence", "tokens", 1_024, 131_072, 32_768, 1_024, format="localized")
 
 
 def choose_precision(label: str, key: str) -> Precision:
@@ -84,10 +85,10 @@ def kind(shape: CacheShape) -> str:
 
 
 def in_words(shape: CacheShape) -> str:
-    """GQA: 8 heads (of keys and values)."""
+    """GQA: 8 KV heads."""
     if shape.latent:
-        return f"MLA: {shape.latent:,} numbers"
-    return f"{kind(shape)}: {shape.kv_heads} head{'s' if shape.kv_heads > 1 else ''}"
+        return f"MLA: {shape.latent:,} values"
+    return f"{kind(shape)}: {shape.kv_heads} KV head{'s' if shape.kv_heads > 1 else ''}"
 
 
 def formula(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:

@@ -20,8 +20,8 @@ def panel() -> None:
         chosen = models.choose_model()
         shape = chosen.shape
         tokens = models.choose_tokens()
-        batch = controls.slider("Texts at once (batch)", "batch", 1, 256, 1)
-        precision = models.choose_precision("Numbers kept as", "precision")
+        batch = controls.slider("Batch size (sequences)", "batch", 1, 256, 1)
+        precision = models.choose_precision("Data type", "precision")
         unit = models.choose_unit()
     one, all_texts = (cache_bytes(shape, tokens, n, precision) for n in (1, batch))
     with right:
@@ -35,16 +35,16 @@ def panel() -> None:
 
 
 def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None:
-    """What one token and one text take, in both units."""
+    """The cache per token and per sequence, in both units."""
     token = cache_bytes(shape, 1, 1, precision)
     other: Unit = "binary" if unit == "decimal" else "decimal"
     plain = cache_size.shared(shape, "mha").numbers
     for place, (label, value, note) in zip(
         st.columns(3),
         (
-            ("One token leaves", amount(token, unit), f"{amount(token, other)}; {shape.numbers:,} numbers a layer"),
-            ("One text keeps", amount(one, unit), amount(one, other)),
-            ("Against every head its own", f"{shape.numbers / plain:.1%}", models.in_words(shape)),
+            ("KV cache per token", amount(token, unit), f"{amount(token, other)}; {shape.numbers:,} values per layer"),
+            ("KV cache per sequence", amount(one, unit), amount(one, other)),
+            ("Relative to MHA", f"{shape.numbers / plain:.1%}", models.in_words(shape)),
         ),
         strict=True,
     ):
@@ -66,8 +66,8 @@ def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, un
     found = "; ".join(f"{size.name} {both(size.value)}" for size in sizes)
     beyond = ""
     if chosen.longest is not None and tokens > chosen.longest:
-        beyond = f" The model itself was made for {chosen.longest:,} tokens."
-    ring = f" Its window keeps {built.window - 1:,} tokens a layer." if built.window else ""
+        beyond = f" Its own context is {chosen.longest:,} tokens."
+    ring = f" Its sliding window keeps {built.window - 1:,} tokens per layer." if built.window else ""
     figure(
         ways_figure(sizes, unit, 270), key="ways", height=270, min_width=330,
         alt=f"Cache of {chosen.name} for {batch} x {tokens:,} tokens: {found}.",
@@ -87,12 +87,12 @@ def every(chosen: models.Known, tokens: int, batch: int, precision: Precision, u
     ]
     ordered = sorted(sizes, key=lambda size: size.value)
     ends = f"from {ordered[0].name} with {both(ordered[0].value)} to {ordered[-1].name} with {both(ordered[-1].value)}"
-    st.markdown("**The same texts in every model**")
+    st.markdown("**The same sequences in every model**")
     figure(
         models_figure(sizes, unit, 560), key="models", height=560, min_width=360,
         alt=f"Caches of {len(sizes)} models for {batch} x {tokens:,} tokens, {ends}.",
-        caption=f"{len(sizes)} models, each with {batch} x {tokens:,} tokens: {ends}. Published sizes; a longer text "
-        "than a model was made for is counted all the same.",
+        caption=f"{len(sizes)} models, each with {batch} x {tokens:,} tokens: {ends}. Published sizes; sequences "
+        "longer than a model's context are counted all the same.",
         table=lambda: pd.DataFrame([tuple(s[:3]) for s in ordered], columns=["model", "attention", "bytes"]),
     )  # fmt: skip
 
@@ -101,30 +101,31 @@ def words() -> None:
     """What to try, to see and to ask."""
     page.try_this(
         {
-            "85.9 GB a user": {"of": models.OWN, "layers": 80, "heads": 64, "kv_heads": 64, "d_head": 128,
+            "64 KV heads: 85.9 GB": {"of": models.OWN, "layers": 80, "heads": 64, "kv_heads": 64, "d_head": 128,
                                "tokens": 32_768, "precision": "float16", "batch": 1},
-            "8 heads: 10.7 GB": {"of": "llama3_70b", "tokens": 32_768, "precision": "float16", "batch": 1},
-            "a latent vector": {"of": models.LATENT, "tokens": 131_072},
-            "a window": {"of": "mistral_7b", "tokens": 131_072},
-            "four bits": {"precision": "int4"},
+            "8 KV heads: 10.7 GB": {"of": "llama3_70b", "tokens": 32_768, "precision": "float16", "batch": 1},
+            "latent attention": {"of": models.LATENT, "tokens": 131_072},
+            "a sliding window": {"of": "mistral_7b", "tokens": 131_072},
+            "int4": {"precision": "int4"},
             "in GiB": {"unit": "binary"},
         }
     )  # fmt: skip
     page.what_to_see(
-        "The number of query heads is not in the formula: only heads of keys and values are kept, so sharing one among "
-        "eight makes the cache eight times smaller. LLaMA 2 7B keeps more for a token than LLaMA 3 70B, which is ten "
-        "times as large. Latent attention keeps one vector for all heads together, and for 128 heads that is below "
-        "2 %. Mistral's window stops the growth altogether. 85.9 GB and 80.0 GiB are the same bytes: a GB is 10⁹, a "
-        "GiB 2³⁰."
+        "The number of query heads is not in the formula: only KV heads are cached, so with one KV head for eight "
+        "query heads the cache is an eighth. LLaMA 2 7B (MHA) caches more per token than LLaMA 3 70B (GQA), which has "
+        "ten times its parameters. Latent attention caches one vector for all heads together: with the 128 heads of "
+        "DeepSeek-V2, below 2 % of MHA. A sliding window bounds the cache. 85.9 GB and 80.0 GiB are the same bytes: a "
+        "GB is 10⁹, a GiB 2³⁰."
     )
     page.source(cache_size.cache_bytes, cache_size.shared, cache_size.CacheShape)
     st.caption(
-        "Grouped queries: arXiv:2305.13245. One head for all: arXiv:1911.02150. Latent attention: arXiv:2405.04434, "
-        "section 2.1 and table 1; a model that was not built so is given 4 d_head + d_head / 2 numbers, as there. "
-        "int8 and int4 keep a scale for every few numbers besides, some per cent that are not counted here."
+        "Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
+        "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
+        "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that are "
+        "not counted here."
     )
     page.question(
-        "A model has 80 layers and 64 heads of 128, fp16. How long a text fills 10 GiB? And with 8 key/value heads?",
-        "A token leaves 2 x 80 x 64 x 128 x 2 bytes = 2.5 MiB, so 10 GiB hold 4,096 tokens. With 8 heads of keys and "
-        "values it leaves an eighth, and 32,768 tokens fit.",
+        "A model has 80 layers and 64 heads of 128, fp16. How many tokens fit into 10 GiB? And with 8 KV heads?",
+        "A token takes 2 x 80 x 64 x 128 x 2 bytes = 2.5 MiB, so 10 GiB hold 4,096 tokens. With 8 KV heads it takes an "
+        "eighth, and 32,768 tokens fit.",
     )

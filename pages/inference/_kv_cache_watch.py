@@ -1,4 +1,4 @@
-"""Panel of the page on the KV cache: one text written with it and without, step by step, measured as it runs."""
+"""Panel of the page on the KV cache: one text generated with it and without, step by step, measured as it runs."""
 
 import pandas as pd
 import streamlit as st
@@ -30,10 +30,10 @@ def panel() -> None:
     """The section: a prompt, a job that writes on both ways, pictures that grow with it."""
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        pasted = controls.text_area("The text so far", "text", TEXT, CHARACTERS, height=80)
+        pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=80)
         model_name = models.choose("decoder", why_not=models.silent)
-        wanted = controls.slider("Tokens to write", "steps", LEAST, MOST, STEPS, 8)
-        exactness = controls.segmented("Precision", "exact", list(EXACT), "float32", EXACT)
+        wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
+        exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
     model, tokenizer = cache.model(model_name)
@@ -56,7 +56,7 @@ def panel() -> None:
         with right:
             picture(costs, done)
             numbers(costs, done)
-            st.caption("It writes:")
+            st.caption("Generated:")
             st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
 
     live.watch(key, draw, job)
@@ -65,7 +65,7 @@ def panel() -> None:
 
 
 def numbers(costs: CacheWork, done: list[BothWays]) -> None:
-    """Both times with the operations so far, and how far the scores are apart."""
+    """Both times with the operations so far, and how far the logits are apart."""
     few, many = (short(flop[: len(done)].sum()) for flop in (costs.with_cache, costs.without))
     fast, slow = sum(step.with_cache for step in done), sum(step.without for step in done)
     apart, same = max((step.difference for step in done), default=0.0), sum(step.same for step in done)
@@ -74,7 +74,7 @@ def numbers(costs: CacheWork, done: list[BothWays]) -> None:
         (
             ("With the cache", f"{fast:.2f} s", f"{few} operations, {len(done)} tokens"),
             (f"Without: {slow / fast:.1f} times as long" if done else "Without", f"{slow:.2f} s", f"{many} operations"),
-            ("Largest difference of a score", f"{apart:.1e}", f"same favourite {same} of {len(done)} times"),
+            ("Largest difference of a logit", f"{apart:.1e}", f"same top token {same} of {len(done)} times"),
         ),
         strict=True,
     ):
@@ -86,14 +86,14 @@ def picture(costs: CacheWork, done: list[BothWays]) -> None:
     at = max(len(done) - 1, 0)
     held = amount(int(costs.keys[at] + costs.values[at]))
     finding = (
-        f"At {costs.length[at]} tokens a step costs {short(costs.with_cache[at])} operations with the cache and "
+        f"At {costs.length[at]} tokens each step costs {short(costs.with_cache[at])} operations with the cache and "
         f"{short(costs.without[at])} without; the cache holds {held}"
     )
     figure(
         steps_figure(costs, done, HEIGHT), key="steps", height=HEIGHT, min_width=320,
         alt=f"{finding}. Measured for {len(done)} steps.",
         caption=f"{finding}. Pale: steps to come; lines through the times: median of nine. The first step reads the "
-        "prompt, both ways.",
+        "whole prompt (prefill), with and without the cache.",
         table=lambda: pd.DataFrame(
             {
                 "tokens": costs.length[: len(done)], "operations with": costs.with_cache[: len(done)],
@@ -108,29 +108,29 @@ def words(seed: int) -> None:
     """What to try, to see and to ask."""
     page.try_this(
         {
-            "a long text": {"steps": 232, "exact": "float32"},
-            "only rounding?": {"steps": 64, "exact": "float64"},
+            "232 new tokens": {"steps": 232, "exact": "float32"},
+            "float64: only rounding?": {"steps": 64, "exact": "float64"},
             "a long prompt": {"text": " ".join([TEXT] * 8), "steps": 96},
-            "two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
+            "a model of two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
             "another seed": {"seed": (seed + 1) % 21},
         }
     )
     page.what_to_see(
-        "Without the cache every step reads the whole text, so its work grows with each token and the total with the "
-        "square of the length. With it, a step reads one token: its line hardly rises, and the bars pay for it, "
-        "one more for every token. Measured times follow the operations less closely: a step of one token mostly "
-        "waits for the weights to come from memory, however few operations it has. The scores differ by rounding "
-        "alone, since sums of the same numbers run in another order: in float64 the difference shrinks by a factor of "
-        "about half a billion, as 29 more bits would have it."
+        "Without the cache every step computes the whole sequence again, so its work grows with each token, and the "
+        "total with the square of the length or faster. With it, a step computes one token and only attention grows; "
+        "the price is the cache, which grows by the same amount with every token. Measured times follow the operations "
+        "less closely: a step of one token mostly waits for weights and for the calls themselves, however few "
+        "operations it has. The logits differ by rounding alone, because the same sums run in another order: float64 "
+        "has 29 more bits, and its difference is about 2²⁹, half a billion, times smaller."
     )
     page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
     st.caption(
-        "Operations: 2 for each weight and token, and the pairs the causal mask lets through (after arXiv:2001.08361, "
-        "table 1). Keys and values kept between steps: arXiv:1911.02150, section 2.4."
+        "Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through (after "
+        "arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4."
     )
     page.question(
         "Add up the operations of all steps with the cache. Which single pass costs the same?",
-        "The last one without it: a pass over the whole text. Each step with the cache does just what its token adds "
-        "to that pass, so all steps together, the prompt's among them, cost one reading of the whole text, where "
-        "without the cache every step is a reading.",
+        "The last one without it: a pass over the whole sequence. Each step with the cache computes just what its "
+        "token adds to that pass, so all steps together, prefill included, cost one pass over the whole sequence, "
+        "where without the cache every step costs a pass.",
     )

@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: operations and memory against length."""
+"""A panel of the page on long context: operations and memory against length."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from tfcore.figures import length_cost as figures
 
 POWERS = range(7, 21)
 LENGTHS = [2**power for power in POWERS]
-GPU = 80e9
+GPU = 80.0 * 2**30  # bytes: what is sold as 80 GB
 # name: the published shape
 MODELS: dict[str, Callable[[], ModelConfig]] = {
     "GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b, "LLaMA-3 8B": presets.llama3_8b,
@@ -33,16 +33,16 @@ def panel() -> None:
     """One head to scale, and both costs as lines."""
     st.latex(
         r"\underbrace{QK^\top}_{2n^2d\ \text{FLOPs}} \to \underbrace{n \times n}_{\text{scores}} \to "
-        r"\underbrace{AV}_{2n^2d\ \text{FLOPs}} \quad\text{all else: } n"
+        r"\underbrace{AV}_{2n^2d\ \text{FLOPs}} \quad\text{all else: } \propto n"
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        power = controls.slider("Tokens n: 2 to the power of", "tokens", POWERS[0], POWERS[-1], 12)
-        name = controls.select("Model of this shape", "shape", list(MODELS), "GPT-2 small")
+        power = controls.slider("Sequence length n: 2 to the power of", "tokens", POWERS[0], POWERS[-1], 12)
+        name = controls.select("Model", "shape", list(MODELS), "GPT-2 small")
         config, cost, at, n = MODELS[name](), cost_of(name), power - POWERS[0], 2**power
-        st.metric("Scores in one head", f"{cost.cells[at]:,}", help="n × n")
+        st.metric("Scores per head", f"{cost.cells[at]:,}", help="n × n")
         times = cost.matrices[at] / cost.vectors[at]
-        metric(st, "All heads of one layer, 2 bytes each", size(cost.matrices[at]), f"{times:,.1f} × Q, K, V, output")
+        metric(st, "Scores of one layer, 2 bytes each", size(cost.matrices[at]), f"{times:,.1f} × Q, K, V, output")
         st.metric("FLOPs that grow with n²", f"{cost.share[at]:.1%}")
     with right:
         cells = f"{cost.cells[at]:,} scores, {n / (4 * config.head_size):,.1f} times as many numbers as Q, K, V and "
@@ -55,17 +55,17 @@ def panel() -> None:
     _lines(name, cost, at)
     page.try_this(
         {
-            "a page of text": {"tokens": 9},
+            "512 tokens": {"tokens": 9},
             "4,096 tokens": {"tokens": 12, "shape": "GPT-2 small"},
-            "a book": {"tokens": 17, "shape": "LLaMA-3 8B"},
-            "a million": {"tokens": 20, "shape": "LLaMA-3 8B"},
+            "131,072 tokens": {"tokens": 17, "shape": "LLaMA-3 8B"},
+            "a million tokens": {"tokens": 20, "shape": "LLaMA-3 8B"},
         }
     )
     page.what_to_see(
         "At 4,096 tokens one head has 16,777,216 scores, and one layer of GPT-2 small 403 MB of them. Move n by one "
         "step: the picture keeps its size, and the strips beside the square are half as wide. Below, n² is the steeper "
-        f"line: two powers up for one to the right. Under {cost.crossing:,.0f} tokens the products with weights cost "
-        "more operations, so short texts hide it; memory crosses much earlier, at n = 2 d (1 + KV heads ÷ heads), "
+        f"line: two powers up for one to the right. Below {cost.crossing:,.0f} tokens the products with weights cost "
+        "more operations; memory crosses much earlier, at n = 2 d (1 + KV heads ÷ heads), "
         f"here {2 * config.head_size * (1 + config.kv_heads / config.n_heads):,.0f}."
     )
     page.source(length_cost.length_cost)
@@ -75,7 +75,7 @@ def panel() -> None:
         "every pair is counted, as if the matrix were filled whole."
     )
     page.question(
-        "GPT-3's FLOPs cross over at a far longer text than GPT-2's. Why?",
+        "GPT-3's FLOPs cross over at a far longer sequence than GPT-2's. Why?",
         "Products with weights cost about 24 n d² a layer, scores and values 4 n² d: equal at n = 6 d, and GPT-3's d "
         "is sixteen times as large: 73,728. (The unembedding moves it further, of a small model by nearly half.) The "
         "wider a model, the longer its weights outweigh the square in time. In memory d counts for much less, as the "
@@ -103,5 +103,5 @@ def _lines(name: str, cost: LengthCost, at: int) -> None:
             alt=f"Bytes in one layer against length: at {n:,} tokens {size(cost.matrices[at])} of scores and "
             f"{size(cost.vectors[at])} of vectors.",
             caption=f"n = {n:,}: {size(cost.matrices[at])} of scores, {size(cost.vectors[at])} of Q, K, V and output. "
-            f"Scores of one layer fit into 80 GB up to n = {fits:,}.",
+            f"Scores of one layer fit into 80 GiB, a GPU sold as 80 GB, up to n = {fits:,}.",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: flash attention tile by tile, with the numbers of one query."""
+"""A panel of the page on long context: flash attention tile by tile, with the numbers of one query."""
 
 from functools import partial
 from typing import Any
@@ -26,10 +26,10 @@ ENOUGH = 1e-6
 LINES = 12  # of the ledger, shown at a time
 _SAME = {"text": source.TEXT, "sram": 1024, "order": "queries", "row": 36}
 TRY: dict[str, dict[str, Any]] = {
-    "every tile overturns the last": {**_SAME, "layer": 1, "head": 4, "tile": 15},
-    "the first tile has the largest": {**_SAME, "layer": 3, "head": 1, "tile": 15},
-    "tiny SRAM": {**_SAME, "sram": 384, "tile": 80},
-    "keys outside": {**_SAME, "order": "keys", "tile": 10},
+    "the maximum rises often": {**_SAME, "layer": 1, "head": 4, "tile": 15},
+    "the first tile has the maximum": {**_SAME, "layer": 3, "head": 1, "tile": 15},
+    "small SRAM": {**_SAME, "sram": 384, "tile": 80},
+    "outer loop over keys": {**_SAME, "order": "keys", "tile": 10},
 }
 
 
@@ -41,8 +41,9 @@ def run(pasted: str, layer: int, head: int, tiling: Tiling, row: int) -> FlashRu
 def panel() -> None:
     """The tiles, the numbers of one query, and the result beside the plain way's."""
     st.markdown(
-        "**Never write the scores down.** A GPU has a large slow memory (HBM) and a small fast one (SRAM). The scores "
-        "are made in SRAM tile by tile, used, and dropped, and the result is the same but for rounding."
+        "**Flash attention never writes the scores to memory.** A GPU has a large slow memory (HBM) and a small fast "
+        "one (SRAM). The scores are computed in SRAM tile by tile, used, and discarded; the result is the same up to "
+        "rounding."
     )
     st.latex(
         r"\begin{gathered} m = \max(m_{old}, m_{tile}), \quad O = out \,/\, \ell \\"
@@ -53,7 +54,7 @@ def panel() -> None:
     with left:
         chosen = source.choose()
         n, d_head = len(chosen.tokens), cache.model(source.MODEL)[0].config.head_size
-        sram = controls.slider("SRAM: numbers that fit", "sram", 8 * d_head, 64 * d_head, 32 * d_head, 4 * d_head,
+        sram = controls.slider("SRAM: values that fit", "sram", 8 * d_head, 64 * d_head, 32 * d_head, 4 * d_head,
                                help="The M of the paper; a tile has M / 4d tokens in a side.")  # fmt: skip
         order = controls.segmented("Outer loop over", "order", list(ORDERS), "queries", ORDERS, help=WHICH)
         row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
@@ -72,11 +73,11 @@ def panel() -> None:
     _metrics(tiling, result, tile)
     page.try_this(TRY)
     page.what_to_see(
-        "Each tile of scores lives only in SRAM: it is used and gone (grey), the matrix is never whole anywhere. For "
-        "the framed query three things are kept: the running maximum m, the normaliser l and the sum of values. "
-        "When a tile brings a larger score, all that was added up before is multiplied with e^(old m − new m). "
-        f"{_strongest(result)} In the end out ÷ l is the plain softmax's result, up to rounding. Hatched tiles lie "
-        "wholly in the future: they are neither loaded nor computed."
+        "Each tile of scores exists only in SRAM: it is used and discarded (grey); the matrix is never stored whole. "
+        "For the framed query three things are kept (online softmax): the running maximum m, the normaliser l and the "
+        "weighted sum of values. When a tile has a larger score, what was accumulated is multiplied by e^(old m − new "
+        f"m). {_strongest(result)} In the end out ÷ l is the softmax attention output, up to rounding. Hatched tiles "
+        "are masked wholly: they are neither loaded nor computed."
     )
     page.source(online_softmax.merge, online_softmax.of_tile, flash.tiled_attention)
     page.experiment(
@@ -121,7 +122,7 @@ def _tiles(chosen: source.Head, result: FlashRun, tile: int) -> None:
     figure(
         figures.tiles_figure(result, tile, chosen.labels, 430), key="tiles", height=430, min_width=320, on_click=go,
         alt=f"Tile {tile + 1} of {len(result.tiles)}: {where}; {skipped} of {result.all_tiles} tiles are skipped.",
-        caption=f"Tile {tile + 1} of {len(result.tiles)}: {where}. In colour: in SRAM now. Grey: gone again. Hatched: "
+        caption=f"Tile {tile + 1} of {len(result.tiles)}: {where}. In colour: in SRAM now. Grey: discarded. Hatched: "
         f"{skipped} of {result.all_tiles} tiles skipped.",
     )  # fmt: skip
 
@@ -156,7 +157,7 @@ def _numbers(chosen: source.Head, tiling: Tiling, result: FlashRun, tile: int) -
         table=partial(ledger, result.steps),
         alt="; ".join(f"after tile {s.at + 1}: m {s.m:.3f}, rescale {s.rescale:.3g}, l {s.l:.3f}" for s in done[-3:])
         or "nothing yet",
-        caption=f"{tiling.d_head} numbers of output, {cells.SHOWN} of them shown. One line a tile, {len(done)} of "
+        caption=f"{tiling.d_head} values of output, {cells.SHOWN} of them shown. One line per tile, {len(done)} of "
         f"{len(result.steps)} done. The plain way's first number: {cells.number(float(result.naive[0]))}.",
     )  # fmt: skip
 
@@ -193,8 +194,11 @@ def _metrics(tiling: Tiling, result: FlashRun, tile: int) -> None:
     one, two, three, four = st.columns(4)
     cells_at_once = f"{tiling.rows * tiling.columns} scores at a time, of {tiling.n**2:,}"
     metric(one, "Tile", f"{tiling.rows} × {tiling.columns}", cells_at_once)
-    few = "With so few tokens little is spared; “Memory traffic” counts it for long ones."
-    metric(two, "HBM: numbers moved so far", f"{moved:,}", f"plain way, in all: {plain:,}", few)
+    few = (
+        f"{tiling.n} tokens are few: all tiles move {loaded(tiling, len(result.tiles)) / plain:.1f} times what the "
+        "plain way moves. “Memory traffic” counts it for long sequences."
+    )
+    metric(two, "HBM: values moved so far", f"{moved:,}", f"plain way, in all: {plain:,}", few)
     hint = "Over all queries and all numbers of the output, in float32."
     metric(three, "Difference to the plain way", f"{result.difference:.1e}", verdict(result.difference), hint)
     metric(four, "The same in float64", f"{result.exact:.1e}", "so it is rounding alone")

@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: sparse patterns, their cost, and how far information travels through them."""
+"""A panel of the page on long context: sparse patterns, their cost, and how far information travels through them."""
 
 from typing import Any
 
@@ -22,13 +22,15 @@ LENGTHS = [2**power for power in range(6, 18)]
 # kind: (name, who uses it, its own sliders)
 PATTERNS: dict[Kind, tuple[str, str, list[str]]] = {
     "causal": ("full, causal", "Every earlier token: n(n + 1)/2 pairs.", []),
-    "window": ("sliding window", "Mistral 7B sees 4,096 tokens back in each layer (arXiv:2310.06825).", ["window"]),
+    "window": (
+        "sliding window", "Mistral 7B: the last 4,096 tokens in each layer (arXiv:2310.06825).", ["window"],
+    ),
     "window_global": (
-        "window + global", "The first tokens stay visible to all (after Longformer, arXiv:2004.05150).",
+        "window + global", "The first tokens stay visible to every query (after Longformer, arXiv:2004.05150).",
         ["window", "n_global"],
     ),
     "dilated": (
-        "dilated", "Gaps between the tokens seen: reaches further for the same cost (arXiv:2004.05150).",
+        "dilated", "Gaps between the keys: reaches further for the same cost (arXiv:2004.05150).",
         ["window", "dilation"],
     ),
     "blocks": (
@@ -38,11 +40,11 @@ PATTERNS: dict[Kind, tuple[str, str, list[str]]] = {
 NAMES: dict[Kind, str] = {kind: name for kind, (name, _, _) in PATTERNS.items()}
 # parameter: (label, lowest, highest, default)
 SLIDERS = {
-    "window": ("Window: tokens seen, itself included", 1, 32, 6),
+    "window": ("Window: keys per query, itself included", 1, 32, 6),
     "n_global": ("Global tokens at the start", 0, 8, 2),
-    "dilation": ("Dilation: steps between tokens seen", 1, 8, 3),
-    "block": ("Block: tokens in one", 1, 16, 8),
-    "stride": ("Stride: of how many earlier blocks one is seen", 1, 8, 3),
+    "dilation": ("Dilation: distance between keys", 1, 8, 3),
+    "block": ("Block size (tokens)", 1, 16, 8),
+    "stride": ("Stride: one of how many earlier blocks", 1, 8, 3),
 }
 
 
@@ -76,7 +78,7 @@ def choose() -> tuple[MaskConfig, dict[str, Any]]:
 
 def panel() -> None:
     """The picture of a pattern with its reach, cost against length, and the check on a real model."""
-    st.markdown("**Look at fewer pairs.** What one layer leaves out can still arrive through several.")
+    st.markdown("**Sparse attention: fewer pairs.** What one layer masks can still arrive through several layers.")
     st.latex(
         r"\begin{gathered} \text{pairs: } n^2 \to n \cdot w \\"
         r"\text{reach of } L \text{ layers of a window } w: \ L\,(w - 1) \end{gathered}"
@@ -95,12 +97,12 @@ def panel() -> None:
             back, arrived = int(found.back[-1]), int(found.arrived[-1])
             finding = (
                 f"{name} keeps {found.pairs:,} of {full:,} causal pairs ({found.pairs / full:.0%}); through {layers} "
-                f"layer{'s' if layers > 1 else ''} the last token hears of {arrived} of {N} tokens, up to {back} back"
+                f"layer{'s' if layers > 1 else ''} the last token depends on {arrived} of {N} tokens, up to {back} back"
             )
             figure(
                 figures.reach_figure(found, layers, 420), key="reach", height=420, min_width=320, cursor=True,
                 alt=f"{finding}.",
-                caption=f"{N} × {N}: {finding}. Strongest: seen at once. Fainter: through more layers. Hatched: never.",
+                caption=f"{N} × {N}: {finding}. Strongest: in one layer. Fainter: through more layers. Hatched: never.",
                 table=lambda: pd.DataFrame(found.needed),
             )  # fmt: skip
         with lines:
@@ -119,25 +121,26 @@ def panel() -> None:
             "one layer of a window": {"kind": "window", "window": 6, "layers": 1},
             "ten layers of it": {"kind": "window", "window": 6, "layers": 10},
             "one global token": {"kind": "window_global", "window": 4, "n_global": 1, "layers": 2},
-            "gaps never filled": {"kind": "dilated", "window": 4, "dilation": 4, "layers": 6},
-            "still quadratic": {"kind": "blocks", "block": 8, "stride": 2, "layers": 2},
+            "dilation: gaps remain": {"kind": "dilated", "window": 4, "dilation": 4, "layers": 6},
+            "block-sparse: quadratic": {"kind": "blocks", "block": 8, "stride": 2, "layers": 2},
         }
     )
     page.what_to_see(
-        "A window keeps about n · w pairs: a line of slope 1 beside the slope 2 of full attention. Block-sparse with a "
-        "fixed stride saves a constant factor, its line stays parallel to the full one (the paper makes the stride "
-        "grow with √n). What a layer does not see, the next may hear of: play the layers, and the reach of a window "
-        "grows by w − 1 in each. Dilated goes further, but meets only tokens a multiple of the dilation away, at any "
-        "depth; that is why Longformer mixes dilations over heads. A global token is heard by all, but it comes first "
-        "and sees nobody in a causal model: it carries no news from the middle."
+        "A window keeps about n · w pairs: a line of slope 1 beside the slope 2 of full attention. Block-sparse "
+        "attention with a fixed stride saves a constant factor, so its line stays parallel to the full one (the paper "
+        "lets the stride grow with √n). What a layer masks can arrive through later ones: play the layers, and the "
+        "receptive field of a window grows by w − 1 in each. Dilated attention reaches further, but only tokens at a "
+        "multiple of the dilation, at any depth; Longformer uses different dilations in different heads. A global "
+        "token at the start is attended to by all, but in a causal model it attends to none of them, so it carries "
+        "nothing forward from the middle."
     )
     _check(config, name)
     page.source(FUNCTIONS[config.kind], sparse_reach.keys_seen, sparse_reach.layers_needed, sparse_reach.measured_reach)
     page.experiment(experiments.pattern, config, N, layers)
     page.question(
-        "Mistral 7B has a window of 4,096 and 32 layers. How far back can a token's information come from?",
-        "Up to 32 · 4,095 = 131,040 tokens, and the paper speaks of about 131 k. It is a bound for what can arrive, "
-        "not for what does: each hop mixes the message with that of thousands of others.",
+        "Mistral 7B has a window of 4,096 and 32 layers. From how far back can information reach a token?",
+        "From up to 32 · 4,095 = 131,040 tokens; the paper says about 131 K. It bounds what can arrive, not what does: "
+        "each layer averages over up to 4,096 values.",
     )
 
 

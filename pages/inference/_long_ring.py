@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: ring attention step by step over several devices."""
+"""A panel of the page on long context: ring attention step by step over several devices."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ from tfcore.analysis.ring import Layout, RingRun
 from tfcore.figures import online_softmax as cells
 from tfcore.figures import ring as figures
 
-LAYOUTS: dict[Layout, str] = {"contiguous": "in pieces", "striped": "striped"}
+LAYOUTS: dict[Layout, str] = {"contiguous": "contiguous", "striped": "striped"}
 DEVICES = 8
 
 
@@ -29,8 +29,8 @@ def run(pasted: str, layer: int, head: int, devices: int, layout: Layout, causal
 def panel() -> None:
     """The ring, who met whom, the numbers of one query, and the work of every device."""
     st.markdown(
-        "**Share a text out.** No device can hold all of it, so each keeps its own queries, and keys and values travel "
-        "around the ring."
+        "**Sequence parallelism.** Each device holds the queries of its part of the sequence, and blocks of keys and "
+        "values travel around the ring."
     )
     st.latex(
         r"\begin{gathered} \text{device } i \text{ at step } t: \quad j = (i - t) \bmod N \\"
@@ -42,8 +42,8 @@ def panel() -> None:
         n = len(chosen.tokens)
         devices = controls.slider("Devices", "devices", 1, min(DEVICES, n), min(4, n))
         layout = controls.segmented("Tokens are", "layout", list(LAYOUTS), "contiguous", LAYOUTS,
-                                    help="In pieces: the first device has the beginning, the last one the end. "
-                                    "Striped: dealt out like cards.")  # fmt: skip
+                                    help="Contiguous: the first device has the beginning, the last one the end. "
+                                    "Striped: token i is on device i mod N.")  # fmt: skip
         causal = controls.toggle("Causal", "causal_ring", True)
         row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
     result = run(chosen.pasted, chosen.layer, chosen.head, devices, layout, causal, row)
@@ -62,15 +62,15 @@ def panel() -> None:
             "the last step": {"devices": 4, "step": 4},
             "eight devices": {"devices": 8, "step": 3, "layout": "contiguous", "causal_ring": True},
             "striped": {"devices": 8, "step": 3, "layout": "striped", "causal_ring": True},
-            "an encoder": {"devices": 4, "causal_ring": False},
+            "bidirectional": {"devices": 4, "causal_ring": False},
         }
     )
     page.what_to_see(
-        "Squares wander, circles stay: after as many steps as there are devices every query has met every key, and no "
-        "device ever held more than its own and one other block. What arrives merges with what is there by the same "
-        "rule as a tile of flash attention. Under a causal mask pieces are unfair: device 0 has only the beginning, "
-        "nothing it is sent later is older, and it waits for the last one, which works at every step. Striped, every "
-        "device has early and late tokens, and the numbers are nearly the same everywhere."
+        "Squares (KV blocks) travel, circles (queries) stay: after as many steps as there are devices every query has "
+        "met every key, and no device ever held more than its own and one other block. Each block is merged by the "
+        "same online softmax as a tile of flash attention. Under a causal mask the contiguous layout is unbalanced: "
+        "device 0 has only the beginning, all it is sent later is masked, and it waits for the last one, which works "
+        "at every step. Striped, every device has early and late tokens, and the load is nearly even."
     )
     page.source(ring.ring_attention, ring.ring_work, online_softmax.merge)
     page.experiment(
@@ -81,10 +81,10 @@ def panel() -> None:
         "of one layer; the devices are simulated one after the other on this machine."
     )
     page.question(
-        "While a device computes, the next block is on its way. How large must a block be so that nobody waits?",
+        "While a device computes, the next block is on its way. How large must a block be so that no device waits?",
         "A block of c tokens costs 4 d c² operations for each head and sends 4 d c bytes (keys and values, two bytes "
-        "each). At F operations and B bytes a second nothing waits if c ≥ F ÷ B: an A100 with 312 TFLOP/s and 300 GB/s "
-        "of NVLink needs blocks of about 1,040 tokens. The paper counts six such blocks of memory on each device, "
+        "each). At F operations and B bytes per second nothing waits if c ≥ F ÷ B: an A100 with 312 TFLOP/s and 300 "
+        "GB/s of NVLink needs blocks of about 1,040 tokens. The paper counts six such blocks of memory on each device, "
         "its own text and what comes and goes, and so asks for 6,200 tokens there (arXiv:2310.01889, table 2).",
     )
 
@@ -133,7 +133,7 @@ def _query(chosen: source.Head, result: RingRun, step: int) -> None:
 
 def _work(n: int, devices: int, layout: Layout, causal: bool, step: int) -> None:
     """Pairs of every device at every step, for both layouts."""
-    st.subheader("Who works, who waits", anchor=False)
+    st.subheader("Load balance", anchor=False)
     found = {one: ring.ring_work(n, devices, one, causal) for one in LAYOUTS}
     top = max(int(work.max()) for work in found.values())
     for place, (one, work) in zip(st.columns(2, gap="medium"), found.items(), strict=True):

@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: plain and fused attention timed on this machine, now."""
+"""A panel of the page on long context: plain and fused attention timed on this machine, now."""
 
 import pandas as pd
 import streamlit as st
@@ -16,7 +16,7 @@ NAMES: dict[timing.Way, str] = {"naive": "plain", "fused": "fused"}
 
 def panel() -> None:
     """Both races, drawn as they run."""
-    st.markdown("**On this machine, now.** The same attention both ways, with random vectors, at length after length.")
+    st.markdown("**On this machine, now.** The same attention, plain and fused, on random vectors of growing length.")
     st.latex(
         r"\begin{gathered} \text{plain: } S = QK^\top/\sqrt{d},\ \ P = \mathrm{softmax}(S),\ \ O = PV \\"
         r"\text{fused: one kernel, tile by tile} \end{gathered}"
@@ -26,7 +26,7 @@ def panel() -> None:
         heads = controls.slider("Heads", "heads", 1, 8, 2)
         d_head = controls.select("Width of a head, d", "head_size", [32, 64, 128], 64)
         causal = controls.toggle("Causal", "causal_timed", True)
-        seed = controls.slider("Draw of the vectors", "seed", 0, 20, 0)
+        seed = controls.slider("Seed of the vectors", "seed", 0, 20, 0)
         beside = st.container()
     config = TimingConfig(heads=heads, d_head=d_head, causal=causal, seed=seed)
 
@@ -47,11 +47,11 @@ def panel() -> None:
         }
     )
     page.what_to_see(
-        "Both ways do the same sums. On logarithmic axes both times rise by about four for each doubling, but plain "
-        "attention lies above: it makes several matrices of n × n, writes them and reads them again, and under a "
-        "causal mask it computes the half that is then hidden. In bytes the slopes differ: n² for the plain way, n for "
-        f"the fused one. Where the plain matrices would take more than {size(timing.LARGEST)} they are left out (open "
-        "marks); the fused way goes on."
+        "The captions compare both at the longest length that both were measured on. Plain attention makes several "
+        "matrices of n × n, writes them and reads them again, and under a causal mask it computes the half that is "
+        "then masked. Where these matrices dominate, its time grows fourfold for each doubling. In bytes the slopes "
+        "differ: n² for plain, n for fused attention. Where the plain matrices would take more than "
+        f"{size(timing.LARGEST)} they are left out (open marks)."
     )
     page.source(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated)
     page.experiment(experiments.timed, config)
@@ -63,8 +63,9 @@ def panel() -> None:
     page.question(
         "Without a mask, fused attention does not skip a single multiplication. Where does its speed come from?",
         "From memory. The plain way writes scores, reads them for the softmax, writes weights and reads them again; "
-        "with long texts none of that fits into a cache. The fused kernel keeps a tile where the arithmetic happens. "
-        "Under a causal mask it also skips the tiles that lie in the future, which the plain way computes and hides.",
+        "with long sequences none of that fits into a cache. The fused kernel keeps a tile where the arithmetic "
+        "happens. Under a causal mask it also skips the tiles that lie in the future, which the plain way computes and "
+        "hides.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A panel of the page on long texts: what attention moves between slow and fast memory, counted and by the theorem."""
+"""A panel of the page on long context: traffic between slow and fast memory, counted and by the theorem."""
 
 import math
 
@@ -30,8 +30,8 @@ def count(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> tu
 def panel() -> None:
     """Bars of what is moved, and the same against the size of SRAM."""
     st.markdown(
-        "**What it spares.** Arithmetic is quick, the way to the large memory (HBM) is slow. Counted here: each number "
-        "that is read from it or written to it, for one head, with M numbers of fast memory (SRAM)."
+        "**Memory traffic.** Arithmetic is fast, access to the large memory (HBM) is slow. Counted here: each value "
+        "read from it or written to it, for one head, with M values of fast memory (SRAM)."
     )
     st.latex(
         r"\begin{gathered} \text{plain: } \Theta(nd + n^2) \qquad \text{tiles: } \Theta(n^2 d^2 / M) \\"
@@ -39,12 +39,12 @@ def panel() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        n = 2 ** controls.slider("Tokens n: 2 to the power of", "length", 9, 17, 12)
+        n = 2 ** controls.slider("Sequence length n: 2 to the power of", "length", 9, 17, 12)
         d_head = controls.select("Width of a head, d", "width", [32, 64, 128, 256], 64)
         kilobytes = controls.slider("SRAM, kB", "kilobytes", SIZES[0], SIZES[-1], 192, SIZES[1] - SIZES[0],
                                     help="192 kB for each multiprocessor of an A100, 256 of an H100.")  # fmt: skip
         order = controls.segmented("Outer loop over", "loop", list(ORDERS), "keys", ORDERS, help=WHICH)
-        causal = controls.toggle("Causal: skip what is hidden", "causal")
+        causal = controls.toggle("Causal: skip masked tiles", "causal")
     naive = memory_traffic.naive_traffic(n, d_head)
     tiled, formula = count(n, d_head, kilobytes, order, causal)
     plain, counted = BYTES * naive.total, BYTES * tiled.total
@@ -78,11 +78,11 @@ def panel() -> None:
         }
     )
     page.what_to_see(
-        "Both ways grow with n², but tiles move n²d²/M numbers instead of 4 n²: with 64 numbers in a head and 192 kB "
-        "the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores of "
-        "the loops added up, the dashed line is the theorem's term with its constant (12 with keys outside, 8 with "
+        "Plain and tiled traffic grow with n², but tiles move about n²d²/M values instead of 4 n²: with d = 64 and 192 "
+        "kB the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores "
+        "of the loops added up, the dashed line is the theorem's term with its constant (12 with keys outside, 8 with "
         "queries outside). Try a small SRAM with wide heads: M < 3 d², and tiles move more than the plain way. The "
-        "number of operations is the same all along; only the way to memory gets shorter."
+        "number of operations is the same; only the memory traffic changes."
     )
     page.source(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem)
     page.experiment(experiments.traffic, n, d_head, kilobytes * UNIT // BYTES, order, causal, BYTES)
@@ -91,8 +91,8 @@ def panel() -> None:
         "1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."
     )
     page.question(
-        "Tiles read the same queries, or the same keys, many times over; the plain way reads them once. Why do tiles "
-        "move less all the same?",
+        "Tiles read the same queries, or the same keys, many times; the plain way reads them once. Why do tiles still "
+        "move less?",
         "Their scores never leave SRAM: they are made there, used for the softmax's state and for the values, and "
         "dropped. The plain way writes them, reads them for the softmax, writes the weights and reads those: 4 n² "
         "numbers. A pass over the queries moves only n d, and there are few passes if a tile is large.",

@@ -1,4 +1,4 @@
-"""Numbers as the panels on long texts write them."""
+"""Numbers as the panels on long context write them."""
 
 from typing import Any
 

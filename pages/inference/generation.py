@@ -1,4 +1,4 @@
-"""Continue a text: the next token and what decides it, whole texts by several strategies, beams, speculation."""
+"""Continue a text: the next token and its filters, decoding strategies side by side, beam search, speculation."""
 
 from collections.abc import Callable
 
@@ -12,20 +12,20 @@ from pages.inference._generation_settings import CHARACTERS, TEXT, Prompt, promp
 from pages.ui import controls, models, page
 
 PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
-    "token": ("One token", token.show),
-    "continue": ("Whole texts", strategies.show),
+    "token": ("Sampling a token", token.show),
+    "continue": ("Decoding strategies", strategies.show),
     "beam": ("Beam search", beam.show),
-    "speculative": ("Speculative", speculative.show),
+    "speculative": ("Speculative decoding", speculative.show),
 }
 
 page.begin(
-    "How does it write?",
-    "A model gives every token a probability of being next. Writing means choosing one, adding it to the text, and "
-    "asking again; all the rest is **how to choose**.",
+    "How does it generate text?",
+    "A model gives every token a probability of being next. Autoregressive decoding chooses one, appends it, and "
+    "computes the next distribution; all the rest is **how to choose**.",
 )
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with box:
-    pasted = controls.text_area("Text to continue", "text", TEXT, CHARACTERS, height=68)
+    pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=68)
 with choice:
     model = models.choose("decoder", why_not=models.silent)
 section = controls.segmented("See", "show", list(PANELS), "token", {key: name for key, (name, _) in PANELS.items()})

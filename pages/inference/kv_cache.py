@@ -1,4 +1,4 @@
-"""The page on the KV cache: what it saves, how large it gets, whether it fits, and how its memory is given out."""
+"""The page on the KV cache: what it saves, how large it gets, whether it fits, and how its memory is allocated."""
 
 from collections.abc import Callable
 
@@ -11,13 +11,14 @@ from pages.ui import controls, page
 PARTS: dict[str, Callable[[], None]] = {
     "with": watch.panel, "large": size.panel, "fit": budget.panel, "paged": paged.panel,
 }  # fmt: skip
-NAMES = {"with": "With and without", "large": "How large it is", "fit": "Does it fit?", "paged": "Memory in blocks"}
+NAMES = {"with": "With and without", "large": "Cache size", "fit": "Does it fit?", "paged": "Paged cache"}
 
 page.begin(
-    "Why not read everything again?",
-    "The keys and values of earlier tokens never change, so a model that writes **keeps them**. Each new token then "
-    "costs one row of attention, not a pass over the whole text; the price is memory, for every token of every user.",
-    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{key/value heads} \cdot d_{head}"
-    r"\\ &\cdot \text{tokens} \cdot \text{bytes a number}\end{aligned}",
+    "Why cache keys and values?",
+    "In a causal decoder the keys and values of earlier tokens never change, so generation **caches them**. Each new "
+    "token then costs one row of attention, not a pass over the whole sequence; the price is memory, for every token "
+    "of every user.",
+    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{KV heads} \cdot d_{head}"
+    r"\\ &\cdot \text{tokens} \cdot \text{bytes per value}\end{aligned}",
 )
 PARTS[controls.segmented("Look at", "part", list(PARTS), "with", NAMES)]()

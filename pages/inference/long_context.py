@@ -1,4 +1,4 @@
-"""The page on long texts: what length costs, sparse patterns, flash attention, ring attention, and all of it timed."""
+"""The page on long context: what length costs, sparse patterns, flash attention, ring attention, and timings."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,10 @@ PANELS: dict[str, tuple[str, Callable[[], None]]] = {
 }
 
 page.begin(
-    "What does a long text cost?",
-    "Every token looks at every other one, so **twice the text is four times the scores**. Look at fewer pairs, never "
-    "write the scores down, or share them out: each way is here, with its numbers.",
+    "What does a long context cost?",
+    "Every query attends to every key, so **twice the length means four times the scores**. Attend to fewer pairs "
+    "(sparse attention), never write the scores to memory (flash attention), or distribute them (ring attention): each "
+    "is here, with its numbers.",
 )
 look = controls.segmented("Look at", "look", list(PANELS), "cost", {key: name for key, (name, _) in PANELS.items()})
 PANELS[look][1]()

@@ -1,4 +1,4 @@
-"""How texts go on, side by side, with the tokens marked that an edit has changed."""
+"""How texts continue, side by side, with the tokens marked that an edit has changed."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,11 @@ def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
     for i, (title, ids) in enumerate(rows.items()):
         new = interventions.changed(first, ids)
         count = (
-            "" if i == 0 else f": {sum(new)} of {len(ids)} tokens changed" if any(new) else ": word for word the same"
+            ""
+            if i == 0
+            else f": {sum(new)} of {len(ids)} tokens changed"
+            if any(new)
+            else ": the same, token for token"
         )
         st.markdown(f"**{text.escape(title)}**{count}")
         text.chips(

@@ -23,7 +23,7 @@ def prediction(
 
     Args:
         names: of the two runs, as in ("whole model", "without block 2").
-        token: the one the numbers are about; None means the model's own best guess.
+        token: the one the numbers are about; None means the model's own top prediction.
     """
     best, now = int(found.before.argmax()), int(found.after.argmax())
     token = best if token is None else token
@@ -33,7 +33,10 @@ def prediction(
     before, after = found.before[ids], found.after[ids]
     own = _reading.piece(reading.model, token)
     chances = f"{found.before[token]:.1%} to {found.after[token]:.1%}"
-    turn = "keeps its best guess" if best == now else f"now says '{text.visible(_reading.piece(reading.model, now))}'"
+    turn = (
+        "keeps its top prediction" if best == now
+        else f"now predicts '{text.visible(_reading.piece(reading.model, now))}'"
+    )  # fmt: skip
     read = text.visible(reading.tokens[position])
     height = 96 + 34 * len(ids)
     numbers(reading, found, token)
@@ -41,15 +44,15 @@ def prediction(
         figures.before_after(text.tick_labels(pieces), before.tolist(), after.tolist(), (names[0], names[1]), height),
         key="prediction", height=height,
         table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),
-        alt=f"After '{read}', {names[1]}: '{text.visible(own)}' goes from {chances}; the model {turn}; the prediction "
-        f"moves by {found.bits:.2f} bits.",
+        alt=f"After '{read}', {names[1]}: '{text.visible(own)}' goes from {chances}; the model {turn}; KL "
+        f"divergence {found.bits:.2f} bits.",
         caption=f"The next token after '{read}' ({position}). {names[1].capitalize()}, '{text.visible(own)}' goes "
         f"from {chances}; the model {turn}.",
     )  # fmt: skip
 
 
 def numbers(reading: Reading, found: Effect, token: int) -> None:
-    """How far the prediction has moved, as numbers in a row."""
+    """The change of the prediction, as numbers in a row."""
     own = _reading.piece(reading.model, token)
     lift = float(np.log(max(found.after[token], 1e-30)) - np.log(max(found.before[token], 1e-30)))
     was, now = (losses.mean() if len(losses) else 0.0 for losses in (found.losses_before, found.losses_after))
@@ -57,8 +60,8 @@ def numbers(reading: Reading, found: Effect, token: int) -> None:
     with st.container(horizontal=True, gap="large"):
         st.metric(f"Probability of {_reading.shown(own)}", f"{found.after[token]:.1%}", f"{lift:+.2f} nats",
                   help=f"before: {found.before[token]:.1%}", **plain)  # fmt: skip
-        st.metric("Moved by", f"{found.bits:.2f} bits", "KL divergence",
-                  help="of the new prediction from the old one", **plain)  # fmt: skip
+        st.metric("KL divergence", f"{found.bits:.2f} bits", "of the next token",
+                  help="KL(before || after) of the distribution over the next token", **plain)  # fmt: skip
         if len(found.losses_before):
             st.metric("Loss on the text", f"{now:.2f}", f"{now - was:+.2f}", delta_color="inverse", width="content",
                       help="nats per token, mean over the text")  # fmt: skip

@@ -7,20 +7,23 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import induction as experiments
-from pages.inside._induction_heads import TESTED, choose_model, kinds, listed
+from pages.inside._induction_heads import TESTED, choose_model, kinds
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from tfcore.analysis import composition, doors, head_evaluators
+from tfcore.analysis import copying_findings as findings
 from tfcore.analysis.composition import Composition
 from tfcore.analysis.copying import Place, random_rows, twice
+from tfcore.analysis.copying_findings import listed
 from tfcore.analysis.doors import Closed
 from tfcore.analysis.head_evaluators import Evaluated
 from tfcore.figures import composition as figures
+from tfcore.training.repeated_rows import training_note
 
 TRY: dict[str, dict[str, Any]] = {
-    "two layers, nothing else": {"model": "induction", "reader": 1},
-    "a model of stories": {"model": "stories", "reader": 3},
-    "one layer below": {"model": "stories", "reader": 2},
+    "attention only, two layers": {"model": "induction", "reader": 1},
+    "a language model": {"model": "stories", "reader": 3},
+    "no induction heads: layer 2": {"model": "stories", "reader": 2},
     "other random tokens": {"circuit_draw": 7},
 }
 
@@ -47,7 +50,7 @@ def evaluated(model_name: str, seed: int) -> Evaluated:
 def circuit() -> None:
     """The section."""
     st.latex(
-        r"\underbrace{W_{QK}^{\,2}}_{\text{where head 2 looks}} = W_Q^\top W_K, \quad "
+        r"\underbrace{W_{QK}^{\,2}}_{\text{what head 2 attends to}} = W_Q^\top W_K, \quad "
         r"\underbrace{W_{OV}^{\,1}}_{\text{what head 1 writes}} = W_O W_V, \qquad "
         r"\text{K-composition} = \frac{\lVert W_{QK}^{\,2}\, W_{OV}^{\,1} \rVert_F}"
         r"{\lVert W_{QK}^{\,2} \rVert_F\, \lVert W_{OV}^{\,1} \rVert_F}"
@@ -58,35 +61,39 @@ def circuit() -> None:
         config, found = cache.model(model_name)[0].config, kinds(model_name)
         seed = controls.slider("Draw of random tokens", "circuit_draw", 0, 99, 0)
         layer = controls.slider(
-            "Layer that reads", "reader", 1, max(2, config.n_layers) - 1, min(3, config.n_layers - 1)
+            "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, min(3, config.n_layers - 1)
         )
         st.metric("Induction heads", listed(found.induction))
         st.metric("Previous-token heads below", listed(found.previous))
     with right:
         if config.n_layers < 2:
-            st.info("This model has one layer: no head can read what another wrote.")
+            st.info("This model has one layer, so no head can read what another head wrote: there is no composition.")
         else:
             strips(composed(model_name, layer), layer, found.previous, found.induction, config.d_model)
     ways, tests = st.columns(2, gap="large")
     length = min(TESTED, config.max_seq_len // 2, config.vocab_size)
+    said = [findings.composed(composed(model_name, layer), layer, found.previous, found.induction)] * (
+        config.n_layers > 1
+    )
     with ways:
-        st.subheader("Close one door at a time", anchor=False)
+        st.subheader("Path patching: one input at a time", anchor=False)
         if found.induction and found.previous:
             result = closed(model_name, length, seed, tuple(found.previous), tuple(found.induction))
             close(result, math.log(config.vocab_size), listed(found.previous), listed(found.induction))
+            said.append(findings.patched(result))
         else:
-            st.info("This needs induction heads and previous-token heads below them; this model has not both.")
+            st.info("This needs induction heads and previous-token heads below them; this model does not have both.")
     with tests:
-        st.subheader("Find the place, copy what is there", anchor=False)
+        st.subheader("Prefix matching and copying", anchor=False)
         tokens = min(head_evaluators.TOKENS, config.vocab_size, config.max_seq_len // head_evaluators.COPIES)
         both_tests(evaluated(model_name, seed), found.induction, tokens)
     page.try_this(TRY)
-    words()
+    words(" ".join([*said, training_note(model_name)]))
     if config.n_layers > 1:
         page.experiment_of("The composition", experiments.circuit, model_name, layer, found.previous, found.induction)
     if found.induction and found.previous:
         page.experiment_of(
-            "One door closed", experiments.one_door, model_name, length, seed, found.previous, found.induction
+            "Path patching", experiments.one_door, model_name, length, seed, found.previous, found.induction
         )
 
 
@@ -126,17 +133,17 @@ def table(result: Composition, layer: int) -> pd.DataFrame:
 
 
 def close(result: list[Closed], chance: float, senders: str, receivers: str) -> None:
-    """What is left when queries, keys or values hear nothing of the previous-token heads."""
+    """Path patching of queries, keys and values."""
     by = {one.door: one for one in result}
     finding = ", ".join(f"{door} {by[door].second_loss:.2f}" for door in ("none", "query", "key", "value"))
     figure(
         figures.doors_figure(result, chance, 320), key="doors", height=320, min_width=340,
-        alt=f"Loss on the second copy when the induction heads' queries, keys or values hear nothing of the "
-        f"previous-token heads: {finding}.",
-        caption=f"Heads {receivers} compute their queries, keys or values as if {senders} had written nothing; all "
-        f"other ways stay open. Loss on the second copy: {finding} nats.",
+        alt=f"Path patching: loss on the second copy when the induction heads' queries, keys or values are those of a "
+        f"run without the previous-token heads: {finding}.",
+        caption=f"Heads {receivers} get the queries, keys or values of a run in which {senders} are ablated; all "
+        f"else is unchanged. Loss on the second copy: {finding} nats.",
         table=lambda: pd.DataFrame([(c.door, c.induction, c.first_loss, c.second_loss) for c in result],
-                                   columns=["closed", "induction weight", "first loss", "second loss"]),
+                                   columns=["patched", "induction weight", "first loss", "second loss"]),
     )  # fmt: skip
 
 
@@ -144,15 +151,15 @@ def both_tests(result: Evaluated, induction: list[Place], tokens: int) -> None:
     """Prefix matching against copying."""
     highest = max(induction, key=lambda at: result.prefix[at], default=None)
     finding = (
-        f"head {highest[0]}.{highest[1]} finds the place with {result.prefix[highest]:.2f} and copies with "
-        f"{result.copying[highest]:.2f}"
-        if highest else "no head does both"
+        f"head {highest[0]}.{highest[1]} scores {result.prefix[highest]:.2f} in prefix matching and "
+        f"{result.copying[highest]:.2f} in copying"
+        if highest else "no head of this model is an induction head"
     )  # fmt: skip
     heads = result.prefix.shape[1]
     figure(
         figures.evaluators_figure(result, induction, tokens, 320), key="tests", height=320, min_width=340,
         alt=f"Prefix matching and copying scores of {result.prefix.size} heads: {finding}.",
-        caption=f"Every head under both tests, {tokens} random tokens, {head_evaluators.EXAMPLES} examples: {finding}. "
+        caption=f"Every head in both tests, {tokens} random tokens, {head_evaluators.EXAMPLES} examples: {finding}. "
         "Filled: the induction heads.",
         table=lambda: pd.DataFrame(
             {"layer": [i // heads for i in range(result.prefix.size)],
@@ -162,14 +169,12 @@ def both_tests(result: Evaluated, induction: list[Place], tokens: int) -> None:
     )  # fmt: skip
 
 
-def words() -> None:
+def words(found: str) -> None:
     """What to see, sources, the question."""
     page.what_to_see(
-        "A previous-token head writes “the token before me was A” beside every token. An induction head asks “who has "
-        "A before it?”, so what was written must arrive in its **keys**. In stories the weights say so before any text "
-        "is read: of the pairs with a previous-token head, those that stand out do so in K-composition. And the "
-        "experiment agrees: deaf keys lose the stripe and the second copy, deaf queries or values hardly matter. "
-        "RoPE's rotations are left out of the scores; the scale of the norm is in."
+        "A previous-token head writes into the stream of each token which token came before it. The query of an "
+        "induction head matches that: it looks for the token that came after A, so what was written must arrive in its "
+        f"**keys**. {found} RoPE's rotations are left out of the composition scores; the scale of the norm is in."
     )
     page.source(
         composition.compose, composition.compositions, composition.random_composition, doors.close_doors,
@@ -177,11 +182,12 @@ def words() -> None:
     )  # fmt: skip
     st.caption(
         "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "
-        "arXiv:2209.11895, head activation evaluators. Closing one way: path patching, arXiv:2304.05969."
+        "arXiv:2209.11895, head activation evaluators. Path patching: arXiv:2304.05969."
     )
     page.question(
         "Why can a model with one layer not do this?",
-        "An induction head finds the place by what stood *before* a token. Within one layer all heads read the stream "
-        "as it was before any of them wrote, where each token knows itself alone. Somebody has to have written the "
-        "token before beside it, a layer earlier. Grow a model of one layer and see.",
+        "An induction head finds its key by the token *before* that key. All heads of a layer read the stream as it "
+        "was "
+        "before any of them wrote, and in the first layer each position holds its own token alone. Some head has to "
+        "write the previous token there first, a layer earlier. Train a model of one layer and see.",
     )

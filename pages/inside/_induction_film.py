@@ -1,4 +1,4 @@
-"""The page on induction: the training of a shipped model as a film, frame by frame."""
+"""The page on induction: the phase change in the training of a shipped model, frame by frame."""
 
 import math
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from pages.experiments import induction as experiments
 from pages.ui import cache, controls, page
 from pages.ui.figure import figure
 from pages.ui.player import player
-from tfcore.analysis import copying, growth
+from tfcore.analysis import growth
 from tfcore.analysis.growth import Moment
 from tfcore.figures import growth as figures
 from tfcore.training import growing
 
 VOCAB = 256
 TRY: dict[str, dict[str, Any]] = {
-    "before anything": {"frame": 0},
-    "just before the jump": {"frame": 8},
+    "untrained": {"frame": 0},
+    "before the phase change": {"frame": 8},
     "in the middle of it": {"frame": 12},
-    "just after": {"frame": 16},
+    "after it": {"frame": 16},
     "at the end": {"frame": 26},
 }
 
@@ -46,8 +46,8 @@ def whole_film() -> list[Moment]:
 def film() -> None:
     """The section."""
     st.markdown(
-        "The weights of `induction`, two layers of attention, kept at "
-        f"{len(growing.film_steps())} steps of its training. Each is put back into the model and measured."
+        f"Checkpoints of `induction`, two layers of attention, from {len(growing.film_steps())} steps of its training. "
+        "Each is loaded into the model and measured."
     )
     moments = whole_film()
     last = len(moments) - 1
@@ -65,16 +65,13 @@ def film() -> None:
     with every:
         maps(now)
     page.try_this(TRY)
-    formed = next(m.step for m in moments if m.induction.max() >= copying.STRONG)
+    found = growth.formation(moments)
     page.what_to_see(
-        "For hundreds of steps nothing seems to happen: the model knows that all tokens are equally likely, and no "
-        f"more. Then, around step {formed}, stripes appear in layer 0 and layer 1 **at the same time**, and the loss "
-        "on the second copy falls off a cliff: neither head is of use without the other, so there is no halfway. The "
-        "K-composition doubles in the first hundred steps, long before the loss says anything, waits, and rises "
-        "again with the heads. While the heads form, the loss on the first "
-        "copy *rises*: the model copies before it has learned when not to."
+        f"At first the loss stays near that of a uniform guess, ln {VOCAB} = {math.log(VOCAB):.2f} nats. "
+        f"{growth.formed(found) if found else ''} The two kinds of heads form together, because neither lowers the "
+        "loss without the other."
     )
-    page.source(growth.moment, growth.in_context_score, growing.film_moment)
+    page.source(growth.moment, growth.in_context_score, growth.formation, growing.film_moment)
     page.experiment(experiments.film, at)
     st.caption(
         "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token against "
@@ -82,11 +79,11 @@ def film() -> None:
         "tfcore/training/recipes/induction.py"
     )
     page.question(
-        "The training loss of a large model dips early and for a short time, and nobody changed anything. What might "
-        "have happened, and what would you look at?",
-        "Induction heads may have formed: the paper finds such a bump in models of every size with two or more "
-        "layers, at the time when later tokens of a text suddenly become easier than early ones. Look at the "
-        "in-context learning score, and at the induction score of every head before and after.",
+        "Early in its training, the loss of a large model drops faster for a short while, though no setting was "
+        "changed. What might have happened, and what would you measure?",
+        "Induction heads may have formed: arXiv:2209.11895 finds such a bump in models of every size with two or more "
+        "layers, when later tokens of a text become easier than early ones. Measure the in-context learning score, and "
+        "the induction score of every head before and after.",
     )
 
 
@@ -94,16 +91,20 @@ def numbers(now: Moment, vocab: int) -> None:
     """The numbers of one moment."""
     early, late = growth.places(len(now.by_place) + 1)
     with st.container(horizontal=True, gap="medium"):
-        st.metric("Loss, first copy", f"{now.first_loss:.2f}", help=f"Knowing nothing: {math.log(vocab):.2f}")
+        st.metric(
+            "Loss, first copy", f"{now.first_loss:.2f}", help=f"Baseline of a uniform guess: {math.log(vocab):.2f} nats"
+        )
         st.metric("Second copy", f"{now.second_loss:.2f}")
         st.metric("In-context score", f"{now.in_context:+.2f}",
-                  help=f"In-context learning score: loss of token {late} less that of token {early}, nats")  # fmt: skip
+                  help=f"In-context learning score: loss of token {late} minus that of {early}, nats")  # fmt: skip
 
 
 def course(moments: Sequence[Moment], at: int, steps: int, vocab: int, *, log: bool) -> None:
     """The curves until now."""
     now, found = moments[at], growth.jump(list(moments))
-    fell = f"; the loss falls between steps {found[0]:,} and {found[1]:,} (shaded)" if found else "; no jump yet"
+    fell = (
+        f"; the loss falls between steps {found[0]:,} and {found[1]:,} (shaded)" if found else "; no phase change yet"
+    )
     figure(
         figures.course_figure(moments, at, steps, found, math.log(vocab), 430, log=log), key="course", height=430,
         min_width=420,
@@ -122,13 +123,14 @@ def course(moments: Sequence[Moment], at: int, steps: int, vocab: int, *, log: b
 
 
 def along(now: Moment, start: Moment, vocab: int) -> None:
-    """The loss along the row."""
+    """The loss by position."""
     early, late = growth.places(len(now.by_place) + 1)
     figure(
         figures.places_figure(now, start, early, late, math.log(vocab), 340), key="along", height=340, min_width=300,
-        alt=f"Loss by place in a row: token {early} {now.by_place[early - 2]:.2f}, token {late} "
+        alt=f"Loss by position: token {early} {now.by_place[early - 2]:.2f}, token {late} "
         f"{now.by_place[late - 2]:.2f}; the difference is the in-context learning score, {now.in_context:+.2f}.",
-        caption=f"Loss by place, {growing.MEASURED_ROWS} rows that begin again somewhere. In-context learning score: "
+        caption=f"Loss by position, {growing.MEASURED_ROWS} sequences that repeat after a period of their own. "
+        "In-context learning score: "
         f"token {late} minus token {early}, {now.in_context:+.2f} nats.",
         table=lambda: pd.DataFrame({"token": range(2, len(now.by_place) + 2), "loss": now.by_place}),
     )  # fmt: skip
@@ -140,9 +142,10 @@ def maps(now: Moment) -> None:
     height = 210 * layers
     figure(
         figures.maps_figure(now, height), key="maps", height=height, min_width=500,
-        alt=f"Maps of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "
+        alt=f"Attention patterns of every head at step {now.step}; best induction head {now.induction.max():.2f}, best "
         f"previous-token head {now.previous.max():.2f}.",
-        caption=f"Every head at step {now.step:,}, on {growth.SHOWN} random tokens said twice: rows look, columns are "
-        "looked at. A stripe below the diagonal: the token before. One half-way down: what came next the last time.",
+        caption=f"Every head at step {now.step:,}, on {growth.SHOWN} repeated random tokens: rows are queries, columns "
+        "keys. Above each: previous-token and induction score. Stripe right below the diagonal: previous token; "
+        "half-way down: induction.",
         table=lambda: pd.DataFrame(now.patterns.reshape(-1, now.patterns.shape[-1])),
     )  # fmt: skip

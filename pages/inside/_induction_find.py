@@ -1,4 +1,4 @@
-"""The page on induction: the stripe, a score for every head, the loss of both copies, and heads knocked out."""
+"""The page on induction: the stripe, a score for every head, the loss of both copies, and heads ablated."""
 
 import math
 import re
@@ -8,28 +8,31 @@ import pandas as pd
 import streamlit as st
 
 from pages.experiments import induction as experiments
-from pages.inside._induction_heads import LENGTH, Kinds, choose_model, kinds, listed
+from pages.inside._induction_heads import LENGTH, Kinds, choose_model, kinds
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.figure import Event, figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis import copying as analysis
+from tfcore.analysis import copying_findings as findings
 from tfcore.analysis.copying import ROWS, Copying, Place
+from tfcore.analysis.copying_findings import listed
 from tfcore.analysis.head_tables import map_table
 from tfcore.analysis.heads import targets
 from tfcore.analysis.one_text import one_text
 from tfcore.figures import copying as figures
 from tfcore.figures.tokens import token_heatmap
+from tfcore.training.repeated_rows import training_note
 
-CHARACTERS, TOKENS, MANY = 2_000, 128, 64  # of a text; of it, said twice or not; heads that are switched off one by one
+CHARACTERS, TOKENS, MANY = 2_000, 128, 64  # of a text; of it, repeated or not; heads that are ablated one by one
 TEXT = "A green fox sang to nine tired ducks. Seven kings heard how the green fox sang to nine ducks."
-SAID = {"random": "random tokens, twice", "twice": "your text, twice", "once": "your text, as it is"}
-SCORES = {"induction": "induction", "previous token": "token before", "duplicate": "same token"}
-ALONE = "loss without it"
+SAID = {"random": "repeated random tokens", "twice": "your text, repeated", "once": "your text, once"}
+SCORES = {"induction": "induction", "previous token": "previous token", "duplicate": "duplicate token"}
+ALONE = "loss when ablated"
 KNOCK = {
-    "none": "none", "induction": "induction heads", "previous": "previous-token heads", "others": "as many others",
-    "own": "my choice",
+    "none": "none", "induction": "induction heads", "previous": "previous-token heads",
+    "others": "other heads (control)", "own": "heads you name",
 }  # fmt: skip
-FIRST = {"layer": 3, "head": 0}  # where stories inducts
+FIRST = {"layer": 3, "head": 0}  # an induction head of stories
 TRY: dict[str, dict[str, Any]] = {
     "only one of them": {"text_is": "random", "model": "stories", "knock": "own", "off": "3.0", **FIRST},
     "both": {"text_is": "random", "model": "stories", "knock": "induction", **FIRST},
@@ -53,7 +56,7 @@ def one_by_one(model_name: str, said: str, pasted: str, length: int, seed: int) 
 
 
 def rows(model_name: str, said: str, pasted: str, length: int, seed: int) -> Any:
-    """What is read: 8 rows of random tokens said twice, or the text, once or twice."""
+    """What is read: 8 rows of repeated random tokens, or the text, once or repeated."""
     model = cache.model(model_name)[0]
     if said == "random":
         return analysis.twice(analysis.random_rows(model.config.vocab_size, length, ROWS, seed))
@@ -66,7 +69,7 @@ def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
     config = cache.model(model_name)[0].config
     most = min(TOKENS, config.max_seq_len)
     if said == "random":
-        length = controls.slider("Random tokens, said twice", "length", 4, min(most // 2, config.vocab_size), LENGTH)
+        length = controls.slider("Random tokens, repeated", "length", 4, min(most // 2, config.vocab_size), LENGTH)
         return said, "", length, controls.slider("Draw", "draw", 0, 99, 0)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if said == "twice" else most
@@ -79,8 +82,8 @@ def choose(model_name: str, said: str) -> tuple[str, str, int, int]:
 
 
 def choose_off(model_name: str, found: Kinds) -> list[Place]:
-    """Which heads are knocked out."""
-    knock = controls.segmented("Knock out", "knock", list(KNOCK), "induction", KNOCK)
+    """Which heads are ablated."""
+    knock = controls.segmented("Zero-ablate", "knock", list(KNOCK), "induction", KNOCK)
     if knock != "own":
         return {"none": [], "induction": found.induction, "previous": found.previous, "others": found.others}[knock]
     config = cache.model(model_name)[0].config
@@ -99,7 +102,7 @@ def find() -> None:
     with which:
         model_name = choose_model()
     with reads:
-        said = controls.segmented("What it reads", "text_is", list(SAID), "random", SAID)
+        said = controls.segmented("Input", "text_is", list(SAID), "random", SAID)
     left, right = st.columns([2, 3], gap="large")
     found, config = kinds(model_name), cache.model(model_name)[0].config
     with left:
@@ -109,7 +112,7 @@ def find() -> None:
         beside = st.container()
     with right:
         above = st.container()
-    st.subheader("Knock heads out, and see what it costs", anchor=False)
+    st.subheader("Zero ablation: set heads to zero, and measure the loss", anchor=False)
     off = choose_off(model_name, found)
     whole = measure(model_name, *what, ())
     cut = measure(model_name, *what, tuple(off)) if off else None
@@ -120,7 +123,7 @@ def find() -> None:
         grid(model_name, what, cut or whole, (layer, head), off)
     both_losses(whole, cut, labels, off, math.log(config.vocab_size), said)
     page.try_this(TRY)
-    words(found)
+    words(model_name, found, whole, cut, off)
     if said == "random":
         page.experiment(experiments.random_twice, model_name, what[2], ROWS, what[3], tuple(off))
     else:
@@ -128,20 +131,19 @@ def find() -> None:
 
 
 def stripe(now: Copying, at: Place, labels: list[str], off: list[Place]) -> None:
-    """Where one head looks."""
+    """The attention pattern of one head."""
     weight, n = now.scores["induction"][at], len(now.ids)
-    name = f"layer {at[0]}, head {at[1]}"
-    knocked = ", which is knocked out: it looks, but writes nothing" if at in off else ""
+    name = f"layer {at[0]}, head {at[1]}" + (" (ablated: it attends, but writes nothing)" if at in off else "")
     goal = targets(now.ids)["induction"].any(-1).sum()
     finding = (
-        f"{name} puts {weight:.2f} of its weight on what came after the same token before"
+        f"{name} puts {weight:.2f} of its weight on the token after an earlier occurrence of the query token"
         if goal else f"no token of this text comes twice, so {name} has nothing to find"
     )  # fmt: skip
     figure(
         token_heatmap(now.patterns[at], labels, height=520, bar=False),
         key="stripe", height=520, min_width=420, cursor=True,
-        alt=f"Attention map: {finding}{knocked}.",
-        caption=f"{finding[0].upper()}{finding[1:]}{knocked}. Shape (query, key) = ({n}, {n}).",
+        alt=f"Attention pattern: {finding}.",
+        caption=f"{finding[0].upper()}{finding[1:]}. Shape (query, key) = ({n}, {n}).",
         table=lambda: map_table(now.patterns[at], labels, labels),
     )  # fmt: skip
 
@@ -160,10 +162,10 @@ def grid(model_name: str, what: tuple[str, str, int, int], now: Copying, at: Pla
     values = one_by_one(model_name, *what) if kind == "alone" else now.scores[kind]
     best = analysis.ranked(values)[:3]
     meaning = {
-        "induction": "mean weight on the token after an earlier occurrence of the present one",
-        "previous token": "mean weight on the token before",
-        "duplicate": "mean weight on earlier occurrences of the present token",
-        "alone": "loss on repeated tokens, nats, when this head alone is knocked out (one row)",
+        "induction": "mean weight on the token after an earlier occurrence of the query token",
+        "previous token": "mean weight on the previous token",
+        "duplicate": "mean weight on earlier occurrences of the query token",
+        "alone": "loss on repeated tokens, nats, when this head alone is set to zero (one sequence)",
     }[kind]
     finding = ", ".join(f"{a}.{b} {values[a, b]:.2f}" for a, b in best)
     height = min(420, max(170, 46 * layers + 60))
@@ -172,7 +174,9 @@ def grid(model_name: str, what: tuple[str, str, int, int], now: Copying, at: Pla
         key="grid", height=height, min_width=300, on_click=look_at,
         alt=f"{meaning.capitalize()}, of {layers * heads} heads; the highest: {finding}.",
         caption=f"{meaning[0].upper()}{meaning[1:]}; highest: {finding}. Click a head to see its map."
-        + (f" Crossed out: {listed(off)}." if off else ""),
+        + (f" Crossed out: {listed(off)}." if off else "")
+        + ("" if layers * heads <= MANY else f" “{ALONE}” is offered up to {MANY} heads, as each takes a pass; this "
+           f"model has {layers * heads}."),
         table=lambda: score_table(now),
     )  # fmt: skip
 
@@ -192,7 +196,7 @@ def both_losses(
     new, again = ("new tokens", "repeated tokens") if said == "once" else ("first copy", "second copy")
     changed = cut or whole
     numbers, curve = st.columns([1, 4], gap="medium")
-    lost = f"without {listed(off)} {changed.second_loss:.2f}" if off else "nothing is knocked out"
+    lost = f"without {listed(off)} {changed.second_loss:.2f}" if off else "nothing is ablated"
     if whole.repeated.any():
         finding = f"on the {again} {whole.second_loss:.2f} nats by the whole model; {lost}"
     else:
@@ -206,38 +210,42 @@ def both_losses(
                            delta_color="inverse")  # fmt: skip
         else:
             numbers.metric(f"Loss, {name}", "none", help="There are no such tokens in this text")
-    read = f"mean over {ROWS} rows" if said == "random" else "one row"
+    read = f"mean over {ROWS} sequences" if said == "random" else "one sequence"
     with curve:
         figure(
             figures.losses_figure(whole, cut, labels, chance, 300), key="losses", height=300, min_width=420,
             alt=f"Loss of each token: {whole.first_loss:.2f} nats on the {new} by the whole model; {finding}.",
             caption=f"Loss of each token, {read}; shaded: the {again}. {finding[0].upper()}{finding[1:]}.",
             table=lambda: pd.DataFrame(
-                {"token": labels[1:], "whole model": whole.losses, "with heads knocked out": changed.losses,
+                {"token": labels[1:], "whole model": whole.losses, "with heads ablated": changed.losses,
                  "repeated": whole.repeated}
             ),
         )  # fmt: skip
 
 
-def words(found: Kinds) -> None:
+def words(model_name: str, found: Kinds, whole: Copying, cut: Copying | None, off: list[Place]) -> None:
     """What to see, sources, the question."""
+    heads = findings.induction_heads(found.induction, found.best, found.score)
+    below = (
+        f"Previous-token heads in the layers below: {listed(found.previous)}. Ablate those and see whether the stripe "
+        "stays." if found.previous else "No layer below them has a previous-token head."
+    ) if found.induction else ""  # fmt: skip
+    cost = findings.ablated(whole, cut, off) if cut else ""
     page.what_to_see(
-        "The **stripe** far below the diagonal: from each token of the second copy the head looks at what came *after* "
-        "that token in the first. The model has never seen this row, yet in the second copy it knows what "
-        f"comes. In this model {len(found.induction)} heads do it ({listed(found.induction)}). Knock one "
-        "out and another may step in; knock all out and the second copy is as hard as the first. The heads below "
-        f"({listed(found.previous)}) look at the token before: take *those* away, and the stripe itself goes."
+        "The **stripe** far below the diagonal: each token of the second copy attends to the token *after* its first "
+        f"occurrence. {heads} {cost} {below} {training_note(model_name)}"
     )
     page.source(analysis.copying, analysis.scores_of, targets, analysis.foreseeable)
     st.caption(
         "Induction heads and this test: arXiv:2209.11895. The three scores are those of TransformerLens's head "
-        "detector, per token that has something to find. On the list are models that write; an encoder and a "
-        "translator read another text at once. Losses of a model that knows nothing: ln of its vocabulary."
+        "detector per query that has something to find; of a doubled token (“the the”) the query itself is left out "
+        "here, where the detector counts it. Offered are decoders; an encoder and an encoder-decoder read another "
+        "text at once. Dotted: baseline loss of a uniform guess, ln of the vocabulary."
     )
     page.question(
-        "Knock out one induction head of stories alone (3.0): the loss on the second copy hardly moves. Is the head "
+        "Ablate one induction head of stories alone (3.0): the loss on the second copy hardly moves. Is the head "
         "useless?",
-        "No: 3.2 does the same, and one of them is enough. Knock out both and the loss is as high as for random "
-        "tokens. A head whose loss alone costs nothing can still be half of what carries the skill; single knock-outs "
-        "do not show that.",
+        "No: 3.2 does the same, and one of them is enough. Ablate both, and the loss on the second copy is as high as "
+        "on the first. A head whose own ablation costs nothing can still be half of what carries the skill; single "
+        "ablations do not show that.",
     )

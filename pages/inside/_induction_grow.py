@@ -1,4 +1,4 @@
-"""The page on induction: a model grown here and now, until the heads appear."""
+"""The page on induction: a model trained here and now, until the heads form."""
 
 import math
 
@@ -46,24 +46,24 @@ def grow_one() -> None:
     live.watch(config, draw, live.begin(config, lambda: grow(config)))
     page.try_this(TRY)
     page.what_to_see(
-        "Wait for the cliff: about half a minute after the start, a few hundred steps in, the second copy "
-        "becomes easy within some hundred steps, and at that moment the stripes are there. Another seed moves the "
-        "moment and the heads' places; it comes all the same. With one layer it never comes: the loss stays near "
-        f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f}."
+        "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "
+        "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "
+        "there "
+        "is no composition of heads, and the loss stays near that of a uniform guess, "
+        f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f} nats."
     )
     page.source(grow, growth.moment, growth.jump)
     page.experiment(experiments.grown, config)
     st.caption(
-        f"{layers} layers of attention, 4 heads of 16, width 64, no feed-forward part; {config.vocab_size} tokens, "
-        f"{config.rows} rows of {config.seq} a step, AdamW. After arXiv:2209.11895; the shipped model is its larger "
-        "brother."
+        f"{layers} layer{'s' if layers > 1 else ''} of attention, 4 heads of 16, width 64, no feed-forward layer; "
+        f"vocabulary {config.vocab_size}, {config.rows} sequences of {config.seq} tokens per step, AdamW. After "
+        "arXiv:2209.11895; the shipped model `induction` is larger."
     )
     page.question(
-        "The heads come at about the same step for every seed, and nothing in the data changes there. Why no "
-        "smooth descent?",
-        "Each half is useless alone: a previous-token head is worth learning only if somebody reads what it writes, "
-        "and a reader only if somebody writes. Until chance has made a little of both, the gradient for either is "
-        "tiny; then each makes the other worth more, and both grow fast.",
+        "Nothing in the data changes at the step where the heads form. Why does the loss not fall smoothly?",
+        "Each half is useless alone: a previous-token head lowers the loss only if an induction head reads what it "
+        "writes, and an induction head only if it is written. Until there is a little of both, the gradient for either "
+        "is tiny; then each makes the other more useful, and both grow fast.",
     )
 
 
@@ -72,8 +72,8 @@ def show(moments: list[Moment], config: GrowConfig) -> None:
     film.course(moments, len(moments) - 1, config.steps, config.vocab_size, log=False)
     if (found := growth.jump(moments)) is not None:
         st.markdown(
-            f"**Found.** Induction heads: the loss on the second copy fell between steps {found[0]} and {found[1]}, to "
-            f"{moments[-1].second_loss:.2f} nats."
+            f"**Found.** Induction heads formed: the loss on the second copy fell between steps {found[0]} and "
+            f"{found[1]}, to {moments[-1].second_loss:.2f} nats."
         )
     else:
         st.markdown(

@@ -5,24 +5,25 @@ from dataclasses import dataclass
 from pages.ui import cache, models
 from tfcore.analysis.copying import Place, copying, random_rows, ranked, twice
 
-MODEL, LENGTH, TESTED = "stories", 24, 32  # the first model; tokens said twice in the picture, and in the test of kinds
+MODEL, LENGTH, TESTED = "stories", 24, 32  # the first model; tokens repeated in the picture, and in the test of kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The heads of a model by what they do on random tokens said twice, the strongest first.
+    """The heads of a model by what they do on repeated random tokens, the strongest first.
 
     Args:
-        induction: those that look at what came next the last time.
-        previous: those in layers below them that look at the token before.
+        induction: those that attend to the token after the earlier occurrence of the query token.
+        previous: those in layers below them that attend to the previous token.
         others: as many heads as there are induction heads, that are neither, from layers as near as possible.
-        best: the head that inducts most, however little.
+        best: the head with the highest induction score, however low; score: that score.
     """
 
     induction: list[Place]
     previous: list[Place]
     others: list[Place]
     best: Place
+    score: float
 
 
 def choose_model() -> str:
@@ -41,9 +42,4 @@ def kinds(model_name: str) -> Kinds:
     near = induction[0][0] if induction else 0
     rest = [place for place in by_score if place not in induction and place not in previous]
     others = sorted(rest, key=lambda place: abs(place[0] - near))[: len(induction)]
-    return Kinds(induction, previous, others, by_score[0])
-
-
-def listed(heads: list[Place]) -> str:
-    """Heads as words: "3.0, 3.2"."""
-    return ", ".join(f"{layer}.{head}" for layer, head in sorted(heads)) or "none"
+    return Kinds(induction, previous, others, by_score[0], float(found.scores["induction"][by_score[0]]))

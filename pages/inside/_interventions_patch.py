@@ -1,4 +1,4 @@
-"""Section of the page on interventions: activations of another text, put into the run of this one."""
+"""Section of the page on interventions: activation patching, from the run on another text."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tfcore.figures import edit_effects as figures
 
 CHARACTERS, TOKENS = 1_000, 32
 OTHER = "There was a little girl. One day, Sam said that"
-KINDS: dict[Kind, str] = {"residual": "stream", "attention": "attention", "feed-forward": "feed-forward"}
+KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
 SAME, LOUD = 3, 4  # hues of chips
 Texts = tuple[str, str, str]  # model, the text that gives, the text that takes
 
@@ -64,11 +64,10 @@ def plain(model: str, pasted: str) -> list[int]:
 
 def patch(reading: Reading) -> None:
     """The section."""
-    other = controls.text_area(
-        "The other text, from which activations are taken", "other", OTHER, CHARACTERS, height=68
-    )
+    other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     giver = _reading.checked(reading.model, other, TOKENS, "other text")
     texts: Texts = (reading.model, other, reading.pasted)
+    found = ""
     try:
         both = compared(*texts)
     except ValueError as problem:
@@ -77,13 +76,13 @@ def patch(reading: Reading) -> None:
         both = None
     if both is not None:
         side_by_side(reading, giver)
-        picture(reading, giver, both, texts)
-    words()
+        found = picture(reading, giver, both, texts)
+    words(reading, found)
 
 
 def side_by_side(taker: Reading, giver: Reading) -> None:
     """Both texts, what differs marked."""
-    texts = (("This text", taker, giver), ("The other", giver, taker))
+    texts = (("This text", taker, giver), ("Source text", giver, taker))
     for place, (title, mine, theirs) in zip(st.columns(2, gap="medium"), texts, strict=True):
         new = [i >= len(theirs.ids) or token != theirs.ids[i] for i, token in enumerate(mine.ids)]
         with place:
@@ -97,8 +96,8 @@ def row_title(name: str, kind: Kind) -> str:
     return f"{'after' if name.endswith('post') else 'before'} block {name.split('.')[1]}"
 
 
-def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
-    """The map over layers and positions, and what the chosen cell does."""
+def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> str:
+    """The map over layers and positions, and the prediction with the chosen patch."""
     config, n = cache.model(taker.model)[0].config, len(both.taker)
     kinds = [kind for kind in KINDS if patching.patched_names(config, kind)]
     with st.container(horizontal=True, gap="medium"):
@@ -125,49 +124,68 @@ def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> None:
     height = 120 + 34 * len(names)
     figure(
         figures.part_by_token(shares, titles, labels, 1.0, (row, position),
-                              "%{y}, %{x}: %{z:.2f} of the way", "position whose activation is patched", height),
+                              "%{y}, %{x}: %{z:.2f} of the logit difference", "patched position", height),
         key="patch", height=height, min_width=640, on_click=choose_cell,
         table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=taker.tokens, other=giver.tokens),
-        alt=f"How much of the way from '{theirs}' to '{mine}' one patched activation brings; the most in each row: "
-        + "; ".join(peaks) + ".",
-        caption=f"0: this text's own answer ('{theirs}'), 1: the other's ('{mine}'), measured by the difference of "
-        f"their logits, which goes from {both.difference[1]:.2f} to {both.difference[0]:.2f}. Largest in each row: "
+        alt=f"Share of the logit difference from '{theirs}' to '{mine}' that one patched activation restores; the most "
+        "in "
+        "each row: " + "; ".join(peaks) + ".",
+        caption=f"0: this text's own prediction ('{theirs}'), 1: the source text's ('{mine}'), measured by their logit "
+        f"difference, which goes from {both.difference[1]:.2f} to {both.difference[0]:.2f}. Largest in each row: "
         + "; ".join(peaks) + ". Click a cell to see its prediction.",
     )  # fmt: skip
     at = (*texts, names[row], position)
-    what = f"the stream {titles[row]}" if kind == "residual" else titles[row]
+    what = f"the residual stream {titles[row]}" if kind == "residual" else titles[row]
     patched = f"{what} patched at '{text.visible(taker.tokens[position])}' ({position})"
     prediction(taker, n - 1, effect_of(*at), ("this text", patched), both.answers[0])
     page.experiment(experiments.patched, taker.model, taker.pasted, giver.pasted, TOKENS, kind, row, position)
     continuations(taker.model, {
-        "This text goes on": plain(taker.model, taker.pasted),
+        "This text continues": plain(taker.model, taker.pasted),
         f"With {patched}": continued(*at),
-        "The other text goes on": plain(giver.model, giver.pasted),
+        "The source text continues": plain(giver.model, giver.pasted),
     })  # fmt: skip
+    return moved(taker, kind, titles, shares)
 
 
-def words() -> None:
+def moved(taker: Reading, kind: Kind, titles: list[str], shares: np.ndarray) -> str:
+    """Where the difference is, row by row, in a sentence."""
+    if kind != "residual":
+        at = np.unravel_index(shares.argmax(), shares.shape)
+        return (
+            f"The largest share is that of {titles[at[0]]} at '{text.visible(taker.tokens[at[1]])}' ({at[1]}): "
+            f"{shares[at]:.2f}."
+        )
+    row = patching.arrived(shares)
+    return (
+        f"At the last position, where the prediction is read, it brings most from the row “{titles[row]}” on."
+        if row is not None else "At the last position, where the prediction is read, it never brings most."
+    )  # fmt: skip
+
+
+def words(taker: Reading, found: str) -> None:
     """What to see, the equation, the code, a question."""
+    example = (
+        " In this example attention 0 writes “boy” into its own position, and attention 2 moves it to the last one: "
+        "choose “attention” to see it."
+    ) if (taker.model, taker.pasted) == ("stories", _reading.BOY) else ""  # fmt: skip
     page.what_to_see(
-        "Follow the difference through the layers. It begins at the one token that differs. In the example of Sam it "
-        "stays there for two blocks, and before block 3 it is at the last token, which has to answer; “attention” "
-        "shows who moved it: attention 0 writes what “boy” means at its own place, and attention 2 fetches it to the "
-        "last position. In “ball or hat” it waits until block 3, whose copying heads fetch it at the last moment. The "
-        "feed-forward layers move nothing, they only work on what is there."
+        "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "
+        f"differ; only attention can move it to later positions. {text.escape(found, 300)}{example}"
     )
     st.latex(
         r"\begin{gathered}\text{share} = "
-        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{other}) - d(\text{this})} \\ "
-        r"d = \mathrm{logit}_{\text{other's answer}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
+        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
+        r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
     page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
     st.caption(
         "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
-        "section 2. The answers are the two tokens whose probability differs most between the texts."
+        "section 2. The two predictions are the tokens whose probability differs most between the texts."
     )
     page.question(
-        "Before block 3 the boy's own position brings almost nothing any more. Is the information gone from there?",
-        "No, it stands in the stream as before. But nobody reads it any more: what the last position needs has been "
-        "fetched by attention 2, and changing the source after that comes too late. Patching shows where information "
-        "is used, not where it is.",
+        "In the example of Sam, patching the position of “boy” before block 3 restores almost nothing. Is the "
+        "information gone from there?",
+        "No, it is still in the residual stream there. But no later layer reads it from there: attention 2 has already "
+        "moved to the last position what the prediction needs. Patching shows where information is used, not where "
+        "it is.",
     )

@@ -1,4 +1,4 @@
-"""Section of the page on interventions: parts switched off, held at their mean, or scaled."""
+"""Section of the page on interventions: zero ablation, mean ablation, and scaling."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from tfcore.edits import Edit
 from tfcore.figures import boards
 
 TOKENS, SAID, DEFAULT = 48, 400, "2.5"
-ACTIONS: dict[Action, str] = {"zero": "off", "mean": "at its mean", "scale": "scaled"}
-GUESS, LOSS = "the guess at the end", "all tokens of the text"
+ACTIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation", "scale": "scaling"}
+GUESS, LOSS = "the next token", "the whole text"
 EVERYWHERE, ONE = "every token", "one token"
 
 
@@ -73,15 +73,18 @@ def switch(reading: Reading) -> None:
     what = described(changes)
     with right:
         prediction(reading, len(reading.ids) - 1, effect_of(changes), ("whole model", what))
-        rows = {"The whole model goes on": continued(nothing), what.capitalize(): continued(changes)}
+        rows = {"Whole model continues": continued(nothing), what.capitalize(): continued(changes)}
         continuations(reading.model, rows)
+    example = (
+        " Head 2.5 carries whether Sam is a boy or a girl: times −2, it turns “he” into “she”, and the story goes on "
+        "about her."
+    ) if (reading.model, reading.pasted) == ("stories", _reading.BOY) else ""  # fmt: skip
     page.what_to_see(
-        "The board has one field for each part: how much worse the model does without it alone. Most heads can be "
-        "spared, a few cannot. Head 2.5 carries the answer to the question who Sam is: turned round, it makes the boy "
-        "a girl, and the story goes on about her. Marked tokens are those that the edit has changed."
+        "Each field is the loss increase when this part alone is ablated: near 0 where the rest of the model does "
+        f"without it.{example} Marked tokens are those that the edit has changed."
     )
     st.latex(
-        r"\begin{gathered}\text{off: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaled: }\;\mathrm{head}_{\ell,h} "
+        r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
         r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
         r"\sum_{j} \mathrm{head}_{\ell,h}(j)\end{gathered}"
     )
@@ -92,14 +95,14 @@ def switch(reading: Reading) -> None:
         changes.factor, where,
     )  # fmt: skip
     st.caption(
-        "Leaving out single heads: arXiv:1905.10650, section 3.2; the mean in their place: arXiv:2211.00593. The edits "
-        "belong to one pass of one visitor; the model that all share is never written to."
+        "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593. The edits "
+        "belong to one pass of one visitor; the shared model is never written to."
     )
     page.question(
-        "Why does “off” often do more harm than “at its mean”?",
-        "Zero is a value that no later layer has met: a head that always writes about the same vector acts like a "
-        "bias, and taking that away disturbs everybody. The mean keeps the bias and takes away only what the head "
-        "says about this token. Compare head 0.3 off with 0.3 at its mean.",
+        "Why does zero ablation often raise the loss more than mean ablation?",
+        "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "
+        "a bias, and they depend on it. Mean ablation keeps that bias and removes only what varies from token to "
+        "token. Compare both for head 0.3 of stories.",
     )
 
 
@@ -111,7 +114,7 @@ def described(changes: Changes) -> str:
     """head 2.5 times -2."""
     if not changes.parts:
         return "nothing edited"
-    done = {"zero": "off", "mean": "at mean", "scale": f"times {changes.factor:g}"}[changes.action]
+    done = {"zero": "zero-ablated", "mean": "mean-ablated", "scale": f"times {changes.factor:g}"}[changes.action]
     few = len(changes.parts) < 3
     return f"{' and '.join(map(title, changes.parts)) if few else f'{len(changes.parts)} parts'} {done}"
 
@@ -127,11 +130,11 @@ def choose(reading: Reading) -> Changes:
     except ValueError as problem:
         st.info(f"{text.escape(str(problem), 200)}. Nothing is edited until then.")
     with st.container(horizontal=True, gap="medium"):
-        action = controls.segmented("What happens to them", "action", list(ACTIONS), "scale", ACTIONS)
+        action = controls.segmented("Intervention", "action", list(ACTIONS), "scale", ACTIONS)
         where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
     factor, position = 0.0, None
     if action == "scale":
-        factor = controls.slider("Factor: 1 changes nothing, −1 turns it round", "factor", -4.0, 4.0, -2.0, 0.25)
+        factor = controls.slider("Factor: 1 changes nothing, −1 flips the sign", "factor", -4.0, 4.0, -2.0, 0.25)
     if where == ONE:
         n = len(reading.ids)
         position = controls.slider("Token", "at", 0, n - 1, n - 1)
@@ -140,8 +143,8 @@ def choose(reading: Reading) -> Changes:
 
 
 def every_part(reading: Reading, chosen: tuple[Part, ...], action: Action) -> None:
-    """The board: what it costs to switch off each part alone."""
-    by = controls.segmented("The board shows the harm done to", "by", [GUESS, LOSS], GUESS)
+    """The board: the loss increase when each part alone is ablated."""
+    by = controls.segmented("Loss increase when a part is ablated, for", "by", [GUESS, LOSS], GUESS)
     every = interventions.parts_of(cache.model(reading.model)[0].config)
     key = reading.model, reading.pasted
     found = progress.in_turn(lambda layer: damage(*key, layer, action), range(len(every)),
@@ -160,14 +163,14 @@ def every_part(reading: Reading, chosen: tuple[Part, ...], action: Action) -> No
     height = 60 + 40 * len(every)
     small = int((np.abs(values) < 0.1).sum())
     best = _reading.guesses(*key, TOKENS, len(reading.ids) - 1)[1][0]
-    of = f"“{text.visible(best)}”, the guess at the end" if by == GUESS else "the text, per token"
+    of = f"“{text.visible(best)}”, the prediction at the end" if by == GUESS else "the text, per token"
     figure(
-        boards.board(values, columns, f"layer %{{y}}, part %{{text}} {ACTIONS[action]}: %{{z:+.2f}} nats",
+        boards.board(values, columns, f"{ACTIONS[action]} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} nats",
                      limit=max(0.5, float(np.abs(values).max())), selected=selected, height=height),
         key="board", height=height, min_width=360, on_click=toggle_part, table=lambda: table(every, found),
-        alt=f"Harm of each of {values.size} parts {ACTIONS[action]}, alone: most by {most} nats; {small} of them "
-        "change less than 0.1.",
-        caption=f"Each part {ACTIONS[action]}, alone: nats lost on {of}. Most by {most}; "
+        alt=f"Loss increase by {ACTIONS[action]} of each of {values.size} parts alone: most {most} nats; {small} of "
+        "them change less than 0.1.",
+        caption=f"{ACTIONS[action].capitalize()} of each part alone: loss increase in nats, of {of}. Most: {most}; "
         f"{small} of {values.size} change it by less than 0.1. Click to edit a part; framed: edited now.",
     )  # fmt: skip
 
@@ -179,7 +182,7 @@ def said(parts: Iterable[Part]) -> str:
 
 def table(every: list[list[Part]], found: list[Damage]) -> pd.DataFrame:
     rows = [
-        {"part": str(part), "guess (nats)": one.guess[i], "loss (nats per token)": one.loss[i]}
+        {"part": str(part), "next token (nats)": one.guess[i], "text (nats per token)": one.loss[i]}
         for parts, one in zip(every, found, strict=True)
         for i, part in enumerate(parts)
     ]

@@ -1,4 +1,4 @@
-"""What the pages of this chapter share: a text as a model reads it, its guesses after a position, names of parts."""
+"""What the pages of this chapter share: a text as a model reads it, its predictions, names of parts."""
 
 import re
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from tfcore.analysis.likeliest import next_tokens
 
 GUESSES = 6
 ATTENTION, FORWARD = "@attention", "@feedforward"
+BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ MEAN, NOTHING = -3, -4
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is looked at: the model's guess after one position of a text, and one token it may choose.
+    """What is explained: the model's prediction after one position of a text, for one token.
 
     Args:
         token: its id; `piece` is its text.
@@ -49,24 +49,24 @@ def choose(reading: Reading, has_reference: bool) -> Choice:
     n = len(reading.ids)
     left, middle, right = st.columns([2, 2, 2], gap="medium", vertical_alignment="bottom")
     with left:
-        position = controls.slider("Position: the model guesses what follows it", "position", 0, n - 1, n - 1)
+        position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
     ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, position)
     ranks = {rank: f"{rank + 1}: {text.visible(piece)}" for rank, piece in enumerate(pieces)}
     following = reading.ids[position + 1] if position + 1 < n else None
     ends = "the text ends here" if following is None else text.visible(reading.tokens[position + 1])
     with middle:
         options = {**ranks, NEXT: f"what follows in the text: {ends}", OWN: "another token"}
-        rank = controls.select("Token that is explained", "token", list(options), 0, options)
+        rank = controls.select("Token to explain", "token", list(options), 0, options)
     other = MEAN
     if has_reference:
-        others = {MEAN: "the mean of all tokens", NOTHING: "nothing: the plain logit", **ranks}
+        others = {MEAN: "the mean of all logits", NOTHING: "nothing: the raw logit", **ranks}
         with right:
-            other = controls.select("Its logit is measured against", "against", list(others), MEAN, others)
+            other = controls.select("Its logit, relative to", "against", list(others), MEAN, others)
     token = following if rank == NEXT and following is not None else ids[max(rank, 0)]
     if rank == OWN:
         token = typed(reading.model, token)
     against: Against = "mean" if other == MEAN else "nothing" if other == NOTHING else ids[other]
-    words = {MEAN: "above the mean of all tokens", NOTHING: "as it is"}
+    words = {MEAN: "above the mean of all logits", NOTHING: "as it is"}
     versus = words[other] if other in words else f"above that of {_reading.shown(pieces[other])}"
     text.chips(
         reading.tokens, key="chips", selected=position, label="Choose the position",

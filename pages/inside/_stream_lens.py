@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.experiments import stream as experiments
 from pages.inside import _reading
+from pages.inside._reading import Reading
 from pages.inside._stream_choice import TOKENS, Choice
 from pages.ui import cache, controls, page, text
 from pages.ui.figure import Event, figure
@@ -40,28 +41,37 @@ def logit_lens(choice: Choice) -> None:
     found, pieces = lens(choice.reading.model, choice.reading.pasted)
     grid(choice, found, pieces)
     page.what_to_see(
-        "Read a row from left to right. With the embedding alone the model says again what it has just read, because "
-        "stories reads tokens with the same table it was given them in. In the middle it guesses what often follows "
-        "that word; attention then brings in the rest of the text. The right answer, framed, is often there some "
-        "layers before the end, and sometimes lost again."
+        f"Read a row from left to right. {own_token(choice.reading, found)} The correct next token, framed, is often "
+        "the prediction some layers before the end, and sometimes lost again."
     )
     on_the_way(choice, found)
     st.latex(r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U")
     page.source(measures.lens_logits, measures.logit_lens)
     st.caption(
-        "The logit lens, as in arXiv:2303.08112, section 2, which shows where it misleads, too: a model need not write "
-        "its half-done guesses in the directions that its last norm and unembedding read."
+        "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not write "
+        "its intermediate predictions in the directions that its last norm and unembedding read."
     )
     page.question(
-        "At which stage does the model find “ball” after the last “red”, and what does it need for that?",
-        "Look at the last row of the example. After feed-forward 0 “red” itself still leads; attention 1 and 2 have "
-        "seen enough of the text to favour things that are red, “ball” among them; attention 3 makes it certain: "
-        "there sits the head that looks at what followed “red” the first time.",
+        "At which stage does stories predict “ball” after the last “red”, and what makes it certain?",
+        "Look at the last row of the example. After feed-forward 0 “red” itself still leads; from attention 1 on "
+        "“ball” leads, with other things that may be red behind it; attention 3 raises it to 99.9 %: layer 3 has the "
+        "induction heads, which attend to what followed “red” the first time.",
     )
+
+
+def own_token(reading: Reading, found: Lens) -> str:
+    """What the embedding alone predicts, and why."""
+    share = measures.repeats(found, reading.ids)
+    tied = cache.model(reading.model)[0].config.tie_embeddings
+    why = (
+        "The unembedding is tied to the embedding, so a token's own vector is read as that token"
+        if tied else "The unembedding is a matrix of its own, not tied to the embedding"
+    )  # fmt: skip
+    return f"Read from the embedding alone, {share:.0%} of the positions predict the very token just read. {why}."
 
 
 def grid(choice: Choice, found: Lens, pieces: list[list[list[str]]]) -> None:
-    """The guesses, printed."""
+    """The top predictions, printed."""
     reading = choice.reading
     n, stages = len(reading.ids), list(range(len(found.stages)))
     if len(stages) > WIDTH and controls.toggle("One column a block, not two", "blocks", True):
@@ -78,11 +88,12 @@ def grid(choice: Choice, found: Lens, pieces: list[list[list[str]]]) -> None:
                           choice.position),
         key="lens", height=height, min_width=figures.CELL * len(stages) + 130, on_click=choose_row, cursor=True,
         table=lambda: _table(found, pieces, reading.tokens),
-        alt=f"Guesses at {n} positions after {len(stages)} stages. Right of {n - 1}: {hits[0]} read from the "
+        alt=f"Logit lens: predictions at {n} positions after {len(stages)} stages. Correct of {n - 1}: {hits[0]} read "
+        "from the "
         "embedding, " + ", ".join(f"{hit} after {name}" for hit, name in list(zip(hits, names, strict=True))[1:]) + ".",
-        caption="Left the token read, in the cells the guess (stronger colour: more probable), right the token that "
-        f"follows; framed where they agree. Right of {n - 1}: {hits[0]} after the embedding, {hits[-1]} at the end. "
-        "Click a row to look closer.",
+        caption="Left the token read, in the cells the top prediction (stronger colour: more probable), right the "
+        f"token that follows; framed where they agree. Correct of {n - 1}: {hits[0]} after the embedding, {hits[-1]} "
+        "at the end. Click a row to look closer.",
     )  # fmt: skip
 
 
@@ -96,18 +107,24 @@ def cells(model: str, pasted: str, stages: tuple[int, ...]) -> tuple[list[list[s
 
 
 def _sentence(found: Lens, pieces: list[list[list[str]]], labels: list[str], s: int, i: int) -> str:
-    """The best guesses, and how the token that follows is rated."""
+    """The top predictions, and the rank of the token that follows."""
     guesses = ", ".join(
         f"{text.label(one, 10)} {p:.0%}" for one, p in zip(pieces[s][i], found.chance[s, i].tolist(), strict=True)
     )
     if i + 1 == len(labels):
         return guesses
-    return f"{guesses}<br>'{labels[i + 1]}' is number {found.place[s, i] + 1}, {found.right[s, i]:.1%}"
+    return f"{guesses}<br>'{labels[i + 1]}' has rank {found.place[s, i] + 1}, {found.right[s, i]:.1%}"
 
 
 def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
     rows = [
-        {"position": i, "token": token, "stage": stage, "guess": pieces[s][i][0], "probability": found.chance[s, i, 0]}
+        {
+            "position": i,
+            "token": token,
+            "stage": stage,
+            "prediction": pieces[s][i][0],
+            "probability": found.chance[s, i, 0],
+        }
         for i, token in enumerate(tokens)
         for s, stage in enumerate(found.stages)
     ]
@@ -115,21 +132,21 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
 
 
 def on_the_way(choice: Choice, found: Lens) -> None:
-    """The chosen token and the model's best guesses, stage by stage, at the chosen position."""
+    """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position)
     others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
     tokens = [(choice.token, choice.piece), *others[:BESIDE]]
     path = climb(*choice.key, tuple(token for token, _ in tokens))
     stages = _reading.stage_names(found.stages)
     leads = [stages[s] for s in range(len(stages)) if path.place[s, 0] == 0]
-    lead = f"It leads after {', '.join(leads)}" if leads else "It leads nowhere"
+    lead = f"It is the top prediction after {', '.join(leads)}" if leads else "It is the top prediction at no stage"
     steps = ", ".join(f"{chance:.0%}" for chance in path.chance[:, 0])
-    st.subheader(f"How {_reading.shown(choice.piece)} makes its way, at position {choice.position}", anchor=False)
+    st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
     figure(
         figures.climb_figure(path, [text.label(piece, 12) for _, piece in tokens], stages, 320),
         key="climb", height=320, min_width=420,
         table=lambda: pd.DataFrame(path.chance, columns=[piece for _, piece in tokens]).assign(stage=found.stages),
         alt=f"Probability of '{choice.label}' stage by stage: {steps}.",
-        caption=f"'{choice.label}' and the guesses that come nearest to it. {lead}. Stage by stage: {steps}.",
+        caption=f"'{choice.label}' and the other top predictions at the end. {lead}. Stage by stage: {steps}.",
     )  # fmt: skip
     page.experiment(experiments.lens, *choice.key[:2], TOKENS, choice.position, [token for token, _ in tokens])

@@ -1,4 +1,4 @@
-"""Section of the page on the residual stream: what each part wrote, measured along one token's logit."""
+"""Section of the page on the residual stream: direct logit attribution, each part's share in one token's logit."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def split(model: str, pasted: str, position: int, token: int, against: Against) 
 def promoted(
     model: str, pasted: str, position: int, layer: int, head: int | None
 ) -> tuple[list[int], list[str], list[float]]:
-    """The tokens that one part lifts most and lowers most: ids, pieces, logits."""
+    """The tokens whose logits one part raises most and lowers most: ids, pieces, logits."""
     network, tokenizer = cache.model(model)
     lift = measures.promoted_by(network, parts_at(model, pasted, position), layer, head)
     order = np.argsort(-lift, kind="stable")
@@ -50,10 +50,10 @@ def who_wrote(choice: Choice) -> None:
     with right:
         one_part(choice, found)
     page.what_to_see(
-        "Each bar on the left begins where the one before ended: the model writes its answer in instalments, and the "
-        "last bar is the logit it says. The board names the authors. Parts pull against each other, too: what is blue "
-        "argues for other tokens. These are direct shares only. A head that prepares the ground for a later one gets "
-        "nothing here, and yet the answer may fall with it: switch it off on the page on interventions."
+        "Each bar on the left begins where the one before it ended, and the last bar is the logit. The board splits it "
+        "by head. Blue shares are negative: that part favours other tokens. These are direct effects only: a head "
+        "whose output is used by a later head gets no credit for it here, and yet the prediction may depend on it. "
+        "Ablate it on the page on interventions to see."
     )
     st.latex(r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big)")
     st.latex(
@@ -68,10 +68,10 @@ def who_wrote(choice: Choice) -> None:
         "biases of the model, where it has any, are a part of their own."
     )
     page.question(
-        "Why measure against the mean of all tokens, and not take the logit as it is?",
-        "Because the softmax does not feel a number that is added to all logits alike. A part that lifts every token "
-        "by 3 changes no probability, yet its plain share would be 3. Against the mean its share is 0. Set the "
-        "reference to “nothing” and watch the embedding and the last feed-forward layer change.",
+        "Why measure a logit relative to the mean of all logits?",
+        "Because the softmax does not change when the same number is added to all logits. A part that raises every "
+        "logit by 3 changes no probability, yet its share in the raw logit would be 3. Relative to the mean it is 0. "
+        "Set the reference to “nothing” and see which shares change.",
     )
 
 
@@ -91,8 +91,8 @@ def adding_up(choice: Choice, found: Contributions) -> None:
         table=lambda: table(found),
         alt=f"The logit of '{choice.label}' adds up to {found.total:.2f}: "
         + ", ".join(f"{name} {share:+.2f}" for name, share in zip(names, shares, strict=True)) + ".",
-        caption=f"Shares in the order of computation; most comes from {largest}, {max(shares):+.2f}. All heads of a "
-        f"layer in one bar. The final norm divides by its true {found.scale:.3f}.",
+        caption=f"Shares in the order of computation; the largest is that of {largest}, {max(shares):+.2f}. All heads "
+        f"of a layer in one bar. The scale of the final norm is held at its true value, {found.scale:.3f}.",
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def one_part(choice: Choice, found: Contributions) -> None:
                      selected=[(layer, column)], height=height),
         key="board", height=height, min_width=360, on_click=choose_part, table=lambda: table(found),
         alt=f"Shares of {n_layers} × {len(parts)} parts; the largest is {name}, {values.max():+.2f} logits.",
-        caption=f"One field a head{' or feed-forward layer (FF)' if has_forward else ''}: (layer, part) = "
+        caption=f"One field per head{' or feed-forward layer (FF)' if has_forward else ''}: (layer, part) = "
         f"{values.shape}. Largest: {name}, {values.max():+.2f}. Click a field to see what it writes.",
     )  # fmt: skip
     head = None if part == FORWARD else column
@@ -156,9 +156,9 @@ def one_part(choice: Choice, found: Contributions) -> None:
         promoted_figure(text.tick_labels(pieces), lift, marked, 300, axis="share in each token's logit",
                         up="@feedforward" if head is None else "@attention"),
         key="writes", height=300, table=lambda: pd.DataFrame({"token": pieces, "share": lift}),
-        alt=f"{part} of layer {layer} lifts " + ", ".join(
+        alt=f"{part} of layer {layer} promotes " + ", ".join(
             f"{text.visible(token)} by {share:.2f}" for token, share in zip(pieces[:4], lift, strict=False)) + ".",
-        caption=f"What {part} of layer {layer} writes here, read as tokens: those it lifts most above the mean, and "
-        f"those it lowers most.{' ◂ follows in the text.' if marked else ''}",
+        caption=f"What {part} of layer {layer} writes here, projected on the vocabulary: the logits it raises most "
+        f"relative to the mean, and those it lowers most.{' ◂ follows in the text.' if marked else ''}",
     )  # fmt: skip
     page.experiment(experiments.promoted, *choice.key[:2], TOKENS, choice.position, layer, head, UP, DOWN)

@@ -1,4 +1,4 @@
-"""Section of the page on the residual stream: its length and its direction."""
+"""Section of the page on the residual stream: its norm, and its cosine to the final state."""
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,8 @@ def shape(choice: Choice) -> None:
     norm, cosine = found.norm[:, position], found.cosine[:, position]
     left, right = st.columns(2, gap="medium")
     for place, key, values, axis, limits, finding in (
-        (left, "norm", found.norm, "length of the stream", None,
-         f"from {norm[0]:.1f} to {norm[-1]:.1f}, {norm[-1] / norm[0]:.1f} times as long"),
+        (left, "norm", found.norm, "norm of the stream", None,
+         f"from {norm[0]:.1f} to {norm[-1]:.1f}, {norm[-1] / norm[0]:.1f} times as large"),
         (right, "cosine", found.cosine, "cosine to the final state", (min(-0.05, float(found.cosine.min())), 1.05),
          f"from {cosine[0]:.2f} to 1; half way through {cosine[len(cosine) // 2]:.2f}"),
     ):  # fmt: skip
@@ -41,11 +41,11 @@ def shape(choice: Choice) -> None:
                 f"{position}: {finding}.",
             )  # fmt: skip
     writes(choice, found)
+    stage, rise = measures.turned_most(found)
     page.what_to_see(
-        "Every part adds, so the stream grows; the final norm takes the length away again, and only the direction is "
-        "read. The angle says how far the state still has to turn: the embedding points almost nowhere near the end, "
-        "and attention 0, which brings in the first of the other tokens, turns it most. A cosine below 0 over a bar "
-        "marks a part that erases some of what it found."
+        "Every part adds to the stream; the final norm divides its length out, and only the direction is read. The "
+        "cosine to the final state says how near it is to its end. In the mean over this text it rises most with "
+        f"{stages[stage]}, by {rise:.2f}. A cosine below 0 over a bar marks a part that removes some of what it found."
     )
     st.latex(r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}")
     page.source(measures.angles, measures.stream_shape)
@@ -55,10 +55,10 @@ def shape(choice: Choice) -> None:
         "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."
     )
     page.question(
-        "Later layers write longer vectors. Are they therefore more important?",
-        "Not by length alone. The final norm divides by the length of the whole, so what counts is a share of the "
-        "direction, and along one token's logit only the component that points its way: that is the first section. "
-        "An early write is short, but every later layer reads it.",
+        "Suppose that later layers write vectors of larger norm. Are they therefore more important?",
+        "Not by their norm alone. The final norm divides by the length of the sum, so what counts for one token's "
+        "logit is the component in its direction: direct logit attribution, the first section. An early write may be "
+        "short, but every later layer reads it.",
     )
 
 
@@ -72,9 +72,8 @@ def writes(choice: Choice, found: StreamShape) -> None:
         figures.writes_figure(added, along, names, [_reading.role(name) for name in found.parts], 300),
         key="writes", height=300, min_width=420,
         table=lambda: pd.DataFrame({"part": found.parts, "length": added, "cosine to the stream": along}),
-        alt="Length of what each part adds: "
+        alt="Norm of what each part adds: "
         + ", ".join(f"{name} {value:.1f}" for name, value in zip(names, added, strict=True)) + ".",
-        caption=f"Bars: length of what is added to the stream; above them the cosine to the stream it is added to. "
-        f"Longest: {names[longest]}, {added[longest]:.1f}. Most against the stream: {names[least]}, "
-        f"{along[least]:+.2f}.",
+        caption=f"Bars: norm of what is added to the stream; above them its cosine to the stream it is added to. "
+        f"Largest norm: {names[longest]}, {added[longest]:.1f}. Lowest cosine: {names[least]}, {along[least]:+.2f}.",
     )  # fmt: skip

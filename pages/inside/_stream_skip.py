@@ -1,4 +1,4 @@
-"""Section of the page on the residual stream: leave a layer out."""
+"""Section of the page on the residual stream: a sublayer or a block is skipped."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ def skip(choice: Choice) -> None:
     reading, position = choice.reading, choice.position
     skips = skipping.skips(cache.model(reading.model)[0].config)
     titles = [title(names) for names in skips]
-    chosen = controls.select("Left out", "skip", titles, titles[-1])
+    chosen = controls.select("Skipped", "skip", titles, titles[-1])
     row = titles.index(chosen)
     found = one_skip(*choice.key, skips[row])
     prediction(reading, position, found, ("whole model", f"without {chosen}"), choice.token)
@@ -48,27 +48,27 @@ def skip(choice: Choice) -> None:
     else:
         st.info("One token has nothing that follows it: give at least two to see the loss of each.")
     page.what_to_see(
-        "The stream runs past what is left out, so the model still speaks, and often says the same. Red cells are "
-        "tokens that are guessed less well. Layer 0 is needed nearly everywhere, because all others were trained on "
-        "a stream it has written into; a late layer matters where its heads had something to find. Blue cells are "
-        "tokens that are guessed better without the part."
+        "The residual stream runs past what is skipped, so the model still predicts, and often the same token. Red "
+        "cells are tokens with a higher loss without the part, blue ones with a lower loss. A row that is red "
+        "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens need."
     )
     st.latex(r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)")
     page.source(skipping.skip_each, skipping.left_out, edit_effects.effect)
     page.experiment(experiments.skipped, *choice.key[:2], TOKENS, skips[row], position, choice.token)
-    st.caption("Leaving out single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
+    st.caption("Skipping single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
                "page on residual connections.")  # fmt: skip
     page.question(
-        "The share of a layer in a logit and the harm of leaving it out: why are they not the same number?",
-        "The share is what the layer itself wrote for that token. Leaving it out also takes away what later layers "
-        "made of it, and they may answer by writing something else. In the example attention 3 has by far the largest "
-        "share in “ball”, and without it the model still says “ball” with 57%; attention 0 has a third of that share, "
-        "and without it “ball” is down to 3%.",
+        "The share of a layer in a logit (direct effect) and the loss increase when it is skipped (total effect): why "
+        "do they differ?",
+        "The share is what the layer itself wrote for that token. Skipping it also removes what later layers made of "
+        "it, and they may write something else instead. In the example, attention 3 of stories has the largest share "
+        "in “ball”, and without it “ball” still has 57 %; attention 0 has a third of that share, and without it “ball” "
+        "is down to 3 %.",
     )
 
 
 def every_token(choice: Choice, found: Skips, titles: list[str], row: int) -> None:
-    """The harm that each skip does to each token."""
+    """The loss increase of each token by each skip."""
     labels = choice.reading.labels[1:]
     means = found.harm.mean(1)
     worst = int(means.argmax())
@@ -80,16 +80,16 @@ def every_token(choice: Choice, found: Skips, titles: list[str], row: int) -> No
 
     column = choice.position if choice.position < len(labels) else -1
     height = 90 + 26 * len(titles)
-    st.subheader("Every token of the text, without each part", anchor=False)
+    st.subheader("Loss increase of every token, with each part skipped", anchor=False)
     figure(
         figures.part_by_token(found.harm, titles, labels, LIMIT, (row, column),
-                              "without %{y}: loss of %{x} %{z:+.2f} nats", "token to be guessed", height),
-        key="harm", height=height, min_width=620, on_click=choose_cell,
+                              "without %{y}: loss of %{x} %{z:+.2f} nats", "token to predict", height),
+        key="increase", height=height, min_width=620, on_click=choose_cell,
         table=lambda: pd.DataFrame(found.harm.T, columns=titles).assign(token=choice.reading.tokens[1:]),
-        alt="Mean rise of the loss in nats without "
+        alt="Mean loss increase in nats without "
         + ", ".join(f"{title} {mean:+.2f}" for title, mean in zip(titles, means, strict=True)) + ".",
-        caption=f"By how much the loss of each token rises, (left out, token) = {found.harm.shape}; colours end at "
-        f"±{LIMIT:g} nats. Most harm on this text: {titles[worst]}, {means[worst]:+.2f} nats a token; "
-        f"{titles[row]}: {means[row]:+.2f}; tokens that lose more than 1 nat with it: "
+        caption=f"Loss increase of each token, (skipped, token) = {found.harm.shape}; colours end at ±{LIMIT:g} nats. "
+        f"Largest mean on this text: {titles[worst]}, {means[worst]:+.2f} nats per token; {titles[row]}: "
+        f"{means[row]:+.2f}; tokens whose loss rises by more than 1 nat with it: "
         f"{int(np.sum(found.harm[row] > 1))} of {len(labels)}. Click a cell to look closer.",
     )  # fmt: skip

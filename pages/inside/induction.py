@@ -1,4 +1,4 @@
-"""Induction heads: find them, take them away, see how two of them work together, watch them appear."""
+"""Induction heads: find them, ablate them, see the circuit of two heads, watch them form in training."""
 
 from pages.inside._induction_circuit import circuit
 from pages.inside._induction_film import film
@@ -8,15 +8,15 @@ from pages.ui import controls, page
 
 SECTIONS = {
     "find": ("find the heads", find),
-    "circuit": ("how two heads do it", circuit),
-    "film": ("watch it appear", film),
-    "grow": ("grow one yourself", grow_one),
+    "circuit": ("the induction circuit", circuit),
+    "film": ("the phase change", film),
+    "grow": ("train one yourself", grow_one),
 }
 
 page.begin(
-    "How does it copy what it has never seen?",
-    "An induction head finds what came after the present token the last time, and says it again: "
-    "**A B … A → B**. It is the first skill of learning from the text itself, and it comes all at once.",
+    "How does it copy a sequence it has never seen?",
+    "An induction head attends to the token that followed the current token's earlier occurrence, and predicts it "
+    "again: **A B … A → B**. It is a simple form of in-context learning, and in training it forms in a phase change.",
     r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}

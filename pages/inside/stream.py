@@ -1,4 +1,4 @@
-"""The residual stream of a trained model: who wrote what, what it would say at each stage, its shape, and without."""
+"""The residual stream of a trained model: direct logit attribution, logit lens, norm and cosine, skipped layers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,19 +15,19 @@ from pages.ui import controls, models, page
 from tfcore.config import ModelConfig
 
 SECTIONS: dict[str, tuple[str, Callable[[Choice], None]]] = {
-    "who": ("Who wrote it", who_wrote),
+    "who": ("Direct logit attribution", who_wrote),
     "lens": ("Logit lens", logit_lens),
-    "shape": ("Length and direction", shape),
+    "shape": ("Norm and cosine", shape),
     "skip": ("Skip a layer", skip),
 }
-HE = "There was a little boy. One day, Sam said that"
+HE = _reading.BOY
 LAST = {"token": 0, "against": -3}
 TRY: dict[str, dict[str, Any]] = {
-    "who finds “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
-    "who says “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
+    "which head writes “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
+    "which head writes “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
     "“he”, not “she”": {"show": "who", "text": HE, "position": 11, "against": 3, "layer": 2, "part": "head 5"},
     "layer by layer": {"show": "lens", "text": TEXT, "position": 23},
-    "length and angle": {"show": "shape", "text": TEXT, "position": 23},
+    "norm and cosine": {"show": "shape", "text": TEXT, "position": 23},
     "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
 }
 
@@ -35,14 +35,14 @@ TRY: dict[str, dict[str, Any]] = {
 def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why there is nothing to add up in a model, or None."""
     if config.norm_placement == "post":
-        return "it normalises after every sum, so no part's share in the answer is left as it was written."
+        return "it normalises after every sum (post-LN), so its logits are no plain sum of what the parts wrote."
     return models.silent(config, tokenizer)
 
 
 page.begin(
-    "What is written in the stream?",
-    "All layers write into one vector per token, and the answer is read from it at the end. Because it is a sum, each "
-    "part's share in the answer can be told exactly, and the vector can be read half-way.",
+    "What is written in the residual stream?",
+    "All layers write into one vector per token, and the prediction is read from it at the end. Because it is a sum, "
+    "each part's share in a logit can be computed exactly, and the sum can be read after any layer.",
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:

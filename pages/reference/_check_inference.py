@@ -1,35 +1,35 @@
-"""Questions on generation, the KV cache and long texts."""
+"""Questions on generation, the KV cache and long context."""
 
 from pages.reference._check_kinds import Choice, Look, Number, Question, Reading, Wrong
 from tfcore.analysis.questions import inference as numbers
 
-LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "How large it is"})
+LARGE = Look("kv-cache", "The size for every published decoder.", {"part": "Cache size"})
 FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fit?"})
-COST = Look("long-context", "What a long text costs, drawn to scale.", {"look": "Cost of length"})
+COST = Look("long-context", "The cost of a long context, drawn to scale.", {"look": "Cost of length"})
 FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
-TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "One token"})
-DRAFT = Look("generation", "Each guess accepted or refused.", {"show": "Speculative"})
+TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
+DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="long limit", level=1, look=FIT,
         ask="What limits a decoder first when 100,000 tokens are to be served to many users?",
-        right="The memory for keys and values, which every user needs anew.",
+        right="The memory for the KV cache, of which every user needs one.",
         wrong=(
-            Wrong("The weights: they grow with the text.", "Weights are the same for any text, and shared by all "
+            Wrong("The weights: they grow with the context.", "Weights are the same for any context, and shared by all "
                   "users.",
                   Look("parameters", "Weights and cache, side by side.", {"seq": "32768", "model": "LLaMA 2 7B"})),
             Wrong("The score matrix, which must be kept whole.", "Computed in tiles, it never is.", FLASH),
-            Wrong("The vocabulary: more tokens need more ids.", "A long text uses the same ids more often."),
+            Wrong("The vocabulary: more tokens need more ids.", "A long context uses the same ids more often."),
         ),
         because="2 x layers x heads x width x tokens x bytes for each user; at 100,000 tokens that passes the weights.",
     ),
     Choice(
         name="cache", level=1, look=Look("kv-cache", "Both, measured as they run.", {"part": "With and without"}),
-        ask="Why may keys and values of earlier tokens be kept while a decoder writes?",
+        ask="Why may keys and values of earlier tokens be cached during generation?",
         right="Under a causal mask, nothing that comes later can change them.",
         wrong=(
-            Wrong("They change little, so old ones are good enough.", "They do not change at all: the scores are "
+            Wrong("They change little, so old ones are good enough.", "They do not change at all: the logits are "
                   "equal.",
                   Look("kv-cache", "Only rounding is left.", {"part": "With and without", "exact": "float64"})),
             Wrong("They are the same for all texts.", "They depend on every token before them."),
@@ -54,39 +54,40 @@ QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="flash", level=2, look=FLASH,
         ask="What does flash attention save?",
-        right="Traffic to slow memory: scores never leave the fast one. The result is exact.",
+        right="Memory traffic: scores never leave the fast SRAM. The result is exact.",
         wrong=(
-            Wrong("Operations: it skips small weights.", "It does a little more arithmetic, and skips nothing.",
+            Wrong("Operations: it skips small weights.", "It skips only what a mask hides, and rescales besides.",
                   Look("long-context", "What skipping looks like.", {"look": "Sparse patterns"})),
-            Wrong("Precision: it rounds the softmax.", "The online softmax is exact."),
+            Wrong("Precision: it approximates the softmax.", "The online softmax is exact up to rounding."),
             Wrong("The n² : it is linear in length.", "Work stays quadratic; memory becomes linear.", COST),
         ),
         because="Tiles, a running maximum and a running sum (arXiv:2205.14135).",
     ),
     Choice(
         name="speculative", level=2, look=DRAFT,
-        ask="A small draft model guesses ahead and the large one checks. What does that do to the text?",
+        ask="In speculative decoding a small draft model proposes tokens and the large one verifies them. What does "
+        "that do to the distribution of the text?",
         right="Nothing: the distribution is that of the large model.",
         wrong=(
-            Wrong("It is a mixture of both models.", "A refused guess is drawn again so that the mixture cancels out."),
+            Wrong("It is a mixture of both models.", "What is drawn after a rejection makes the mixture cancel out."),
             Wrong("It is worse where the draft is bad.", "A bad draft only makes it slower."),
-            Wrong("It is that of the draft, which the large one approves.", "Approval is by chance, with just the "
-                  "right odds."),
+            Wrong("It is that of the draft, which the large one approves.", "Acceptance is random, with just the "
+                  "right probability."),
         ),
-        because="Accept with min(1, p/q), otherwise draw from what is left of p: exactly p (arXiv:2211.17192, appendix "
-        "A.1).",
+        because="Accept with min(1, p/q), otherwise sample the residual max(0, p - q): exactly p (arXiv:2211.17192, "
+        "appendix A.1).",
     ),
     Reading(
         name="read next", level=1, figure="next",
-        look=Look("generation", "The whole distribution of any text.", {"show": "One token"}),
+        look=Look("generation", "The whole distribution of any text.", {"show": "Sampling a token"}),
         ask="The shipped model has read “{text}”. Its five likeliest next tokens are below. Sampling at temperature 1 "
         "without filters, how often would one of the two likeliest be drawn, out of 100 times?",
         because="The two bars add up: {score:.1%}.",
     ),
     Number(
         name="kv", level=1, problem=numbers.cache_of_a_text, unit="GB", look=LARGE,
-        ask="{layers} layers, {heads} heads of {d_head} each with keys and values of its own, {tokens:,} tokens, "
-        "16-bit numbers. How large is the KV cache?",
+        ask="{layers} layers, {heads} heads of width {d_head}, multi-head attention, {tokens:,} tokens, 16-bit values. "
+        "How large is the KV cache?",
         hints={"keys or values": "The factor 2 is missing: keys and values are both kept.",
                "one layer": "That is one layer.",
                "one head": "That is one head.", "four bytes": "16 bits are two bytes, not four.",
@@ -95,34 +96,34 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="kv grouped", level=2, problem=numbers.cache_grouped, unit="GB", look=LARGE,
-        ask="{layers} layers, {heads} query heads of {d_head} that share {groups} key/value heads, {tokens:,} tokens, "
-        "16-bit numbers, {users} at once. How large are all caches together?",
-        hints={"query heads": "Only the key/value heads are kept, not one for each query head.",
+        ask="{layers} layers, {heads} query heads of width {d_head} that share {groups} KV heads, {tokens:,} tokens, "
+        "16-bit values, batch size {users}. How large is the whole KV cache?",
+        hints={"query heads": "Only the KV heads are cached, not one for each query head.",
                "keys or values": "The factor 2 is missing: keys and values are both kept.",
-               "one group": "That is a single key/value head.", "one user": "That is one user."},
+               "one group": "That is a single KV head.", "one user": "That is one sequence."},
         because="2 x {layers} x {groups} x {d_head} x {tokens:,} x 2 bytes x {users} = {gb:,.2f} GB.",
     ),
     Number(
         name="users", level=2, problem=numbers.users_that_fit, unit="users", look=FIT,
-        ask="A GPU has {room} GB, the weights take {weights} GB, and the cache of one user {each} GB. How many users "
-        "fit?",
+        ask="A GPU sold as {room} GB has {room} GiB, the weights take {weights} GiB, and the KV cache of one user "
+        "{each} GiB. How many users fit?",
         hints={"no weights": "The weights need their room, too.",
                "one more": "The last one does not fit whole: round down."},
         because="({room} - {weights}) / {each}, rounded down: {answer:.0f}.",
     ),
     Number(
         name="scores", level=1, problem=numbers.score_bytes, unit="GB", look=COST,
-        ask="Attention without tiles keeps every score. {n:,} tokens, {heads} heads, 16 bits: how much is that in one "
-        "layer?",
+        ask="Attention without tiling stores every score. {n:,} tokens, {heads} heads, 16 bits: how much is that in "
+        "one layer?",
         hints={"one head": "That is one head.", "four bytes": "16 bits are two bytes.",
                "numbers": "Each score takes two bytes.",
                "bits": "Those are bits: divide by 8."},
-        because="{n:,}² = {cells:,} scores a head, x {heads} x 2 bytes = {gb:,.2f} GB.",
+        because="{n:,}² = {cells:,} scores per head, x {heads} x 2 bytes = {gb:,.2f} GB.",
     ),
     Number(
         name="longer", level=1, problem=numbers.longer_text, unit="times", look=COST,
         ask="A text grows from {n:,} to {longer:,} tokens. How many times as many attention scores is that?",
-        hints={"linear": "Every token looks at every other: the square of that.",
+        hints={"linear": "Every query attends to every key: the square of that.",
                "doubled": "Not twice, but the square.",
                "cubed": "Pairs, not triples: the square."},
         because="({longer:,} / {n:,})² = {answer:.0f}.",
@@ -145,10 +146,10 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="drafts", level=2, problem=numbers.guessed_ahead, unit="tokens", look=DRAFT,
-        ask="A draft proposes {guess} tokens, each kept with probability {alpha} until the first is refused. How many "
-        "tokens does one pass of the large model bring, on average?",
-        hints={"no breaks": "The first refusal ends it: later guesses are lost.",
-               "only guesses": "The large model always adds one of its own.", "all": "That is if none were refused."},
+        ask="Draft length {guess}, each draft token accepted with probability {alpha} until the first rejection. How "
+        "many tokens does one pass of the large model bring, on average?",
+        hints={"no breaks": "The first rejection ends it: later draft tokens are lost.",
+               "only guesses": "The large model always adds one of its own.", "all": "That is if none were rejected."},
         because="(1 - α^(γ+1)) / (1 - α) = {answer:.2f} (arXiv:2211.17192, eq. 1).",
     ),
     Number(

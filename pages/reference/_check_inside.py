@@ -3,13 +3,17 @@
 from pages.reference._check_kinds import Choice, Look, Number, Question, Reading, Wrong
 from tfcore.analysis.questions import inside as numbers
 
-FIND = Look("induction", "Random tokens twice: find the stripe.", {"show": "find the heads"})
-TWO = Look("induction", "Close one way between two heads at a time.", {"show": "how two heads do it"})
-FILM = Look("induction", "The training, frame by frame.", {"show": "watch it appear"})
-WHO = Look("stream", "Shares of every part that add up exactly.", {"show": "Who wrote it"})
-LENS = Look("stream", "What the model would say after each layer.", {"show": "Logit lens"})
-PATCH = Look("interventions", "Patch activations from another text.", {"show": "Patch from another text"})
-SWITCH = Look("interventions", "Switch any part off.", {"show": "Switch off and scale"})
+FIND = Look("induction", "Repeated random tokens: find the stripe.", {"show": "find the heads"})
+TWO = Look(
+    "induction",
+    "Path patching: queries, keys or values from a run without the earlier heads.",
+    {"show": "the induction circuit"},
+)
+FILM = Look("induction", "The phase change, frame by frame.", {"show": "the phase change"})
+WHO = Look("stream", "Direct logit attribution: shares that add up exactly.", {"show": "Direct logit attribution"})
+LENS = Look("stream", "What the model would predict after each layer.", {"show": "Logit lens"})
+PATCH = Look("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
+SWITCH = Look("interventions", "Ablate any part.", {"show": "Ablate and scale"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
@@ -20,7 +24,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("The errors that are left after training.", "The name is older than that use: it is what is passed "
                   "on."),
             Wrong("The output of the last layer.", "It runs from the embedding through all layers.",
-                  Look("stream", "Its length at every layer.", {"show": "Length and direction"})),
+                  Look("stream", "Its norm at every layer.", {"show": "Norm and cosine"})),
             Wrong("A memory that is kept between texts.", "It begins anew at every token of every text.",
                   Look("kv-cache", "What is kept, and of what.", {"part": "With and without"})),
         ),
@@ -34,76 +38,77 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("One layer cannot attend to equal tokens.", "It can: a duplicate-token head does; but it needs the "
                   "one after.",
                   Look("heads", "Heads of many kinds.", {"sort": "by kind"})),
-            Wrong("The first layer is always local.", "Heads of any layer may look anywhere before them."),
+            Wrong("The first layer is always local.", "Heads of any layer may attend to any earlier position."),
             Wrong("It averages the earlier head's pattern.", "It reads from the stream, not from patterns.", WHO),
         ),
-        because="Its key must say “the token before me was A”; that is written by the earlier head (arXiv:2209.11895).",
+        because="Its key must carry which token came before; the earlier head writes that (arXiv:2209.11895).",
     ),
     Choice(
         name="jump", level=2, look=FILM,
         ask="What happens to the loss when induction heads form?",
-        right="It falls suddenly, most of all on later tokens of a text.",
+        right="It falls steeply within few steps, most of all on later tokens of a sequence.",
         wrong=(
-            Wrong("It rises for a while.", "It falls, in a jump."),
+            Wrong("It rises for good.", "On tokens that can be copied it falls, steeply."),
             Wrong("It falls evenly, as before.", "The curve has a step, and the heads appear at it."),
             Wrong("It falls on first tokens only.", "First tokens have nothing to copy from."),
         ),
-        because="What was said before can be copied from then on: in-context learning (arXiv:2209.11895).",
+        because="What stood in the context can be copied from then on: in-context learning (arXiv:2209.11895).",
     ),
     Choice(
         name="lens", level=1, look=LENS,
         ask="What does the logit lens show?",
-        right="What the model would say if it stopped after a layer.",
+        right="What the model would predict if it stopped after a layer.",
         wrong=(
-            Wrong("What each head looks at.", "That is the attention pattern.", Look("heads", "Patterns.")),
+            Wrong("What each head attends to.", "That is the attention pattern.", Look("heads", "Patterns.")),
             Wrong("Which token the gradient comes from.", "No gradient is taken."),
-            Wrong("The certain answer: early layers know it already.", "Early guesses are often wrong; the lens shows "
-                  "that, too."),
+            Wrong("The final prediction: early layers have it already.", "Early predictions are often wrong; the lens "
+                  "shows that, too."),
         ),
         because="The stream after any layer goes through the final norm and the unembedding.",
     ),
     Choice(
         name="cause", level=2, look=SWITCH,
-        ask="A head looks at the right word. Does that prove the answer depends on it?",
-        right="No: switch it off or patch it, and see whether the answer changes.",
+        ask="A head attends to the right word. Does that prove that the prediction depends on it?",
+        right="No: ablate or patch it, and see whether the prediction changes.",
         wrong=(
             Wrong("Yes: attention is explanation.", "What it moves may be ignored, or done by another head as well."),
             Wrong("Yes, if the weight is above 0.5.", "However large the weight, its value vector may be small.",
-                  Look("stream", "What it really wrote.", {"show": "Who wrote it"})),
+                  Look("stream", "What it wrote.", {"show": "Direct logit attribution"})),
             Wrong("No: nothing about a model can be tested.", "It can: an intervention is an experiment.", PATCH),
         ),
-        because="A pattern is a correlation; an intervention is a cause.",
+        because="A pattern shows a correlation; an intervention tests a cause.",
     ),
     Choice(
         name="mean off", level=2, look=SWITCH,
-        ask="Why set a head to its mean rather than to zero?",
-        right="Zero is a value the rest of the model has never met; the mean takes away only what varies.",
+        ask="Why mean ablation of a head rather than zero ablation?",
+        right="Zero is out of distribution for later layers; the mean removes only what varies.",
         wrong=(
             Wrong("The mean is cheaper.", "It costs more: the mean must be measured."),
             Wrong("Zero would stop the residual stream.", "The stream goes on; only this head adds nothing.", WHO),
             Wrong("At zero the softmax divides by zero.", "The output is set, not the pattern."),
         ),
-        because="With zero, part of the harm comes from the missing constant, not from missing information.",
+        because="With zero, part of the loss increase comes from the missing constant, not from missing information.",
     ),
     Reading(
         name="read induction", level=1, figure="induction",
         look=Look("induction", "The stripe, with scores.", {"show": "find the heads"}),
-        ask="The shipped model reads {n} random tokens, said twice. Rows look, columns are looked at. Which head is "
-        "the strongest induction head?",
-        because="Its stripe lies one place right of “the same token, last time”: a mean weight of {score:.2f}.",
+        ask="The shipped model stories, which was trained on such sequences too, reads {n} repeated random tokens. "
+        "Rows are queries, columns keys. Which head is the strongest induction head?",
+        because="Its stripe lies one place right of the query token's earlier occurrence: a mean weight of "
+        "{score:.2f}.",
     ),
     Reading(
         name="read sink", level=2, figure="spread",
         look=Look("heads", "Sort by score and read the entropies.", {"sort": "by score"}),
-        ask="Heads of the shipped model on “{text}”. Which of them spreads its attention most evenly (has the highest "
-        "entropy)?",
+        ask="Heads of the shipped model on “{text}”. Which of them has the highest entropy (spreads its attention most "
+        "evenly)?",
         because="Its rows are the palest: {score:.2f} bits on average, more than any other here.",
     ),
     Number(
         name="copied", level=1, problem=numbers.copied_from, look=FIND,
-        ask="The text so far is `{text}`. Counted from 0, at which position does an induction head at the last token "
-        "look?",
-        hints={"same token": "That is the same token: it looks at the one right after it.",
+        ask="The text so far is `{text}`. Counted from 0, to which position does an induction head attend from the "
+        "last token?",
+        hints={"same token": "That is the same token: it attends to the one right after it.",
                "token before": "That is a previous-token head.", "itself": "That is the token itself.",
                "from one": "Counted from 0, it is one less."},
         because="Right after the earlier occurrence of the last token: {answer:.0f}.",
@@ -125,8 +130,8 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="share", level=1, problem=numbers.share_of_a_logit, look=WHO,
-        ask="A logit is {logit}. The embedding gave {embedding}, all attention {attention}, all feed-forward layers "
-        "but the last {feed_forward}; there is nothing else. What did the last one give?",
+        ask="A logit is {logit}. Of it, the embedding contributed {embedding}, all attention {attention}, all "
+        "feed-forward layers but the last {feed_forward}; there is nothing else. What did the last one give?",
         hints={"sign": "The sign is turned.", "no embedding": "The embedding's own share is missing.",
                "the logit": "That is the sum."},
         because="Shares add up exactly: {answer:.1f}.",
@@ -142,7 +147,7 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="length", level=2, problem=numbers.stream_length,
-        look=Look("stream", "How the stream grows.", {"show": "Length and direction"}),
+        look=Look("stream", "How the stream grows.", {"show": "Norm and cosine"}),
         ask="{n} updates of length 1, all at right angles, are added up. How long is the sum?",
         hints={"in a line": "That is if all point the same way.", "one": "Lengths do grow when directions differ.",
                "cancelled": "At right angles nothing cancels."},

@@ -107,7 +107,7 @@ def _heads(question: Reading, rng: Random) -> Read:
 
 
 def _target(kind: str) -> str:
-    return {"previous token": "the token before", "induction": "the token after the earlier occurrence"}[kind]
+    return {"previous token": "the previous token", "induction": "the token after the earlier occurrence"}[kind]
 
 
 def _six(maps: Any) -> Any:

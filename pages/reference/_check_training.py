@@ -12,12 +12,12 @@ QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="kl", level=1, look=BARS,
         ask="Which is true of KL divergence?",
-        right="It is 0 only if both distributions are equal, and differs with the direction.",
+        right="It is 0 only if both distributions are equal, and it is not symmetric.",
         wrong=(
             Wrong("It is symmetric, like a distance.", "Exchange the two and it changes: it is no distance."),
             Wrong("It is the entropy of the difference.", "It is cross-entropy less entropy, never negative."),
-            Wrong("It can be negative if the guess is sharper than the truth.",
-                  "It never is: a wrong code never saves bits."),
+            Wrong("It can be negative if Q is sharper than P.",
+                  "It never is (Gibbs' inequality): a wrong code never saves bits."),
         ),
         because="H(P, Q) = H(P) + KL(P || Q), and KL is at least 0.",
     ),
@@ -27,16 +27,16 @@ QUESTIONS: tuple[Question, ...] = (
         right="In training, every position is given the true tokens before it, not the model's own.",
         wrong=(
             Wrong("A larger model's answers are the targets.", "That is distillation."),
-            Wrong("The model is given the answer at the position it predicts.", "That would be a leak.",
+            Wrong("The model is given the target at the position it predicts.", "That would be a leak.",
                   Look("masks", "What a leak looks like.", {"train": "true"})),
             Wrong("The learning rate is set by hand.", "It has nothing to do with the optimiser."),
         ),
-        because="So all positions are trained in one pass. When it writes, the model gets its own tokens.",
+        because="So all positions are trained in one pass. In generation the model gets its own tokens (free-running).",
     ),
     Choice(
         name="warm-up", level=1, look=FIRST,
         ask="What is a warm-up of the learning rate for?",
-        right="The first steps are small while Adam's averages, and the gradients of post-LN, are still unreliable.",
+        right="The first steps are small while Adam's moment estimates, and the gradients of post-LN, are unreliable.",
         wrong=(
             Wrong("To warm the cache of the accelerator.", "It changes the steps, not the machine."),
             Wrong("To reach a higher rate in the end than without.", "The peak is a choice; the warm-up is the way "
@@ -44,7 +44,7 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("To keep dropout off at first.", "Dropout has its own setting.",
                   Look("residuals", "What dropout does.", {"part": "Dropout"})),
         ),
-        because="Large first steps into an unknown slope can spoil a run for good, most of all with post-LN "
+        because="Large first steps can make a training diverge, most of all with post-LN "
         "(arXiv:2002.04745).",
     ),
     Choice(
@@ -55,10 +55,10 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("Double the model, keep the data.", "That is nearer to the earlier law, which later measurements "
                   "corrected."),
             Wrong("Keep the model, double the data.", "The model would soon be too small for what it reads."),
-            Wrong("Double both.", "Work is the product of the two: that takes four times the budget.",
-                  Look("parameters", "Operations a token.", {"model": "GPT-3 175B"})),
+            Wrong("Double both.", "Compute is the product of the two: that takes four times the budget.",
+                  Look("parameters", "Operations per token.", {"model": "GPT-3 175B"})),
         ),
-        because="Work is 6 N D, and the best N and D grow alike (arXiv:2203.15556).",
+        because="C = 6 N D, and the compute-optimal N and D grow alike (arXiv:2203.15556).",
     ),
     Choice(
         name="half precision", level=2, look=Look("pitfalls", "Gradients lost in float16.",
@@ -84,8 +84,8 @@ QUESTIONS: tuple[Question, ...] = (
         name="coin", level=1, problem=numbers.coin_entropy, unit="bits", look=BARS,
         ask="A coin shows heads with probability {p}. What is its entropy in bits?",
         hints={"nats": "Those are nats: divide by ln 2.", "one side": "The other side counts, too.",
-               "surprise": "That is the surprise of heads; entropy is the mean over both sides.",
-               "other surprise": "That is the surprise of tails; entropy is the mean over both sides."},
+               "surprise": "That is the surprisal of heads; entropy is the mean over both sides.",
+               "other surprise": "That is the surprisal of tails; entropy is the mean over both sides."},
         because="-p log₂ p - (1 - p) log₂ (1 - p) = {answer:.3f} bits.",
     ),
     Number(
@@ -97,10 +97,10 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="perplexity", level=1, problem=numbers.perplexity, look=BARS,
-        ask="A model's loss is {loss} nats a token. What is its perplexity?",
+        ask="A model's loss is {loss} nats per token. What is its perplexity?",
         hints={"bits": "That takes the loss for bits: in nats it is e to the loss.",
                "tens": "The base is e.", "the loss": "Perplexity is e to that."},
-        because="e^{loss} = {answer:.1f}: as unsure as among that many equal choices.",
+        because="e^{loss} = {answer:.1f}: as uncertain as among that many equally likely tokens.",
     ),
     Number(
         name="kl number", level=2, problem=numbers.divergence, unit="bits", look=BARS,
@@ -111,7 +111,9 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Number(
         name="chance", level=1, problem=numbers.chance_loss, unit="nats",
-        look=Look("induction", "The first copy of random tokens costs about that.", {"show": "find the heads"}),
+        look=Look("induction", "The first copy of random tokens costs about that in the model induction, which was "
+                  "trained on nothing else; a language model is confidently wrong there, and pays more.",
+                  {"show": "find the heads", "model": "induction", "knock": "none"}),
         ask="Before its first step, a model gives each of {vocab:,} tokens the same probability. What is its loss in "
         "nats?",
         hints={"bits": "Those are bits.", "tens": "That is the logarithm to base 10.",
@@ -119,18 +121,18 @@ QUESTIONS: tuple[Question, ...] = (
         because="ln {vocab:,} = {answer:.2f}. A first loss far above it says that something is wrong.",
     ),
     Number(
-        name="bits a byte", level=2, problem=numbers.bits_a_byte, unit="bits a byte", look=BARS,
-        ask="A loss of {loss} nats a token, with {size} bytes in a token on average. How many bits a byte is that?",
-        hints={"nats": "Those are nats a byte.", "a token": "Those are bits a token.",
-               "times": "More bytes in a token make fewer bits a byte: divide."},
+        name="bits a byte", level=2, problem=numbers.bits_a_byte, unit="bits per byte", look=BARS,
+        ask="A loss of {loss} nats per token, with {size} bytes per token on average. How many bits per byte is that?",
+        hints={"nats": "Those are nats per byte.", "a token": "Those are bits per token.",
+               "times": "More bytes per token make fewer bits per byte: divide."},
         because="{loss} / ln 2 / {size} = {answer:.3f}.",
     ),
     Number(
         name="best tokens", level=1, problem=numbers.best_tokens, unit="tokens", look=LAW,
         ask="About how many tokens does the Chinchilla rule give a model of {billions:g} billion parameters?",
-        hints={"one each": "More than one a parameter: about 20.", "two each": "About 20 a parameter, not 2.",
+        hints={"one each": "More than one per parameter: about 20.", "two each": "About 20 per parameter, not 2.",
                "divided": "More tokens than parameters, not fewer."},
-        because="About 20 a parameter: {billions_answer:,.0f} billion (arXiv:2203.15556).",
+        because="About 20 per parameter: {billions_answer:,.0f} billion (arXiv:2203.15556).",
     ),
     Number(
         name="training work", level=2, problem=numbers.training_work, unit="FLOPs", look=LAW,
@@ -138,7 +140,7 @@ QUESTIONS: tuple[Question, ...] = (
         "tokens?",
         hints={"forward only": "That is the forward pass: the backward pass takes twice as much again.",
                "backward only": "The forward pass counts, too.",
-               "no factor": "Each parameter costs 6 operations a token."},
+               "no factor": "Each parameter costs 6 operations per token."},
         because="6 N D = {answer:.2e} (arXiv:2001.08361, section 2.1).",
     ),
     Number(

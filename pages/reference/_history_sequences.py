@@ -28,14 +28,14 @@ TRY: dict[str, dict[str, Any]] = {
 def panel() -> None:
     """One kind to cut up by sliders, beside the lengths of all."""
     st.markdown(
-        "**Whatever can be cut into a row of pieces, each written as a vector, can be read by a Transformer.** "
-        "How it is cut decides the length n, and attention pays n²."
+        "**Whatever can be cut into a sequence of tokens, each a vector, can be read by a Transformer.** How it is cut "
+        "decides the sequence length n, and attention costs n²."
     )
     order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
     names = {key: SEQUENCES[key].name for key in order}
     left, right = st.columns([2, 3], gap="large")
     with left:
-        kind = controls.select("What is cut up", "kind", order, "image", names)
+        kind = controls.select("Kind of data", "kind", order, "image", names)
         one = SEQUENCES[kind]
         values: dict[str, Any] = {
             knob.name: controls.slider(
@@ -49,7 +49,7 @@ def panel() -> None:
     cost = sequence_cost((n,))
     usual = all(values[knob.name] == knob.default for knob in one.knobs)
     what = f"{one.name} as in {one.model}" if usual else f"{one.name}, cut your way ({one.model}: {one.published():,})"
-    finding = f"{what}: {n:,} tokens, so {int(cost.pairs[0]):,} scores in each head"
+    finding = f"{what}: {n:,} tokens, so {int(cost.pairs[0]):,} scores per head"
     with right:
         figure(
             figures.lengths_figure(
@@ -63,7 +63,7 @@ def panel() -> None:
         )  # fmt: skip
         with st.container(horizontal=True, gap="medium"):
             st.metric("Tokens", f"{n:,}", width="content")
-            st.metric("Scores in a head", f"{int(cost.pairs[0]):,}", width="content", help="n × n")
+            st.metric("Scores per head", f"{int(cost.pairs[0]):,}", width="content", help="n × n")
             st.metric("FLOPs that grow with n²", f"{cost.share[0]:.1%}", width="content",
                       help="in a Transformer of 12 layers, width 768")  # fmt: skip
         if one.see:
@@ -81,10 +81,10 @@ def panel() -> None:
     page.question(
         "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
         "600?",
-        "Nobody could read the samples one by one: half a minute would have 480,000 tokens and 230 billion scores in "
-        "every head. To read speech, 50 pictures of its pitches are enough, because only the words must come "
-        "through. To make sound, all of it must come back: 600 codes of 10 bits are 6,000 bits a second, over "
-        "two hundred times less than a CD, and as little as still sounds right.",
+        "Sample by sample, half a minute would have 480,000 tokens and 230 billion scores per head. To recognise "
+        "speech, 50 frames of a spectrogram per second are enough, because only the words must be kept. To generate "
+        "sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two hundred times less "
+        "than a CD.",
     )
 
 

@@ -25,11 +25,12 @@ TRY: dict[str, dict[str, Any]] = {
     "a film, cut up": {"show": "sequences", "kind": "video"},
 }
 QUESTION = (
-    "The parts of the Transformer were all there before 2017: attention, residuals, layer normalisation, subwords, "
-    "Adam. What did it add?",
-    "It left something out. Without recurrence no place waits for the one before it, so all tokens of a text train at "
-    "once and the hardware is busy; everything since then stands on that. What was added are several heads side by "
-    "side, and positions as vectors. Open the families and choose the Transformer: nine lines come in.",
+    "Most parts of the Transformer were there before it: attention, residual connections, layer normalisation, "
+    "subwords, Adam, even position vectors (ConvS2S, arXiv:1705.03122). What did it add?",
+    "It left recurrence and convolution out: no position waits for the one before it, so all tokens of a sequence "
+    "are trained in parallel. New were multi-head attention, self-attention as the only layer that mixes positions, "
+    "and sinusoidal positions. Open the families and choose the Transformer: "
+    f"{len(history.milestones()['transformer'].after)} lines come in.",
 )
 
 
@@ -67,7 +68,7 @@ def panel(families: bool) -> None:
             figures.timeline_figure(entries, layout, shown, chosen, related, edges=families),
             key="timeline", height=figures.height_of(layout), min_width=NARROWEST, alt=finding, on_click=_click,
             at=figures.place_of(layout, chosen, NARROWEST) if chosen else None,
-            caption=f"{finding} A year is drawn as wide as it was eventful. Click an entry.",
+            caption=f"{finding} A year is as wide as it has entries. Click one.",
             table=lambda: pd.DataFrame([_row(entries[key]) for key in shown]),
         )  # fmt: skip
     if chosen is not None:
@@ -84,9 +85,10 @@ def panel(families: bool) -> None:
         page.source(history.timeline, history.ancestors, history.rows_without_overlap)
     else:
         page.what_to_see(
-            "Nearly half of the width is what came since 2020. Until 2017 each field had networks of its own: "
-            "recurrent for language, convolutional for images. Then one colour after the other moves into every lane, "
-            "because whatever can be cut into tokens can be read by the same machine."
+            f"{history.share_since(2020):.0%} of the entries, and so of the width, are from 2020 on. Until 2017 each "
+            "field had networks of its own: recurrent for language, convolutional for images. Then one colour after "
+            "the other moves into every lane, because whatever can be cut into tokens can be read by the same "
+            "architecture."
         )
         page.source(history.matching, history.timeline, history.year_starts)
     if chosen is not None:

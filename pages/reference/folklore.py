@@ -9,7 +9,7 @@ from pages.experiments import folklore as experiments
 from pages.reference import _views
 from pages.ui import cache, controls, page, places, progress, text
 from pages.ui.figure import figure
-from tfcore.analysis.folklore import EXACT, ROUGH, Claim, Finding, compare
+from tfcore.analysis.folklore import EXACT, ROUGH, Claim, Finding, compare, tally
 from tfcore.analysis.folklore_table import CHAPTERS, CLAIMS
 from tfcore.figures import folklore as figures
 
@@ -20,7 +20,7 @@ EVERY: dict[str, Any] = {"chapter": ALL, "verdict": ALL, "words": ""}
 TRY: dict[str, dict[str, Any]] = {
     "117 M?": {**EVERY, "claim": "gpt2"},
     "8 × 7 = 56?": {**EVERY, "claim": "mixtral"},
-    "20 tokens a parameter": {**EVERY, "claim": "twenty"},
+    "20 tokens per parameter": {**EVERY, "claim": "twenty"},
     "is it quadratic?": {**EVERY, "claim": "quadratic"},
     "all that is wrong": {**EVERY, "verdict": "wrong", "claim": "softmax"},
     "all that depends": {**EVERY, "verdict": "depends", "claim": "two_thirds"},
@@ -86,8 +86,8 @@ def table(claims: list[Claim], findings: dict[str, Finding]) -> str:
 
 page.begin(
     "Is it true what they say?",
-    f"{len(CLAIMS)} figures and rules that everybody quotes, each computed again by the library behind these pages "
-    "when you open this one. Most hold; some hold in one case; a few were never right.",
+    f"{len(CLAIMS)} figures, rules of thumb and slips from papers, courses and talks, each computed again by the "
+    "library behind these pages when you open this one.",
 )
 findings = dict(zip(CLAIMS, progress.in_turn(found, list(CLAIMS), lambda key: f"“{CLAIMS[key].name}”"), strict=True))
 verdict = controls.segmented("Verdict", "verdict", [ALL, *BADGES], ALL, {ALL: "All", **{key: key for key in BADGES}})
@@ -130,17 +130,19 @@ page.what_to_see(
     f"Marks in the shaded strip are off by at most {ROUGH:.0%}; the sign says whether that is near enough for what is "
     "claimed. It is not for a count: GPT-2's 117 M lies in the strip and is wrong. Several marks in a row are several "
     "cases. A diamond depends on them: often the claim was true of the model it was made for, and is quoted of others. "
-    "12 N d² knows no wide layers, two thirds no shared keys, 6 N D no large vocabulary."
+    "12 N d² assumes d_ff = 4 d, two thirds assumes MHA, 6 N D leaves attention out. "
+    f"{tally(findings)}"
 )
 page.source(compare)
 st.caption(
     f"A number is true if it is off by at most {EXACT:.0%}, roughly true up to {ROUGH:.0%}, unless the claim itself "
     "says how exact it is (a count: by its own rounding; a random draw: by its error). Measured on a model: on "
-    "stories, the one that ships. Sources stand with each claim, such as arXiv:2001.08361 and arXiv:2203.15556."
+    "stories, which ships, with its vocabulary of 2,048; characters and words per token are others with the usual "
+    "32,000 to 256,000. Sources stand with each claim, such as arXiv:2001.08361 and arXiv:2203.15556."
 )
 page.question(
     "Why is “12 N d²” right within a per cent for LLaMA 2 7B, whose feed-forward layers have three matrices?",
-    "Because it was built to be. Each of the three is 8/3 d wide instead of 4 d, so together they have the same 8 d²; "
-    "LLaMA 3 made them wider (3.5 d) and shared keys and values, and it is off by 8 %. Gemma's are 8 d wide: there the "
-    "blocks are two and a half times what the formula says.",
+    "Because each of the three is about 8/3 d wide instead of 4 d, so together they have the same 8 d². LLaMA 3 made "
+    "them wider (3.5 d) and uses fewer KV heads: it is off by 8 %. Gemma's are 8 d wide: there the blocks are two and "
+    "a half times what the formula says.",
 )

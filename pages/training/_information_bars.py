@@ -34,10 +34,10 @@ def hand(p: str, q: str) -> dict[str, Any]:
 
 TRY: dict[str, dict[str, Any]] = {
     "fair coin": hand("1_1", "1_1"),
-    "0.9/0.1 coin, thought fair": hand("9_1", "1_1"),
+    "0.9/0.1 coin, Q fair": hand("9_1", "1_1"),
     "uniform die": hand("1_1_1_1_1_1", "1_1_1_1_1_5"),
     "peaked": hand("93_1_1_1_1_1_1_1", "1_1_1_1_1_1_1_1"),
-    "Q rules one out": hand("4_3_2_1", "4_4_2_0"),
+    "Q gives 0 to one": hand("4_3_2_1", "4_4_2_0"),
     "a model's next token": {"of": "model", "text": PROMPT, "guess": "6_1_1_1_1_2"},
 }
 
@@ -66,24 +66,24 @@ def panel() -> None:
     else:
         _of_a_model()
     page.what_to_see(
-        "Blue is what happens, P; orange what was expected, Q. Each block is as wide as its outcome is likely and as "
-        "high as its price: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. All blue blocks together are the entropy, "
-        "all orange ones the cross-entropy, and no Q ever makes that area smaller than P's own. Drag a bar of Q to 0 "
-        "while P keeps it: one outcome without a price makes the whole sum infinite. With a finger, drag the "
+        "Blue is the true distribution P, orange the prediction Q. Each block is as wide as its outcome is probable "
+        "and as high as its code length: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. The blue area is the entropy, "
+        "the orange one the cross-entropy, and no Q makes it smaller than P's own. Drag a bar of Q to 0 while P keeps "
+        "it: the cross-entropy becomes infinite. With a finger, drag the "
         "handle; with the keyboard, Tab to a bar, then arrow keys for 1 %, with Shift for 0.1 %, Page Up and Page Down "
         "for 10 %, Home and End for 0 and 1."
     )
     page.source(analysis.entropy, analysis.cross_entropy, analysis.divergence_terms, analysis.weighted_logs)
     st.caption(
         "Entropy: Shannon 1948, section 6. Cross-entropy and KL: Cover and Thomas, Elements of Information Theory, "
-        "chapter 2. Targets that leave a little to every outcome, so that no loss needs to be infinite: label "
-        "smoothing, arXiv:1512.00567, section 7."
+        "chapter 2. Targets that give every outcome some probability: label smoothing, "
+        "arXiv:1512.00567, section 7."
     )
     page.question(
         "A model is trained for ever, on data without end. How far can its loss fall?",
-        "To H(P), the entropy of the text itself, and no further: the KL can reach 0, the entropy stays. A loss above "
-        "0 at the end of training is no failure: for the 0.9/0.1 coin 0.469 bits a throw are the floor, even for who "
-        "knows the coin exactly.",
+        "To H(P), the entropy of the text itself, and no further: the KL divergence can reach 0, the entropy stays. A "
+        "loss above 0 at the end of training is no failure: for the 0.9/0.1 coin 0.469 bits per throw is the minimum, "
+        "even for the exact Q.",
     )
 
 
@@ -93,10 +93,10 @@ def _by_hand() -> None:
     with boards:
         n = controls.slider("Number of outcomes", "n", 2, len(LETTERS), 4)
         names = list(LETTERS[:n])
-        st.markdown("**P**, what happens")
+        st.markdown("**P**, the true distribution")
         p = bars.read(f"p{n}", P_FIRST[:n])
         bars.show(f"p{n}", p, names, label="distribution P", hue=0, height=150)
-        st.markdown("**Q**, what was expected")
+        st.markdown("**Q**, the prediction")
         q = bars.read(f"q{n}", Q_FIRST[:n])
         bars.show(f"q{n}", q, names, label="distribution Q", hue=1, height=150)
     with picture:
@@ -125,9 +125,9 @@ def _guessed(model_name: str, pasted: str) -> None:
     names = [*(text.visible(token) for token in tokens), "others"]
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
-        st.markdown("**P**, what the model expects")
+        st.markdown("**P**, the model's distribution")
         bars.show("said", weights, names, label="distribution P", hue=0, height=150, fixed=True)
-        st.markdown("**Q**, your guess of it: drag")
+        st.markdown("**Q**, your prediction of it: drag")
         q = bars.read("guess", (1,) * len(names))
         bars.show("guess", q, names, label="distribution Q", hue=1, height=150)
     with picture:
@@ -141,27 +141,27 @@ def _numbers(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> No
     labels = text.tick_labels(names, 12)
     with st.container(horizontal=True, gap="small"):
         for name, value, words in (
-            ("H(P)", bits(result.own), "entropy: bits an outcome of P needs on average"),
-            ("H(P, Q)", bits(result.cross), "cross-entropy: bits it costs if Q is expected"),
-            ("KL(P‖Q)", bits(result.forward), "bits lost by expecting Q where P happens"),
-            ("KL(Q‖P)", bits(result.reverse), "bits lost by expecting P where Q happens"),
+            ("H(P)", bits(result.own), "entropy: mean bits per outcome of P"),
+            ("H(P, Q)", bits(result.cross), "cross-entropy: mean bits per outcome of P with the code of Q"),
+            ("KL(P‖Q)", bits(result.forward), "KL divergence: extra bits with Q where P is true"),
+            ("KL(Q‖P)", bits(result.reverse), "reverse KL: extra bits with P where Q is true"),
             ("perplexity of P", f"{analysis.perplexity(result.own):.3f}",
-             "2 to the power H(P): as unsure as among so many outcomes that are equally likely; a model's "
+             "2 to the power H(P): as uncertain as among so many equally likely outcomes; a model's "
              "perplexity on a text is 2 to the power of its mean loss, H(P, Q)"),
         ):  # fmt: skip
             st.metric(name, value, help=words, width=88 if len(name) < 12 else 120)
     st.markdown(_checked(result, names))
-    paid = "without end" if math.isinf(result.cross) else f"{result.cross:.3f} bits"
+    paid = "infinite" if math.isinf(result.cross) else f"{result.cross:.3f} bits"
     figure(
         figures.areas_figure(result, labels, 300), key="areas", height=300, table=lambda: _table(result, names),
         alt=f"Areas: H(P) = {result.own:.3f} bits, H(P, Q) = {paid}, KL(P‖Q) = {bits(result.forward)} bits.",
-        caption=f"Blue area: {result.own:.3f} bits, the least that P costs. Orange area: {paid}, its cost by Q. "
+        caption=f"Blue area: {result.own:.3f} bits, the entropy of P. Orange area: {paid}, the cross-entropy with Q. "
         f"P and Q have shape ({len(names)},).",
     )  # fmt: skip
     figure(
         figures.terms_figure(result, labels, 230), key="terms", height=230, table=lambda: _table(result, names),
         alt=f"What each outcome adds: KL(P‖Q) sums to {bits(result.forward)}, KL(Q‖P) to {bits(result.reverse)} bits.",
-        caption=f"The same ratios of p and q, weighed by P (sum {bits(result.forward)}) or by Q (sum "
+        caption=f"The same log-ratios of p and q, weighted by P (sum {bits(result.forward)}) or by Q (sum "
         f"{bits(result.reverse)}): that is all the difference. Hatched to the edge: infinite.",
     )  # fmt: skip
 
@@ -180,8 +180,8 @@ def _checked(result: Comparison, names: list[str]) -> str:
         )
     ruled = [text.escape(name) for name, p, q in zip(names, result.p, result.q, strict=True) if p > 0 and q == 0]
     return (
-        f"**Infinite**: Q gives 0 to {', '.join(ruled)}, and P does not, so no number of bits tells Q's owner that it "
-        "came. Where p itself is 0, nothing is paid: 0 log 0 counts as 0."
+        f"**Infinite**: Q gives 0 to {', '.join(ruled)}, and P does not, so the cross-entropy is infinite. Where p "
+        "itself is 0, the term is 0: 0 log 0 counts as 0."
     )
 
 

@@ -35,11 +35,11 @@ def panel() -> None:
     page.try_this(TRY)
     _live()
     page.what_to_see(
-        "P has two bumps, Q may have only one. **KL(P‖Q)** is weighed by P: wherever P happens, Q must not be near 0, "
-        "so the best Q (blue) covers both bumps, with the very mean and width of P, and its own mean may lie where P "
-        "has next to nothing. **KL(Q‖P)** is weighed by Q: wherever Q is, P must not be near 0, so the best Q (orange) "
-        "picks one bump and leaves the other out. Below, pale means near: the left map has one valley, the right one "
-        "a deep one for each bump, and sometimes a shallow one between them. Click a map to put your own bump there."
+        "P is a mixture of two bumps, Q a single one. **KL(P‖Q)** is weighted by P: wherever P is large, Q must not be "
+        "near 0, so the best Q (blue) covers both bumps, with the mean and the standard deviation of P (mean-seeking). "
+        "**KL(Q‖P)** is weighted by Q: wherever Q is large, P must not be near 0, so with bumps far apart the best Q "
+        "(orange) picks one of them (mode-seeking). Below, pale means a small divergence; rings mark the minima. Click "
+        "a map to put your own bump there."
     )
     page.source(analysis.divergences, analysis.fit_bumps, analysis.refined)
     st.caption(
@@ -49,9 +49,9 @@ def panel() -> None:
     )
     page.question(
         "A small model learns from texts of two kinds that it cannot tell apart well. What will it write?",
-        "By the usual loss, KL(P‖Q), it must give some probability to all that occurs, so a model that is too small "
-        "spreads over what lies between as well, and writes what nobody wrote. By KL(Q‖P) it would keep to one kind "
-        "and write that well. Neither is right or wrong: they fail in different ways.",
+        "With the usual loss, KL(P‖Q), it must give some probability to all that occurs, so a model that is too small "
+        "also spreads over what lies between, and generates texts of neither kind. With KL(Q‖P) it would keep to one "
+        "kind and generate that well. Both fail, in different ways.",
     )
 
 
@@ -82,7 +82,7 @@ def _live() -> None:
         figures.maps_figure(result, own, 340), key="maps", height=340, min_width=620, on_click=_take,
         table=lambda: _map_rows(result),
         alt=f"Maps of both divergences: KL(P‖Q) is least, {cover.forward:.3f} bits, at mean {cover.mean:.2f}; KL(Q‖P) "
-        f"has {len(result.picking)} valleys, the deepest with {pick.reverse:.3f} bits at mean {pick.mean:.2f}.",
+        f"has {len(result.picking)} local minima, the lowest with {pick.reverse:.3f} bits at mean {pick.mean:.2f}.",
         caption=f"Maps of shape (width, mean) = {result.forward.shape}, in bits, up to {figures.WORST:g}. Rings: "
         f"{len(result.picking)} of KL(Q‖P), one of KL(P‖Q). Cross: yours.",
     )  # fmt: skip
@@ -102,7 +102,7 @@ def _on_grid(width: float) -> float:
 
 
 def _rows(result: BumpFit, own: Fit) -> pd.DataFrame:
-    others = [("another valley of KL(Q‖P)", fit) for fit in result.picking[1:]]
+    others = [("another minimum of KL(Q‖P)", fit) for fit in result.picking[1:]]
     named = [("covers: least KL(P‖Q)", result.covering), ("picks: least KL(Q‖P)", result.picking[0]), *others,
              ("yours", own)]  # fmt: skip
     return pd.DataFrame(

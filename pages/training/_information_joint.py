@@ -36,7 +36,7 @@ TRY: dict[str, dict[str, Any]] = {
     "independent": hand((42, 18), (28, 12)),
     "one decides the other": hand((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "a noisy copy": hand((45, 5), (5, 45)),
-    "no correlation, yet information": hand((0, 1), (1, 0), (0, 1)),
+    "uncorrelated, but dependent": hand((0, 1), (1, 0), (0, 1)),
     "four of four": hand((4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4)),
     "letters that follow each other": {"cells": "letters", "apart": 1, "text": TEXT},
 }
@@ -53,7 +53,7 @@ def counted(pasted: str, apart: int) -> tuple[int, ...]:
 
 
 def panel() -> None:
-    """A table, and what its rows and columns know of each other."""
+    """A joint table and its mutual information."""
     st.latex(
         r"I(X; Y) = H(X) + H(Y) - H(X, Y) = H(X) - H(X \mid Y) = \sum_{x, y} p(x, y) \log_2 \frac{p(x, y)}{p(x)\,p(y)}"
     )
@@ -64,21 +64,21 @@ def panel() -> None:
     else:
         _of_letters()
     page.what_to_see(
-        "Each cell is the probability that X takes its row and Y its column. The bars overlap by what the two share: "
-        "knowing Y takes I(X; Y) off the bits that X needs, and knowing X takes the same off Y's. Red cells happen "
-        "more often than they would by chance, blue ones less; all together are never below 0. A table whose rows are "
-        "all in the same proportion shares nothing."
+        "Each cell is the probability that X takes its row and Y its column. The bars overlap by the mutual "
+        "information: knowing Y reduces the entropy of X by I(X; Y), and knowing X that of Y by as much. Red cells are "
+        "more probable than if X and Y were independent, blue ones less; their sum is never below 0. A table whose "
+        "rows are all proportional has none: X and Y are independent."
     )
     page.source(analysis.joint_information, analysis.given)
     st.caption(
         "Cover and Thomas, Elements of Information Theory, chapter 2. What a model's layers keep of their input has "
-        "been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text make it look a "
-        "little larger than it is."
+        "been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text "
+        "overestimate it a little."
     )
     page.question(
         "X is −1, 0 or 1, each a third of the time, and Y = X². Their correlation is 0. What is I(X; Y)?",
-        "0.918 bits, all that Y has: X decides Y. Correlation only sees straight lines; mutual information sees any "
-        "way in which one tells about the other. Try the fourth button.",
+        "0.918 bits, all that Y has: X decides Y. Correlation only measures linear dependence; mutual information any "
+        "dependence. Try the fourth button.",
     )
 
 
@@ -128,7 +128,7 @@ def _numbers(cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str]
     result = joint_information(table)
     with st.container(horizontal=True, gap="small"):
         for name, value, words in (
-            ("I(X; Y)", result.by_divergence, "bits that each tells about the other"),
+            ("I(X; Y)", result.by_divergence, "mutual information, bits"),
             ("H(X)", result.h_x, "bits of X alone"),
             ("H(Y)", result.h_y, "bits of Y alone"),
             ("H(X, Y)", result.h_xy, "bits of both together"),

@@ -1,4 +1,4 @@
-"""Panel of the page on information: what each token of a text costs a model, and models beside peers on it."""
+"""Panel of the page on information: the surprisal of each token of a text, and models beside compressors on it."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ TEXT = (
 )
 TRY: dict[str, dict[str, Any]] = {
     "a story": {"text": TEXT, "at": 29},
-    "the same, twice": {"text": " ".join(["The old king Bartholomew kept nine purple owls."] * 2), "at": 25},
+    "a sentence, repeated": {"text": " ".join(["The old king Bartholomew kept nine purple owls."] * 2), "at": 25},
     "a newspaper": {
         "text": "The committee postponed its decision on infrastructure subsidies until the next quarter.", "at": 4,
     },
     "another language": {"text": "Es war einmal ein kleines Mädchen, das wohnte in einem großen Haus.", "at": 4},
     "code": {"text": "def area(width, height):\n    return width * height\n", "at": 4},
-    "letters at random": {"text": "qzv kxw jqy pfz vbk xqj wzk fyv", "at": 4},
+    "random letters": {"text": "qzv kxw jqy pfz vbk xqj wzk fyv", "at": 4},
 }  # fmt: skip
 
 
@@ -83,23 +83,24 @@ def panel() -> None:
     with right:
         _compared(model_name, all_found, plain_peers(pasted))
     page.what_to_see(
-        "Strong tokens surprised the model. Most of a story costs next to nothing, and a few words cost most of it: "
-        "what is new. A second copy of a sentence is nearly free, because the model copies it. Perplexity and bits per "
-        "token depend on how the vocabulary cuts the text, so models are compared by **bits per byte**. Compressors "
-        "know nothing but the text itself, and a short text is too little to learn from: that is what a trained model "
-        "brings along, in megabytes of weights that are not counted here."
+        f"Strong colour: high surprisal, −log₂ p. {text_bits.concentration(found)} A model with induction heads "
+        "predicts a second copy of a sentence almost for free: try it. Perplexity and bits per token depend on the "
+        "tokenizer, so models are compared by **bits per byte**. Compressors know nothing but the text itself, and a "
+        "short text is little to learn from; a trained model brings its knowledge along, in weights that are not "
+        "counted here."
     )
     page.source(text_bits.text_bits, text_bits.framed, information.surprisal, text_bits.peers)
     page.experiment(experiments.text, model_name, list(all_found), pasted)
     st.caption(
         "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, which "
-        "also counts the weights. People guess English at about 0.6 to 1.3 bits a letter: Shannon 1951. Left out are "
-        "encoders, which see the tokens on both sides of a blank, so that their probabilities do not multiply to one "
-        "of the text; encoder-decoders, which give a probability of an answer to a text; and models of bare numbers."
+        "also counts the weights. English predicted by people: about 0.6 to 1.3 bits per letter (Shannon 1951). Left "
+        "out are encoders, which see the tokens on both sides of a mask, so that their probabilities do not multiply "
+        "to that of the text; encoder-decoders, whose probability is that of an output given an input; and models "
+        "without a text tokenizer."
     )
     page.question(
         "A model with a vocabulary ten times as large has a higher perplexity on the same text. Is it worse?",
-        "That cannot be said. Its tokens are longer, so there are fewer of them and each holds more to guess: "
+        "That does not follow. Its tokens are longer, so there are fewer of them, each with more information, and "
         "perplexity is per token. Divide the bits of the whole text by its bytes, which are the same for both, and "
         "compare these.",
     )
@@ -167,7 +168,9 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
     """What was expected in the place of one token."""
     piece, bits = text.escape(text.visible(found.tokens[at])), float(found.bits[at])
     if at == 0 and not found.start:
-        st.info(f"“{piece}” is the first token, and this model reads nothing before it: there is no guess to show.")
+        st.info(
+            f"“{piece}” is the first token, and this model reads nothing before it: there is no prediction to show."
+        )
         return
     guess, pieces, rank = expected(model_name, pasted, at)
     left, right = st.columns([2, 3], gap="large")
@@ -175,17 +178,18 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
         many = f"{2**bits:,.{0 if bits > 6 else 1}f}" if bits < 30 else f"2^{bits:.0f}"
         st.markdown(
             f"Token {at}, “**{piece}**”, came with probability **{_chance(2.0**-bits)}**: **{bits:.2f} bits**, as "
-            f"surprising as one of {many} that are equally likely. It was the model's guess number **{rank:,}**, and "
-            f"is {bits / max(found.total, 1e-9):.1%} of the cost of the text."
+            f"surprising as one of {many} equally likely tokens. Its rank in the model's prediction is **{rank:,}**, "
+            f"and it is {bits / max(found.total, 1e-9):.1%} of the cost of the text."
         )
     with right:
         best = text.visible(pieces[0])
         figure(
             guesses_figure(guess.chance, text.tick_labels(pieces), 200), key="guesses", height=200,
             table=lambda: pd.DataFrame({"token": pieces, "probability": guess.chance}),
-            alt=f"What the model expected there: first '{best}' with {guess.chance[0]:.1%}; what came was number "
+            alt=f"The model's prediction there: first '{best}' with {guess.chance[0]:.1%}; the token of the text has "
+            f"rank {rank:,}.",
+            caption=f"Predicted there: first '{best}' with {guess.chance[0]:.1%}. The token of the text has rank "
             f"{rank:,}.",
-            caption=f"Expected there: first '{best}' with {guess.chance[0]:.1%}. What came was guess number {rank:,}.",
         )  # fmt: skip
     page.experiment(experiments.surprise, model_name, pasted, at, GUESSES)
 
@@ -232,11 +236,11 @@ def _compared(model_name: str, found: dict[str, TextBits], peers: list[Peer]) ->
     best = text.visible(names[0])
     changed = [name for name, one in found.items() if not one.whole]
     left_out = f" Not compared, as the tokenizer changes the text: {', '.join(changed)}." if changed else ""
-    st.subheader("The same text, everyone", anchor=False)
+    st.subheader("The same text, every model", anchor=False)
     figure(
         figures.per_byte_figure(names, values, kinds, hovers, 330), key="everyone", height=330, min_width=330,
         table=lambda: pd.DataFrame({"who": names, "bits per byte": values, "how": hovers}),
         alt=f"Bits per byte: {', '.join(f'{name} {value:.3f}' for name, value in zip(names, values, strict=True))}.",
-        caption=f"Least: {best} with {values[0]:.3f} bits per byte; 8 is no knowledge at all. “byte counts” gets its "
-        f"table of counts for free.{left_out}",
+        caption=f"Least: {best} with {values[0]:.3f} bits per byte; 8 is a uniform guess. The table of “byte counts” "
+        f"is not counted.{left_out}",
     )  # fmt: skip

@@ -18,14 +18,14 @@ TRY = {
     "nearly sure: 0.9": {"right": 0.9},
     "a coin: 0.5": {"right": 0.5},
     "surprised: 0.01": {"right": 0.01},
-    "shocked: 0.001": {"right": 0.001},
+    "very surprised: 0.001": {"right": 0.001},
     "one token in ten at 0.001": {"right": 0.001, "share": 10},
 }
 
 WORDS = (
     "Each halving of the probability costs one bit more, wherever it happens: from 1 to 0.5 as from 0.002 to "
-    "0.001. A sure and right model pays 0.152 bits at 0.9; one token at 0.01 costs 6.64. A few such tokens make "
-    "most of the loss of a text. The gradient does not run away with the loss: it is at most 1."
+    "0.001. At 0.9 the loss is 0.152 bits, at 0.01 it is 6.64, so a few improbable tokens can make most of the loss of "
+    "a text. The gradient with respect to the logit is bounded: it is at most 1."
 )
 
 
@@ -45,10 +45,10 @@ def panel() -> None:
         "table 3, reports its perplexity, per token of its own vocabulary."
     )
     page.question(
-        "Two models have the same mean loss on a text. Are they equally good at guessing the next token?",
-        "Not necessarily. One may be nearly sure everywhere and shocked now and then, the other a little unsure "
-        "everywhere: ten percent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at 0.46. "
-        "The mean does not say how often the likeliest token is the right one.",
+        "Two models have the same mean loss on a text. Are they equally good at predicting the next token?",
+        "Not necessarily. One may be confident everywhere and wrong now and then, the other a little uncertain "
+        "everywhere: ten per cent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at "
+        "0.46. The mean does not say how often the likeliest token is the right one.",
     )
 
 
@@ -66,7 +66,7 @@ def _live() -> None:
             st.metric("1/p", f"{1 / p:,.1f}", help="The perplexity, were every token like this one.", width=110)
         st.markdown(
             f"One such token costs as much as **{loss(p) / loss(GOOD):.1f}** tokens at 0.9. A text with {share} % of "
-            f"them and the rest at 0.9 has a mean of **{mean:.3f}** bits a token, perplexity "
+            f"them and the rest at 0.9 has a mean of **{mean:.3f}** bits per token, perplexity "
             f"**{entropy.perplexity(mean):.2f}**."
         )
     with right:
@@ -75,8 +75,8 @@ def _live() -> None:
             table=lambda: pd.DataFrame({"p": ROWS, "bits": [loss(row) for row in ROWS]}),
             alt=f"Loss against the probability of the right token: {loss(p):.3f} bits at {p:.3f}; the gradient there "
             f"is {1 - p:.3f}.",
-            caption=f"At p = {p:.3f} the loss is {loss(p):.3f} bits and its gradient on the right token's score "
-            f"{p:.3f} − 1 = −{1 - p:.3f} (nats). The loss has no upper end, the gradient has.",
+            caption=f"At p = {p:.3f} the loss is {loss(p):.3f} bits and its gradient on the right token's logit "
+            f"{p:.3f} − 1 = −{1 - p:.3f} (nats). The loss is unbounded, the gradient is not.",
         )  # fmt: skip
     st.dataframe(
         pd.DataFrame(

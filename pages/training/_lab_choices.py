@@ -208,19 +208,18 @@ def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
         table=lambda: pd.concat([curve_table(c).assign(run=name) for name, c in shown]),
     )  # fmt: skip
     page.what_to_see(
-        "The gap between the dashed and the solid line is what was learned by heart. Dropout leaves out a random "
-        "part of "
-        "every layer's output in each step (arXiv:1207.0580), so that nothing can rely on a single detail: both lines "
-        "fall more slowly, and they part later. On tasks whose rows are always new there is no gap to close, and "
-        "dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
+        "The gap between the dashed and the solid line is overfitting: what was memorised. Dropout zeroes a random "
+        "part of every layer's output in each step (arXiv:1207.0580), so that nothing can rely on a single detail: "
+        "both lines fall more slowly, and they part later. On tasks whose rows are always new there is no gap to "
+        "close, and dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
     )
     page.source(one_step)
     page.experiment(experiments.training, seen.spec if seen is not None else spec)
     apart, best = int(np.argmax(gaps)), int(np.argmin([c.held_loss[-1] for _, c in shown]))
     page.question(
-        "Which run has learned most by heart, and which does best on what it has not seen?",
-        f"By heart: the one whose lines are furthest apart at the end, here {shown[apart][0]} with {gaps[apart]:+.2f} "
-        f"nats. Best on new text: the lowest solid line, here {shown[best][0]} with "
+        "Which run overfits most, and which does best on held-out data?",
+        f"Overfits most: the one whose lines are furthest apart at the end, here {shown[apart][0]} with "
+        f"{gaps[apart]:+.2f} nats. Best on new text: the lowest solid line, here {shown[best][0]} with "
         f"{shown[best][1].held_loss[-1]:.2f} nats. A gap alone is no fault.",
     )
 

@@ -108,7 +108,7 @@ def keep(seen: Seen) -> None:
             "curves.csv: a folder that tfcore.load reads",
         )  # fmt: skip
         links.to("foundations/heads.py", {"model": name, "text": whole}, "its heads")
-        links.to("inside/induction.py", {"model": name}, "does it induct?")
+        links.to("inside/induction.py", {"model": name}, "its induction heads")
         links.to("inference/generation.py", {"model": name, "text": example}, "let it write")
     st.caption("It is on the list of models of every page that suits it, for you and for whoever has such a link.")
 

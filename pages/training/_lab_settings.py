@@ -9,17 +9,17 @@ from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import LONGEST_TEXT, TASKS, LabSpec, TaskName
 
 NAMES: dict[TaskName, str] = {
-    "induction": "induction: random tokens, twice", "copy": "copy", "reverse": "reverse", "sort": "sort",
+    "induction": "induction: repeated random tokens", "copy": "copy", "reverse": "reverse", "sort": "sort",
     "addition": "addition modulo p", "characters": "characters of your text",
 }  # fmt: skip
 SAYS: dict[TaskName, str] = {
-    "induction": "Random tokens begin again somewhere. After the first token of the second copy, each next one can be "
-    "known: by looking back at what came next the last time (arXiv:2209.11895).",
+    "induction": "Random tokens that repeat after a random period. In the second copy each next token is predictable: "
+    "it is the one that followed the earlier occurrence (arXiv:2209.11895).",
     "copy": "Letters, an arrow, and the same letters again.",
     "reverse": "Letters, an arrow, and the letters backwards: the model must count.",
     "sort": "Letters, an arrow, and the letters in order: the model must compare.",
-    "addition": "a + b = c modulo p, some of the sums held out. First it learns them by heart; much later it finds the "
-    "rule (arXiv:2201.02177, arXiv:2301.05217).",
+    "addition": "a + b = c modulo p, some of the sums held out. The model memorises, and much later generalises: "
+    "grokking (arXiv:2201.02177, arXiv:2301.05217).",
     "characters": "The next character of a text; its last tenth is held out.",
 }
 POSITIONS = {"learned": "learned", "rope": "RoPE", "sinusoidal": "sinusoidal", "alibi": "ALiBi", "none": "none"}
@@ -42,7 +42,7 @@ LABELS = {
     "n_layers": "layers", "n_heads": "heads", "d_model": "width", "feed_forward": "feed-forward",
     "positions": "positions", "dropout": "dropout", "optimiser": "optimiser", "lr": "learning rate",
     "schedule": "schedule", "warmup": "warm-up", "weight_decay": "weight decay", "momentum": "momentum",
-    "clip": "clipping", "smoothing": "label smoothing", "steps": "steps", "rows": "batch", "seed": "seed",
+    "clip": "clipping", "smoothing": "label smoothing", "steps": "steps", "rows": "batch size", "seed": "seed",
 }  # fmt: skip
 _LAST = "_lab_task"  # in the session: the task of the run before
 
@@ -83,14 +83,14 @@ def summary(spec: LabSpec) -> str:
     return (
         f"{layers} of {heads}, width {spec.d_model}, {ff}, positions: {POSITIONS[spec.positions]}; about "
         f"{spec.parameters:,} parameters. {OPTIMISERS[spec.optimiser]} at {spec.lr:g}, {SCHEDULES[spec.schedule]}, "
-        f"{spec.steps:,} steps of {spec.rows} rows of {spec.seq} tokens."
+        f"{spec.steps:,} steps of {spec.rows} sequences of {spec.seq} tokens."
     )
 
 
 def _of_task(task: TaskName, start: LabSpec) -> dict[str, Any]:
     if task == "characters":
         pasted = controls.text_area("Text", "text", own_text(), LONGEST_TEXT, height=120)
-        length = controls.slider("Characters read at once", "length", 8, 64, start.length, 4)
+        length = controls.slider("Context (characters)", "length", 8, 64, start.length, 4)
         return {"text": pasted, "length": length, "symbols": len(set(pasted)) if 4 <= len(set(pasted)) <= 97 else 97}
     left, right = st.columns(2)
     if task == "addition":
@@ -130,7 +130,7 @@ def _of_optimiser(start: LabSpec) -> dict[str, Any]:
     left, right = st.columns(2)
     with left:
         warmup = controls.stops("Warm-up steps", "warmup", WARMUPS, start.warmup)
-        rows = controls.stops("Batch: rows a step", "rows", ROWS, start.rows)
+        rows = controls.stops("Batch size (sequences)", "rows", ROWS, start.rows)
         decay = controls.stops("Weight decay", "decay", DECAYS, start.weight_decay, {d: f"{d:g}" for d in DECAYS})
         momentum = controls.slider("Momentum (SGD)", "momentum", 0.0, 0.95, start.momentum, 0.05, format="%.2f")
     with right:

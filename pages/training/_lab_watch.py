@@ -68,8 +68,8 @@ def course(seen: Seen, curves: Curves, same: Moment) -> None:
     )
     figure(
         lambda: figures.curves_figure(curves, seen.spec.steps, chance, 360), key="curves", height=360, min_width=320,
-        alt=f"Loss and accuracy over {seen.step:,} steps; {said}; guessing costs {chance:.2f} nats.",
-        caption=f"{said[0].upper()}{said[1:]}. Guessing costs ln {len(token_names(seen.spec))} = {chance:.2f}.",
+        alt=f"Loss and accuracy over {seen.step:,} steps; {said}; a uniform guess costs {chance:.2f} nats.",
+        caption=f"{said[0].upper()}{said[1:]}. A uniform guess costs ln {len(token_names(seen.spec))} = {chance:.2f}.",
         table=lambda: curve_table(curves), same=same,
     )  # fmt: skip
 
@@ -98,20 +98,20 @@ def finding(spec: LabSpec, curves: Curves) -> str:
         rises = curves.held_loss[-1] > curves.held_loss[best] + 0.05
         later = (
             f" Since then it has risen to {curves.held_loss[-1]:.2f}, while the loss on what it trains on fell to "
-            f"{curves.train_loss[-1]:.2f}: it learns the text by heart." if rises else ""
+            f"{curves.train_loss[-1]:.2f}: it memorises the text." if rises else ""
         )  # fmt: skip
         return (
             f"The held-out loss was lowest at step {int(curves.at[best]):,}, {curves.held_loss[best]:.2f} nats.{later}"
         )
     if general is not None and known is not None and general > known + max(50, known // 2):
         return (
-            f"It knew {LEARNED:.0%} of what it trains on at step {known:,} and of the held-out rows only at step "
-            f"{general:,}: first by heart, then the rule."
+            f"It reached {LEARNED:.0%} on training data at step {known:,} and on held-out data only at step "
+            f"{general:,}: it memorised, then generalised (grokking)."
         )
     if general is not None:
         return f"Learned: {LEARNED:.0%} of held-out tokens right at step {general:,}; {now}."
     if known is not None:
-        return f"By heart at step {known:,}, and nothing more yet: {now}."
+        return f"Memorised at step {known:,}, not yet generalised: {now}."
     return f"Not learned yet: {now}."
 
 
@@ -135,19 +135,19 @@ def answer(now: Look, labels: list[str], same: Moment) -> None:
     """The end of that row, under teacher forcing and free running."""
     forced, free = (int((ids == now.wanted).sum()) for ids in (now.forced, now.free))
     n = len(now.wanted)
-    said = f"of {n} tokens {forced} are right under teacher forcing and {free} running free"
+    said = f"of {n} tokens {forced} are right with teacher forcing and {free} free-running"
     figure(
         lambda: figures.answer_figure(now, labels, 170), key="answer", height=170, min_width=min(560, 150 + 26 * n),
         alt=f"The model's answer at step {now.step:,}: {said}.",
-        caption=f"The end of that row: {said}. Teacher forcing: every token before is the right one. Free running: it "
-        "reads what it said itself, so one slip may spoil the rest.",
+        caption=f"The end of that row: {said}. Teacher forcing: every earlier token is the true one. Free-running: "
+        "the model reads its own output, so one mistake may spoil the rest.",
         table=lambda: answer_table(now, labels), same=same,
     )  # fmt: skip
 
 
 def answer_table(now: Look, labels: list[str]) -> pd.DataFrame:
     """The three rows of tokens, and how sure the model was of the right one."""
-    rows = {"right": now.wanted, "teacher forcing": now.forced, "free running": now.free}
+    rows = {"right": now.wanted, "teacher forcing": now.forced, "free-running": now.free}
     said = {name: [labels[int(i)] for i in ids] for name, ids in rows.items()}
     return pd.DataFrame({**said, "probability of the right one": now.sure})
 
@@ -157,10 +157,10 @@ def by_place(now: Look, same: Moment) -> None:
     forced, free = float(now.by_place_forced.mean()), float(now.by_place_free.mean())
     figure(
         lambda: figures.places_figure(now, 230), key="places", height=230, min_width=280, same=same,
-        alt=f"Share of right tokens by place: {forced:.0%} under teacher forcing, {free:.0%} running free.",
-        caption=f"16 held-out rows: {forced:.0%} right under teacher forcing, {free:.0%} running free.",
+        alt=f"Share of right tokens by place: {forced:.0%} with teacher forcing, {free:.0%} free-running.",
+        caption=f"16 held-out rows: {forced:.0%} right with teacher forcing, {free:.0%} free-running.",
         table=lambda: pd.DataFrame({"place": np.arange(1, len(now.wanted) + 1), "teacher forcing": now.by_place_forced,
-                                    "free running": now.by_place_free}),
+                                    "free-running": now.by_place_free}),
     )  # fmt: skip
 
 
@@ -179,24 +179,22 @@ def dials(spec: LabSpec, curves: Curves, same: Moment) -> None:
 def words(spec: LabSpec | str) -> None:
     """What to see, sources, the question."""
     page.what_to_see(
-        "For a while the loss hardly moves; then one part of the task falls into place and it drops at once, and in "
-        "the "
-        "same moment stripes appear in the maps. Where train and held-out part, the model learns by heart. Running "
-        "free is as good as teacher forcing up to its first mistake, and mostly worse after it: it has to live with "
-        "what it said."
+        "On many tasks the loss has a plateau and then drops within few steps, while stripes form in the attention "
+        "patterns. Where training and held-out loss part, the model memorises. Free-running (autoregressive) "
+        "generation is as good as teacher forcing up to its first mistake, and mostly worse after it, since it reads "
+        "its own mistakes (exposure bias)."
     )
     page.source(train_slice, one_step, look, free_running)
     if isinstance(spec, LabSpec):
         page.experiment(experiments.training, spec)
     st.caption(
-        "Teacher forcing and what free running costs: arXiv:1506.03099, section 2. Copying as a test of sequence "
+        "Teacher forcing and free-running generation: arXiv:1506.03099, section 2. Copying as a test of sequence "
         "models: arXiv:1410.5401; reversing: arXiv:1506.02516."
     )
     page.question(
-        "Under teacher forcing nine tokens of ten are right. Of twenty tokens written free, how many would you "
-        "expect to "
-        "be right up to the first mistake?",
+        "Under teacher forcing nine tokens of ten are right. Of twenty tokens generated free-running, how many "
+        "would you expect to be right up to the first mistake?",
         "If mistakes are independent, 0.9 + 0.9² + ... + 0.9²⁰, about 8: the row is right from end to end with "
-        "0.9²⁰ = 12 %. That is why the curve of free running falls with the place, and why the last few percent of "
-        "accuracy matter so much to a model that writes.",
+        "0.9²⁰ = 12 %. That is why the free-running curve falls with the position, and why the last few per cent of "
+        "accuracy matter so much in generation.",
     )

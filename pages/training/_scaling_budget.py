@@ -41,20 +41,23 @@ def panel() -> None:
     """The section."""
     _split()
     _derivation()
+    low, high = budget_splits.agreed_ratio(1e20, 1e24)
     page.what_to_see(
-        "The bottoms lie on a line: a budget a hundred times larger buys a model about ten times larger, on about ten "
-        "times the text. Near its bottom a valley is flat, so half or twice the best size costs little; far off, it "
-        "costs much. The rule of **20 tokens per parameter** is close to what the first two approaches of Chinchilla "
-        "and the refit say from 10²⁰ to 10²⁴ operations: between 18 and 26. The third approach with its own printed "
-        "constants says something else, and ever more so for larger budgets: they were rounded, and fitted with an "
-        "optimiser that stopped early. "
-        "Kaplan's rule put nearly all into size; Chinchilla's makers lay that to learning rates that were not made to "
-        "fall with the length of each training."
+        "The minima lie on a line: with a budget a hundred times larger, the compute-optimal model is about ten times "
+        "larger and reads about ten times the tokens. Near its minimum an IsoFLOP curve is flat, so half or twice the "
+        "best size costs little. The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of "
+        f"Chinchilla and the refit of approach 3 say from 10²⁰ to 10²⁴ operations: between {low:.0f} and {high:.0f}. "
+        "Approach 3 with its printed constants says more, and ever more for larger budgets: they were rounded, and "
+        "fitted with an optimiser that stopped early. Kaplan's rule puts most of a larger budget into size: "
+        f"N grows as C^{KAPLAN_SPLIT.exponent:g}. Why the two differ: Hoffmann et al. name learning-rate schedules "
+        "that were longer than the runs; Pearce and Song, that Kaplan's N leaves out the embeddings, in small models; "
+        "Porian et al., the cost of the last layer, warm-up that was too long for small models, and untuned optimisers."
     )
     page.source(compute_optimal.optimum, compute_optimal.iso_flops)
     st.caption(
-        "Kaplan et al., arXiv:2001.08361; Hoffmann et al. (Chinchilla), arXiv:2203.15556; Besiroglu et al., "
-        "arXiv:2404.10102. Kaplan's N leaves the embeddings out."
+        "Kaplan et al., arXiv:2001.08361, whose N leaves the embeddings out; Hoffmann et al. (Chinchilla), "
+        "arXiv:2203.15556; Besiroglu et al., arXiv:2404.10102; Pearce and Song, arXiv:2406.12907; Porian et al., "
+        "arXiv:2406.19146."
     )
     page.question(
         "You get four times the compute. How much larger should the model be?",
@@ -65,7 +68,7 @@ def panel() -> None:
 
 @fragments.fragment
 def _split() -> None:
-    """A budget and how it is best spent."""
+    """A budget and its compute-optimal split."""
     left, right = st.columns([1, 3], gap="medium")
     with left:
         flops = ten_to("Budget C, operations", "c", LOWEST, HIGHEST, 23.76)
@@ -80,10 +83,10 @@ def _split() -> None:
         result = equal_compute(name, flops)
         figure(
             figures.iso_flops_figure(result, 0, kaplan, way(name), 470), key="equal", height=470, min_width=340,
-            alt=f"Loss against size at fixed budgets, each a valley. With {power(flops)} operations the bottom is at "
+            alt=f"IsoFLOP curves: loss against size at fixed budgets. With {power(flops)} operations the minimum is at "
             f"{round_count(best.n)} parameters on {round_count(best.d)} tokens, {times(best.ratio)} per parameter, "
             f"loss {best.loss:.3f}. Kaplan's split, {round_count(kaplan.n)} parameters, ends at {kaplan.loss:.3f}.",
-            caption=f"Every curve spends one budget; left too small a model, right too little text. Bottom of yours: "
+            caption=f"IsoFLOP curves, one budget each; left too small a model, right too few tokens. Minimum of yours: "
             f"{round_count(best.n)} parameters, {round_count(best.d)} tokens, loss {best.loss:.3f}. Kaplan's split of "
             f"2020: {round_count(kaplan.n)} on {round_count(kaplan.d)}, loss {kaplan.loss:.3f}, which the best split "
             f"reaches with {wasted:.0%} less.",
@@ -92,7 +95,7 @@ def _split() -> None:
         )  # fmt: skip
         metrics(
             ("Parameters N", round_count(best.n)), ("Tokens D", round_count(best.d)),
-            ("Tokens per parameter", times(best.ratio)), ("Loss, nats a token", f"{best.loss:.3f}"),
+            ("Tokens per parameter", times(best.ratio)), ("Loss, nats per token", f"{best.loss:.3f}"),
         )  # fmt: skip
     page.try_this(
         {
@@ -103,7 +106,7 @@ def _split() -> None:
             "the constants as printed": {"c": 23.76, "law": "printed"},
         }
     )
-    page.experiment_of("The valleys", experiments.budget, flops, name, AROUND)
+    page.experiment_of("The IsoFLOP curves", experiments.budget, flops, name, AROUND)
     _ratios(flops)
 
 
@@ -128,12 +131,12 @@ def _ratios(flops: float) -> None:
 
 
 def _derivation() -> None:
-    with st.expander("Where the best split comes from"):
+    with st.expander("Derivation of the compute-optimal split"):
         st.markdown("The budget ties *D* to *N*, so the loss is a function of *N* alone:")
         st.latex(
             r"D = \frac{C}{6N} \quad\Rightarrow\quad L(N) = E + A N^{-\alpha} + B\Big(\frac{C}{6}\Big)^{-\beta} N^\beta"
         )
-        st.markdown("Falling in the first term, rising in the second. At the bottom the slope is zero:")
+        st.markdown("The first term falls with N, the second rises. At the minimum the slope is zero:")
         st.latex(
             r"-\alpha A N^{-\alpha-1} + \beta B \Big(\frac{C}{6}\Big)^{-\beta} N^{\beta-1} = 0 \quad\Rightarrow\quad "
             r"N^{\alpha+\beta} = \frac{\alpha A}{\beta B}\Big(\frac{C}{6}\Big)^{\beta}"

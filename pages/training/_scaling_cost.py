@@ -17,6 +17,7 @@ from tfcore.figures import training_cost as figures
 from tfcore.figures.large_numbers import power, round_count
 
 OWN = "own"
+PUE = "power usage effectiveness: energy of the whole facility over that of its IT equipment"
 WELL_KNOWN = ("Pythia 70M", "GPT-3", "Chinchilla", "PaLM", "TinyLlama", "Llama 2 70B", "Llama 3 8B", "Llama 3.1 405B",
               "DeepSeek-V3", "Kimi K2")  # fmt: skip
 TRAINED = {model.name: (model.used, model.tokens) for model in MODELS if model.name in WELL_KNOWN and model.tokens}
@@ -37,18 +38,20 @@ def panel() -> None:
     _planned()
     _assumptions()
     _rule()
+    low, high = training_cost.reached()
     page.what_to_see(
-        "Time is operations over speed, so twice the accelerators take half the time and the same money. What the "
-        "maker prints as peak is never reached: published runs come out between 30 and 50 %, and that one number moves "
-        "days, dollars and energy alike. 6 N D is good to a few per cent for wide models on short texts; it leaves out "
-        "the scores, which grow with the length, and what counts as N decides the rest."
+        "Time is operations over speed, so twice the accelerators take half the time and the same money. The peak is "
+        f"never reached: the published runs in the table above come out at {low:.0%} to {high:.0%} of it (MFU), and "
+        "days, dollars and energy follow from that number alike. 6 N D is good to a few per cent for wide models on "
+        "short sequences; it leaves out attention's products, which grow with the length, and what counts as N decides "
+        "the rest."
     )
     page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
     st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
     page.question(
-        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but a token of its training costs half. Why?",
-        "A token of DeepSeek-V3 uses 37 B of its 671 B parameters, one of Llama 2 70B all 69 B, and 6 N D counts what "
-        "a token uses. Memory is another matter: all 671 B have to be held.",
+        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",
+        "DeepSeek-V3 activates 37 B of its 671 B parameters per token, Llama 2 70B all 69 B, and 6 N D counts active "
+        "parameters. Memory is another matter: all 671 B have to be stored.",
     )
 
 
@@ -64,8 +67,8 @@ def _planned() -> None:
         metrics(
             ("Time", days(cost.days), f"{plan.count:,} × {HARDWARE[plan.hardware].name}"),
             ("Accelerator hours", round_count(cost.hours), f"{power(cost.flops)} operations"),
-            ("Money", f"${round_count(cost.dollars)}", f"${plan.price:.2f} an hour"),
-            ("Energy", energy(cost), f"{HARDWARE[plan.hardware].watts:,.0f} W each, × {plan.pue:.2f}"),
+            ("Money", f"${round_count(cost.dollars)}", f"${plan.price:.2f} per hour"),
+            ("Energy", energy(cost), f"{HARDWARE[plan.hardware].watts:,.0f} W each, PUE {plan.pue:.2f}"),
         )
     page.try_this(
         {
@@ -73,7 +76,7 @@ def _planned() -> None:
             "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
             "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
             "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
-            "everything goes wrong": {"mfu": 10},
+            "an MFU of 10 %": {"mfu": 10},
         }
     )
     page.experiment(experiments.cost, plan)
@@ -87,13 +90,14 @@ def choose_plan() -> Plan:
         d = ten_to("Tokens D", "d", 8.0, 14.0, 11.3)
     else:
         n, d = TRAINED[run]
-    st.caption(f"{round_count(n)} parameters for each of {round_count(d)} tokens.")
+    st.caption(f"{round_count(n)} parameters active per token, {round_count(d)} tokens.")
     hardware = controls.select("Accelerator", "on", list(HARDWARE), "h100", HARDWARE_NAMES)
     count = controls.stops("How many", "count", COUNTS, 16384, {count: f"{count:,}" for count in COUNTS})
-    mfu = controls.slider("Share of the peak reached (%)", "mfu", 5, 70, 40, help="model FLOPs utilisation, MFU")
-    price = controls.slider("Dollars for an hour of one", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
-    pue = controls.slider("Building's energy over theirs", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f",
-                          help="power usage effectiveness, PUE")  # fmt: skip
+    mfu = controls.slider(
+        "MFU, % of the peak", "mfu", 5, 70, 40, help="model FLOPs utilisation: 6 N D over peak and time"
+    )
+    price = controls.slider("Dollars per accelerator hour", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
+    pue = controls.slider("PUE", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f", help=PUE)
     return Plan(n=n, d=d, hardware=hardware, count=count, mfu=mfu / 100, price=price, pue=pue)
 
 
@@ -116,8 +120,9 @@ def _assumptions() -> None:
         st.markdown(
             "Operations are 6 N D, peak speed is that of dense bfloat16 products, every accelerator draws its full "
             "power all the time, the price covers everything, and nothing fails or is run twice: experiments before "
-            "the run often cost as much again. Prices and the building's share are yours to set; the defaults are "
-            "ours, not quotes."
+            "the run often cost as much again. Of the IT equipment only the accelerators are counted, not hosts and "
+            "network; times the PUE, that is the energy. Price and PUE are yours to set; the defaults are ours, not "
+            "quotes."
         )
         st.dataframe(
             pd.DataFrame(
@@ -146,15 +151,15 @@ def _assumptions() -> None:
 @fragments.fragment
 def _rule() -> None:
     st.subheader("How far off is 6 N D?", anchor=False)
-    seq = 2 ** controls.slider("Tokens of a training text: 2 to the power of", "seq", 7, 17, 11)
+    seq = 2 ** controls.slider("Sequence length: 2 to the power of", "seq", 7, 17, 11)
     found = errors(seq)
     worst = max(found, key=lambda name: abs(found[name].of_all - 1))
     words = f"{worst} is furthest, {found[worst].of_all:.2f} times with embeddings in N"
     figure(
         figures.rule_figure(found, seq, 400), key="rule", height=400, min_width=340,
-        alt=f"Exact count of operations over 6 N D for {len(found)} models on texts of {seq:,} tokens: {words}.",
-        caption=f"Forward and backward products of every weight, score and value, counted for each model on texts of "
-        f"{seq:,} tokens: {words}.",
+        alt=f"Exact count of operations over 6 N D for {len(found)} models on sequences of {seq:,} tokens: {words}.",
+        caption=f"Forward and backward matrix products, attention over all pairs included, counted for each model on "
+        f"sequences of {seq:,} tokens: {words}.",
         table=lambda: pd.DataFrame(
             [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
         ),

@@ -1,4 +1,4 @@
-"""Panel of the page on scaling: our own models, the law fitted to the small ones, and what it foretold."""
+"""Panel of the page on scaling: our own models, the law fitted to the small ones, and its predictions."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def written() -> dict[str, Any]:
-    """The law and what it foretold, from before the last size was trained."""
+    """The law and its predictions, from before the last size was trained."""
     content: dict[str, Any] = json.loads((ladder.SHIPPED / "scaling.json").read_text("utf-8"))
     return content
 
@@ -39,7 +39,7 @@ def fit(sizes: int) -> LadderFit:
     content = written()
     law = Law(**content["law"])
     if sizes == WRITTEN:
-        return ladder_fit.as_written(rows(), law, content["foretold"])
+        return ladder_fit.as_written(rows(), law, content["predicted"])
     return ladder_fit.refitted(rows(), sizes, law)
 
 
@@ -56,33 +56,34 @@ def panel() -> None:
             found = fit(sizes)
         largest = max(range(len(found.n)), key=lambda i: (found.n[i], found.d[i]))
         st.caption(
-            f"{len(found.n)} models, {count} sizes; fitted to {int((~found.foretold).sum())}, foretold "
-            f"{int(found.foretold.sum())}. The web's exponents: {LAWS['refit'].alpha:.2f}, {LAWS['refit'].beta:.2f}."
+            f"{len(found.n)} models, {count} sizes; fitted to {int((~found.foretold).sum())}, predicted "
+            f"{int(found.foretold.sum())}. Exponents of the refit on web text: {LAWS['refit'].alpha:.2f}, "
+            f"{LAWS['refit'].beta:.2f}."
         )
     off = abs(found.residual)
     worst = float(off[found.foretold].max())
     words = (
         f"the largest, {round_count(found.n[largest])} parameters on {round_count(found.d[largest])} tokens, was "
-        f"foretold at {found.said[largest]:.4f} nats and came out at {found.loss[largest]:.4f}"
+        f"predicted at {found.said[largest]:.4f} nats and came out at {found.loss[largest]:.4f}"
     )
     with right:
         st.latex(_law(found.law))
         figure(
             figures.ladder_figure(found, 430), key="rungs", height=430, min_width=360, table=lambda: _table(found),
             alt=f"Held-out loss of {len(found.n)} models of our own against their size, on the fitted law: {words}.",
-            caption=f"Curves: the law, one for each number of tokens. Dots were fitted, stars foretold: {words}.",
+            caption=f"Curves: the law, one for each number of tokens. Dots were fitted, stars predicted: {words}.",
         )  # fmt: skip
         metrics(
-            ("Foretold", f"{found.said[largest]:.4f}", "nats, the largest rung"),
+            ("Predicted", f"{found.said[largest]:.4f}", "nats, the largest rung"),
             ("Then measured", f"{found.loss[largest]:.4f}", f"{100 * found.residual[largest]:+.2f} %"),
-            ("Foretold within", f"{worst:.2%}", f"{int(found.foretold.sum())} of {len(found.n)} models"),
+            ("Predicted within", f"{worst:.2%}", f"{int(found.foretold.sum())} of {len(found.n)} models"),
         )
         figure(
             figures.residuals_figure(found, 240), key="residuals", height=240, min_width=360,
             table=lambda: _table(found),
-            alt=f"Measured over foretold loss of each rung: fitted within {off[~found.foretold].max():.2%}, foretold "
+            alt=f"Measured over predicted loss of each rung: fitted within {off[~found.foretold].max():.2%}, predicted "
             f"within {worst:.2%}.",
-            caption=f"Residuals: fitted rungs lie within {off[~found.foretold].max():.2%} of the law, foretold ones "
+            caption=f"Residuals: fitted rungs lie within {off[~found.foretold].max():.2%} of the law, predicted ones "
             f"within {worst:.2%}.",
         )  # fmt: skip
     count_column = st.column_config.NumberColumn(format="localized")
@@ -96,11 +97,11 @@ def panel() -> None:
         }
     )
     page.what_to_see(
-        "All rungs have one design, one text and one tokenizer; only size and number of tokens differ. The recipe fits "
-        "the law to all sizes but the last, writes down what it says of that one, and only then trains it: the stars "
-        "are predictions, not fits. On so little text a model gains far more by reading more than by being larger, so "
-        "the exponents are not those of the web. Fit to fewer sizes and see how far ahead a few small models can see. "
-        "N is without embeddings, D counts every token seen."
+        "All rungs have one architecture, one text and one tokenizer; only size and number of tokens differ. The "
+        "recipe fits the law to all sizes but the last, writes down its prediction for that one, and only then trains "
+        f"it: the stars are predictions, not fits. The exponents, {found.law.alpha:.2f} for N and {found.law.beta:.2f} "
+        "for D, are not those of web text. Fit to fewer sizes and see how well a few small models extrapolate. N is "
+        "without embeddings, D counts every token seen."
     )
     page.source(scaling_law.fit_law, scaling_law.Law, ladder_fit.as_written, rungs, scaling)
     page.experiment(experiments.ladder, None if sizes == WRITTEN else sizes)
@@ -109,9 +110,9 @@ def panel() -> None:
     )
     page.question(
         "The floor E of these models is not that of the published laws. Why?",
-        "It is the entropy of the text as its tokenizer cuts it up. Children's stories in 2,048 tokens are another "
-        "text than the web in tens of thousands, so E, A and B are their own. With so few models, E is also the "
-        "least certain of the five: fit to fewer sizes and watch it move.",
+        "E estimates the entropy per token of the text as its tokenizer cuts it. Children's stories in 2,048 tokens "
+        "are another text than the web in tens of thousands, so E, A and B are their own. With so few models, E is "
+        "also the least certain of the five: fit to fewer sizes and watch it move.",
     )
 
 
@@ -133,6 +134,6 @@ def _table(found: LadderFit) -> pd.DataFrame:
         {
             "parameters": found.n.astype(int), "tokens": found.d.astype(int), "the law says": found.said.round(4),
             "measured": found.loss.round(4), "off by, %": (100 * found.residual).round(2),
-            "foretold": ["yes" if foretold else "" for foretold in found.foretold],
+            "predicted": ["yes" if foretold else "" for foretold in found.foretold],
         }
     )  # fmt: skip

@@ -49,14 +49,14 @@ def panel() -> None:
         against = controls.segmented("Loss against", "against", list(AGAINST), "size", AGAINST)
         n = ten_to("Your parameters N", "n", 6.0, 13.0, 10.84)
         d = ten_to("Your tokens D", "d", 8.0, 14.0, 12.14)
-        above = controls.toggle("Take the floor off", "above", help="A power law is then a straight line.")
+        above = controls.toggle("Reducible loss only", "above", help="L − E: a power law is then a straight line.")
         law, flops = law_of(name), PER_TOKEN * n * d
         found = law_curves.shares(law, n, d)
         by_compute = name == "kaplan" and against == "compute"
         shown = KAPLAN_COMPUTE.loss(flops / 2) if by_compute else found.loss
     result = curves(name, against)
     yours = f"{round_count(n)} parameters on {round_count(d)} tokens ({power(flops)} operations)"
-    shares = f"floor {found.floor:.2f}, size {found.size:.3f}, data {found.data:.3f}"
+    shares = f"E {found.floor:.2f}, size {found.size:.3f}, data {found.data:.3f}"
     with right:
         if name == "kaplan":
             st.latex(EQUATIONS["kaplan"])
@@ -67,32 +67,32 @@ def panel() -> None:
         x = {"size": n, "data": d, "compute": flops / 2 if by_compute else flops}[against]
         figure(
             figures.law_figure(result, x, shown, 450, above_floor=above), key="law", height=450, min_width=360,
-            alt=f"Loss against {AGAINST[against]}, {NAMES[name]}. {yours}: {shown:.3f} nats a token; {shares}.",
-            caption=f"{NAMES[name]}: {yours} end at {shown:.3f} nats a token. What it is made of: {shares}."
+            alt=f"Loss against {AGAINST[against]}, {NAMES[name]}. {yours}: {shown:.3f} nats per token; {shares}.",
+            caption=f"{NAMES[name]}: {yours} end at {shown:.3f} nats per token. What it is made of: {shares}."
             + (" Drawn is equation 1.3, for the best size of every budget C_min = C/2." if by_compute else ""),
             table=lambda: _table(result),
         )  # fmt: skip
         metrics(
-            ("Loss, nats a token", f"{shown:.3f}", "at the best size" if by_compute else "of your model"),
-            ("Floor", f"{found.floor:.2f}" if found.floor else "none", "nothing gets below"),
-            ("Size is short by", f"{found.size:.3f}", "endless N takes it off"),
-            ("Data are short by", f"{found.data:.3f}", "endless D takes it off"),
+            ("Loss, nats per token", f"{shown:.3f}", "at the best size" if by_compute else "of your model"),
+            ("Irreducible loss E", f"{found.floor:.2f}" if found.floor else "none", "entropy of the text"),
+            ("Due to finite N", f"{found.size:.3f}", "0 for N → ∞"),
+            ("Due to finite D", f"{found.data:.3f}", "0 for D → ∞"),
         )
     page.try_this(
         {
             "Chinchilla": {"n": 10.84, "d": 12.14, "against": "size", "of": "refit"},
-            "GPT-3: short of text": {"n": 11.24, "d": 11.48, "against": "data", "of": "refit"},
-            "a small model, much text": {"n": 8.0, "d": 13.0, "against": "data"},
-            "straight lines": {"above": True, "against": "compute", "of": "refit"},
-            "no floor: Kaplan": {"of": "kaplan", "against": "size", "above": False},
+            "GPT-3: limited by tokens": {"n": 11.24, "d": 11.48, "against": "data", "of": "refit"},
+            "a small model, many tokens": {"n": 8.0, "d": 13.0, "against": "data"},
+            "without E: straight lines": {"above": True, "against": "compute", "of": "refit"},
+            "Kaplan: no E": {"of": "kaplan", "against": "size", "above": False},
         }
     )
     page.what_to_see(
-        "Each curve bends where its other quantity runs short: against size, a curve of 1 B tokens is flat from some "
-        "ten billion parameters on. Against compute every size has a stretch where it is the best one, and the "
-        "dashed line touches them all. With the floor taken off, that line is straight over all twelve powers "
-        "of ten: a power law with exponent αβ / (α + β), 0.18 for the refit. Kaplan's law has no floor: it goes to "
-        "zero, which no text allows, and on a line this long that matters."
+        "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens is flat "
+        "from some ten billion parameters on. Against compute every size has a range where it is the best one, and the "
+        "dashed line, the compute-optimal frontier, touches them all. Without E that line is straight: a power law "
+        f"with exponent αβ / (α + β), {_frontier():.2f} for the refit. Kaplan's law has no E: its loss goes to zero, "
+        "below the entropy of any text."
     )
     page.source(Law, KaplanLaw, law_curves.law_curves)
     if name == "kaplan":
@@ -105,14 +105,21 @@ def panel() -> None:
         "(8.8·10¹³ / N)^0.076 and L(D) is (5.4·10¹³ / D)^0.095; together the fit has the constants above."
     )
     page.question(
-        "GPT-3's 175 B parameters read 300 B tokens. Was it short of size or of text?",
-        f"Of text: by the refitted law endless size would take off {_gpt3().size:.3f} nats, endless text "
-        f"{_gpt3().data:.3f}. Chinchilla, of about twice its compute, is short of both alike.",
+        "GPT-3 trained 175 B parameters on 300 B tokens. Did parameters or tokens limit its loss more?",
+        f"Tokens: by the refitted law, unlimited parameters would lower its loss by {_share(175e9, 300e9).size:.3f} "
+        f"nats, unlimited tokens by {_share(175e9, 300e9).data:.3f}. For Chinchilla, 70 B on 1.4 T, it would be "
+        f"{_share(70e9, 1.4e12).size:.3f} and {_share(70e9, 1.4e12).data:.3f}.",
     )
 
 
-def _gpt3() -> law_curves.Shares:
-    return law_curves.shares(LAWS["refit"], 175e9, 300e9)
+def _share(n: float, d: float) -> law_curves.Shares:
+    return law_curves.shares(LAWS["refit"], n, d)
+
+
+def _frontier() -> float:
+    """The exponent of the compute-optimal frontier."""
+    law = LAWS["refit"]
+    return law.alpha * law.beta / (law.alpha + law.beta)
 
 
 def _table(result: LawCurves) -> pd.DataFrame:

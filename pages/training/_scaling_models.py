@@ -58,7 +58,7 @@ def panel() -> None:
         {
             "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
             "Chinchilla against Gopher": {"view": "plane", "until": 2022, "who": "Chinchilla", "least": 0},
-            "small and read far": {"view": "plane", "until": 2025, "least": 1000, "who": "Llama 3 8B", "kind": "all"},
+            "over-trained": {"view": "plane", "until": 2025, "least": 1000, "who": "Llama 3 8B", "kind": "all"},
             "with experts": {"view": "plane", "kind": "mixture", "who": "DeepSeek-V3", "until": 2025, "least": 0},
             "sizes since the LSTM": {"view": "years", "kind": "all", "until": 2025, "least": 0},
         }
@@ -66,27 +66,27 @@ def panel() -> None:
     page.what_to_see(
         "Until 2021 models grew and their text did not: GPT-3, Gopher and MT-NLG lie flat on about 300 B tokens, far "
         "below the line of 20. Chinchilla, a quarter of Gopher's size at about the same budget, moved up to it. Since "
-        "then makers go beyond the line on purpose, since a small model is cheap to use: “Beyond the best” says what "
+        "then makers go beyond the line on purpose, since a small model is cheap to serve: “Over-training” says what "
         "that costs. Over the years, the largest dense model of known size has stayed near 540 B since 2022; what is "
-        "larger has experts, and uses a small part of them for a token."
+        "larger is a mixture of experts, with a small part of its parameters active per token."
     )
     page.source(KnownModel, compute_optimal.optimum)
     page.experiment(experiments.models, [model.name for model in shown], chosen)
     st.caption(
-        "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what one token "
-        "uses, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was fitted to "
-        "dense models on another text: take it as a direction. Models whose makers do not say are left out."
+        "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
+        "active per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "
+        "fitted to dense models on another text: take it as a direction. Models whose makers do not say are left out."
     )
     page.question(
         "Llama 3 8B read 15 T tokens, 1,875 for each parameter. Was that a mistake?",
-        "Not for its makers. The same operations in a model of the best size would have ended at a lower loss, but "
-        "every answer of that model would cost more for ever. See what it costs under “Beyond the best”.",
+        "Not for its makers. The same operations in a model of the compute-optimal size would have ended at a lower "
+        "loss by the law, but inference with that larger model costs more. See both under “Over-training”.",
     )
 
 
 def _facts(model: KnownModel) -> None:
     size = f"{round_count(model.parameters)} parameters"
-    size += f", {round_count(model.active)} used for a token" if model.active else ""
+    size += f", {round_count(model.active)} active per token" if model.active else ""
     if not model.tokens or not model.ratio or not model.flops:
         st.caption(f"**{model.name}**: {size}; its tokens are not given. {model.source}")
         return
@@ -141,7 +141,7 @@ def _table(shown: list[KnownModel]) -> pd.DataFrame:
         [
             {
                 "model": m.name, "year": int(m.year), "parameters": round_count(m.parameters),
-                "used for a token": round_count(m.used), "tokens": round_count(m.tokens) if m.tokens else "",
+                "active per token": round_count(m.used), "tokens": round_count(m.tokens) if m.tokens else "",
                 "tokens per parameter": times(m.ratio) if m.ratio else "", "6 N D": power(m.flops) if m.flops else "",
                 "source": m.source,
             }

@@ -1,4 +1,4 @@
-"""The page on information: what a loss counts, from a coin to a pasted text, in bits."""
+"""The page on information: what a loss measures, from a coin to a pasted text, in bits."""
 
 from collections.abc import Callable
 
@@ -19,9 +19,9 @@ PANELS: dict[str, tuple[str, Callable[[], None]]] = {
 }
 
 page.begin(
-    "What does a loss count?",
-    "Bits of surprise. A model that expects **Q** where **P** happens pays for what P leaves open, and on top of that "
-    "for how wrong Q is; training can only take away the second part.",
+    "What does a loss measure?",
+    "Cross-entropy, in bits or nats. A model that predicts **Q** where **P** is true pays the entropy of P, and on top "
+    "of that the KL divergence from P to Q; training can only reduce the second part.",
 )
 show = controls.segmented("Look at", "show", list(PANELS), "bars", {key: name for key, (name, _) in PANELS.items()})
 PANELS[show][1]()

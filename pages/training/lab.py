@@ -13,7 +13,7 @@ from pages.ui import controls, page
 from tfcore.training.lab.recipes import recipe
 from tfcore.training.lab.spec import LabSpec
 
-SECTIONS = {"train": "the training", "changes": "what each choice changes", "compare": "runs compared"}
+SECTIONS = {"train": "the training", "changes": "hyperparameters", "compare": "runs compared"}
 
 
 def asked(spec: LabSpec) -> dict[str, Any]:
@@ -29,21 +29,20 @@ TRY = {
     "sort": asked(recipe("sort")),
     "a text": asked(recipe("characters")),
     "with dropout": asked(replace(recipe("characters"), dropout=0.2)),
-    "sums (a minute)": asked(recipe("addition")),
-    "too high a rate": asked(replace(recipe("copy"), lr=0.1)),
+    "grokking (a minute)": asked(recipe("addition")),
+    "too high a learning rate": asked(replace(recipe("copy"), lr=0.1)),
 }
 
 page.begin(
     "Train a model, here and now",
-    "A small Transformer knows nothing at first and, some ten seconds later, can do what nobody programmed. Choose "
-    "what "
-    "it is to learn, and watch the loss fall, the attention take shape, and the answers come right.",
+    "A small Transformer starts from random weights and learns a task from examples in seconds to minutes. Choose the "
+    "task, and watch the loss, the attention patterns and the answers.",
     r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
     r"-\log p_\theta(x_i \mid x_{<i})\right)",
 )
 st.caption(
-    "η is the rate that the schedule gives, u the step that the optimiser makes of the gradient: under SGD the "
-    "gradient and a share of those before, under Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
+    "η is the learning rate of the schedule, u the update that the optimiser makes of the gradient: with SGD the "
+    "gradient plus momentum, with Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
     "the decay (arXiv:1711.05101, algorithm 2)."
 )
 page.try_this(TRY)

@@ -1,4 +1,4 @@
-"""The page on scaling: how a budget is best spent, by which law, where real models stand, and what it costs."""
+"""The page on scaling: the compute-optimal split, the laws, real models, the cost, and over-training."""
 
 from collections.abc import Callable
 
@@ -16,14 +16,14 @@ PARTS: dict[str, Callable[[], None]] = {
 }  # fmt: skip
 NAMES = {
     "budget": "Split a budget", "law": "The laws", "models": "Real models", "cost": "What it costs",
-    "beyond": "Beyond the best", "ours": "Our own ladder",
+    "beyond": "Over-training", "ours": "Our own ladder",
 }  # fmt: skip
 
 page.begin(
-    "How large, and on how much text?",
-    "The loss of a language model falls along a smooth curve as it grows and reads more. Fitted to small models, the "
-    "curve says **before a large one is trained** how many parameters *N* and how many tokens *D* a budget of *C* "
-    "operations should buy.",
+    "How many parameters, and how many tokens?",
+    "Scaling laws: the loss of a language model falls along a smooth curve as parameters and tokens grow. Fitted to "
+    "small models, the curve predicts **before a large one is trained** how a budget of *C* operations is best split "
+    "into *N* parameters and *D* tokens.",
     r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
 )
 PARTS[controls.segmented("Look at", "part", list(PARTS), "budget", NAMES)]()

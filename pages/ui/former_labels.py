@@ -5,13 +5,75 @@ Whoever renames an option of a control adds its old label here, under the key of
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
-    "panel": {"Non-linearities": "Activation functions", "Two thirds": "Share of a block"},
+    "action": {
+        "off": "zero ablation",
+        "at its mean": "mean ablation",
+        "scaled": "scaling",
+    },
+    "against": {
+        "the mean of all tokens": "the mean of all logits",
+        "nothing: the plain logit": "nothing: the raw logit",
+    },
+    "by": {
+        "the guess at the end": "the next token",
+        "all tokens of the text": "the whole text",
+        "most faithful": "routing consistency",
+        "most of its work": "share of its load",
+    },
+    "colour": {
+        "what it holds": "state",
+        "whose it is": "request",
+    },
+    "draft": {
+        "single-token table": "bigram table",
+    },
+    "job": {
+        "fill the blank": "predict a masked token",
+    },
+    "kind": {
+        "stream": "residual stream",
+    },
+    "knock": {
+        "as many others": "other heads (control)",
+        "my choice": "heads you name",
+    },
+    "layout": {
+        "in pieces": "contiguous",
+    },
+    "panel": {
+        "Non-linearities": "Activation functions",
+        "Two thirds": "Share of a block",
+    },
     "part": {
         "encoder: the text at itself": "encoder self-attention",
         "decoder: the translation at itself": "decoder self-attention",
         "cross: the translation at the text": "cross-attention",
+        "How large it is": "Cache size",
+        "Memory in blocks": "Paged cache",
+        "Beyond the best": "Over-training",
     },
-    "job": {"fill the blank": "predict a masked token"},
+    "score": {
+        "token before": "previous token",
+        "same token": "duplicate token",
+        "loss without it": "loss when ablated",
+    },
+    "show": {
+        "how two heads do it": "the induction circuit",
+        "watch it appear": "the phase change",
+        "grow one yourself": "train one yourself",
+        "Who wrote it": "Direct logit attribution",
+        "Length and direction": "Norm and cosine",
+        "Switch off and scale": "Ablate and scale",
+        "Patch from another text": "Activation patching",
+        "who takes what": "routing",
+        "what experts like": "expert specialisation",
+        "other rules": "other routing rules",
+        "size and work": "parameters and compute",
+        "One token": "Sampling a token",
+        "Whole texts": "Decoding strategies",
+        "Speculative": "Speculative decoding",
+        "what each choice changes": "hyperparameters",
+    },
     "stage": {
         "letters": "characters",
         "norm of Q and K": "qk-norm",
@@ -27,6 +89,21 @@ FORMER: dict[str, dict[str, str]] = {
         "second add": "second residual add",
         "last norm": "final norm",
         "answer": "prediction",
+    },
+    "task": {
+        "induction: random tokens, twice": "induction: repeated random tokens",
+    },
+    "text_is": {
+        "random tokens, twice": "repeated random tokens",
+        "your text, twice": "your text, repeated",
+        "your text, as it is": "your text, once",
+    },
+    "view": {
+        "this one": "this remedy",
+    },
+    "who": {
+        "tokens": "token choice",
+        "experts": "expert choice",
     },
 }
 

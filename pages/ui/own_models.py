@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import jobs, model_settings, run_models, sentences, telling, text
+from pages.ui import fragments, jobs, model_settings, run_models, sentences, telling, text
 from pages.ui.model_settings import Settings
 
 MOST = 2  # models kept at a time
@@ -168,7 +168,7 @@ def _stop_page(sentence: str) -> None:
     """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
     if get_script_run_ctx(suppress_warning=True) is not None:
         st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
-        st.stop()
+        fragments.stop()
 
 
 def _state(folder: Path) -> str:

@@ -121,3 +121,19 @@ def test_a_wrong_fact_is_refused(tmp_path, monkeypatch):
             history.milestones()
     monkeypatch.undo()
     history.milestones.cache_clear()
+
+
+def test_the_share_of_a_stretch_of_years_is_that_of_its_entries():
+    years = [entry.year for entry in milestones().values()]
+    assert history.share_since(2020) == pytest.approx(len([year for year in years if year > 2019]) / len(years))
+    assert history.share_since(1943) == 1
+    starts = history.timeline("field")
+    assert len(starts.x) == len(years)
+
+
+def test_no_sentence_of_the_history_says_what_was_found_wrong():
+    entries = milestones()
+    assert "by hand" in entries["information"].brought, "Shannon 1948, section 3: from books and tables"
+    assert "content" in entries["rope"].brought
+    assert "activations" in entries["mixed"].brought
+    assert "position vectors" in entries["convs2s"].brought

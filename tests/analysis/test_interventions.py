@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
+from tfcore.analysis.contributions import contributions, stream_parts
 from tfcore.analysis.edit_effects import effect
 from tfcore.analysis.interventions import Part, changed, edits_for, goes_on, knock_out, parts_of, read_parts
-from tfcore.analysis.patching import giver_values, pair, patch, patch_row, patched_names
+from tfcore.analysis.patching import arrived, giver_values, pair, patch, patch_row, patched_names
 from tfcore.checkpoints import load
 from tfcore.edits import Edit
 from tfcore.generate import generate
@@ -155,3 +156,26 @@ def test_patching_explains_who_sam_is():
 def test_pairs_that_cannot_be_patched_are_refused(giver, message):
     with pytest.raises(ValueError, match=message):
         pair(small.model(), giver, TEXT)
+
+
+def test_where_patching_the_last_position_brings_most():
+    assert arrived(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])) == 1
+    assert arrived(np.array([[0.9, 0.1], [0.8, 0.2]])) is None
+
+
+def test_what_the_pages_say_of_single_parts_of_stories():
+    """Skipping attention 3 or 0 in the example of the ball, and both ablations of head 0.3 in that of Sam."""
+    model, tokenizer = load("stories")
+    text = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
+    ids, (ball,) = tokenizer.encode(text), tokenizer.encode(" ball")
+    left = {layer: effect(model, ids, [Edit.zero(f"blocks.{layer}.attn_out")], len(ids) - 1).after for layer in (0, 3)}
+    assert f"{left[3][ball]:.0%} {left[0][ball]:.0%}" == "57% 3%"
+    assert left[3].argmax() == ball
+    parts = contributions(model, stream_parts(model, ids, len(ids) - 1), ball, "mean")
+    attention = parts.heads.sum(1)
+    assert attention.argmax() == 3
+    assert attention[3] > parts.feedforward.max()
+    assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.05)
+    sam = tokenizer.encode("There was a little boy. One day, Sam said that")
+    zero, mean = (knock_out(model, sam, 0, action).guess[3] for action in ("zero", "mean"))
+    assert zero > 2 * mean > 1

@@ -22,10 +22,10 @@ def files(tmp_path_factory):
 
 def test_what_was_written_down_is_what_is_shown(files):
     rows, content = files
-    found = ladder_fit.as_written(rows, Law(**content["law"]), content["foretold"])
+    found = ladder_fit.as_written(rows, Law(**content["law"]), content["predicted"])
     assert found.loss.tolist() == [row["loss"] for row in rows]
     assert found.foretold.tolist() == [False] * 8 + [True] * 2
-    assert found.said[found.foretold].tolist() == list(content["foretold"].values())
+    assert found.said[found.foretold].tolist() == list(content["predicted"].values())
     assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
     assert found.residual == pytest.approx((found.loss - found.said) / found.said)
     assert len(found.sizes) == 5
@@ -52,7 +52,7 @@ def test_a_known_law_is_foretold_from_its_small_sizes():
 
 def test_the_ladder_that_ships_foretold_its_largest_rungs():
     rows, content = ladder.read_table(ladder.SHIPPED / "scaling.csv"), json.loads(SCALING_LAW.read_text())
-    found = ladder_fit.as_written(rows, Law(**content["law"]), content["foretold"])
+    found = ladder_fit.as_written(rows, Law(**content["law"]), content["predicted"])
     assert (len(found.sizes), len(found.n), int(found.foretold.sum())) == (6, 18, 3)
     assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
     assert abs(found.residual[found.foretold]).max() < 0.015

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+import tfcore
 from tests import small
-from tfcore.analysis.lens import climb, lens_logits, logit_lens, stages
-from tfcore.analysis.stream_shape import stream_shape
+from tfcore.analysis.contributions import unembedding
+from tfcore.analysis.lens import climb, leads_from, lens_logits, logit_lens, repeats, stages
+from tfcore.analysis.stream_shape import stream_shape, turned_most
 
 TEXT = small.ids(1, 9)[0].tolist()
 KINDS = {
@@ -104,3 +106,44 @@ def test_one_token_has_guesses_and_nothing_to_be_right_about():
 def test_other_models_are_refused(measure):
     with pytest.raises(ValueError, match="post"):
         measure(small.model(norm_placement="post"), TEXT)
+
+
+def test_with_a_biased_norm_the_frozen_scale_changes_the_order():
+    model = small.model(**KINDS["like GPT-2"])
+    norm = model.decoder.ln_final
+    assert norm.bias is not None
+    biased = norm.bias + torch.linspace(-3, 3, len(norm.bias))
+    states = model(torch.tensor([TEXT]), capture=("blocks.0.resid_pre",)).activations["blocks.0.resid_pre"][0]
+    centred = (states - states.mean(-1, keepdim=True)) * norm.weight
+    scales = (0.2, 20.0)  # an own one and a foreign one
+    orders = [((centred / scale + biased) @ unembedding(model).T).argsort(-1) for scale in scales]
+    assert not torch.equal(*orders)
+    plain = [((centred / scale) @ unembedding(model).T).argsort(-1) for scale in scales]
+    assert torch.equal(*plain), "without the bias the order is the same"
+
+
+def test_where_the_stream_turns_most_and_what_the_embedding_predicts():
+    model, ids = small.model(), torch.tensor([TEXT])
+    found = stream_shape(model, TEXT)
+    stage, rise = turned_most(found)
+    rises = {i: np.mean([found.cosine[i, j] - found.cosine[i - 1, j] for j in range(len(TEXT))])
+             for i in range(1, len(found.stages))}  # fmt: skip
+    assert stage == max(rises, key=rises.get)
+    assert rise == pytest.approx(rises[stage])
+    state = model(ids, capture=("blocks.0.resid_pre",)).activations["blocks.0.resid_pre"][0]
+    own = [int(lens_logits(model, x).argmax()) == token for x, token in zip(state, TEXT, strict=True)]
+    assert repeats(logit_lens(model, TEXT), TEXT) == pytest.approx(sum(own) / len(TEXT))
+
+
+def test_what_the_page_says_of_the_ball():
+    """The examples of the page on the residual stream, on the shipped model."""
+    model, tokenizer = tfcore.load("stories")
+    text = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
+    ids, (ball,), (red,) = tokenizer.encode(text), tokenizer.encode(" ball"), tokenizer.encode(" red")
+    path = climb(model.eval(), ids, len(ids) - 1, [ball])
+    names = stages(model.config)
+    assert names[leads_from(path)] == "blocks.1.resid_mid", "from attention 1 on"
+    assert climb(model, ids, len(ids) - 1, [red]).place[2, 0] == 0, "after feed-forward 0 red itself leads"
+    assert round(float(path.chance[names.index("blocks.3.resid_mid"), 0]), 3) == 0.999
+    behind = leads_from(climb(model, ids, len(ids) - 1, [red]))
+    assert behind is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfcore.analysis import published_laws as laws
-from tfcore.analysis.budget_splits import RULES, splits
+from tfcore.analysis.budget_splits import RULES, agreed_ratio, splits
 from tfcore.analysis.compute_optimal import optimum
 
 # arXiv:2203.15556, tables 3 and A3: parameters, operations, tokens.
@@ -60,3 +60,11 @@ def test_every_rule_spends_the_whole_budget():
     at = {rule.name: rule.ratio[1] for rule in found}
     assert at["Kaplan"] < 10 < at["Chinchilla, approach 1"] < 25
     assert at["Chinchilla, approach 3 refitted"] == pytest.approx(20, abs=1)
+
+
+def test_where_the_rules_agree_is_the_range_of_three_of_them():
+    ratios = [rule.ratio for rule in splits(np.logspace(20, 24, 9)) if rule.name.endswith(("1", "2", "refitted"))]
+    assert len(ratios) == 3
+    low, high = agreed_ratio(1e20, 1e24)
+    assert (low, high) == pytest.approx((np.min(ratios), np.max(ratios)))
+    assert (round(low), round(high)) == (18, 26)

@@ -101,7 +101,7 @@ BY_HAND = {
     "inference.cache_grouped": lambda layers, groups, d_head, tokens, users: (
         4 * layers * groups * d_head * tokens * users
     ),
-    "inference.users_that_fit": lambda room, weights, each: math.floor((room - weights) / each),
+    "inference.users_that_fit": lambda room, weights, each: math.floor((room - weights) / float(each)),
     "inference.score_bytes": lambda n, heads: 2 * heads * n * n,
     "inference.longer_text": lambda n, longer: (longer / n) ** 2,
     "inference.warmed": lambda gap, t: 1 / (1 + math.exp(-gap / t)),

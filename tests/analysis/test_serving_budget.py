@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.cache_size import DEEPSEEK_V2, CacheShape, shared
-from tfcore.analysis.serving_budget import ENDLESS, Service, budget, held_tokens, remedies, user_bytes
+from tfcore import presets
+from tfcore.analysis.accounting import parameters
+from tfcore.analysis.cache_size import DEEPSEEK_V2, CacheShape, cache_shape, shared
+from tfcore.analysis.paged_memory import STRANDED, TOKEN, compare
+from tfcore.analysis.request_trace import Traffic
+from tfcore.analysis.serving_budget import ENDLESS, Service, budget, held_tokens, regrouped, remedies, user_bytes
+from tfcore.analysis.serving_findings import fragmentation
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 USER = 85_899_345_920
@@ -107,3 +112,24 @@ def test_a_window_has_no_longest_text():
 def test_what_makes_no_sense_is_refused(values, said):
     with pytest.raises(ValueError, match=said):
         replace(ASKED, **values)
+
+
+@pytest.mark.parametrize(("build", "heads"), [("llama3_70b", 64), ("llama2_7b", 8), ("mistral_7b", 1)])
+def test_other_kv_heads_have_other_weights(build, heads):
+    config = presets.PRESETS[build]()
+    built = cache_shape(config)
+    counted = parameters(replace(config, n_kv_heads=heads)).total
+    assert regrouped(parameters(config).total, built, replace(built, kv_heads=heads), config.d_model) == counted
+    assert regrouped(7, built, shared(built, "mla"), config.d_model) == 7
+    asked = replace(ASKED, parameters=10**9, shape=EIGHTY, d_model=64)
+    assert remedies(asked)["gqa"].parameters == 10**9 - 2 * 80 * 64 * 128 * 56
+
+
+def test_what_is_said_of_fragmentation_is_counted():
+    runs = compare(Traffic(seed=2), 2_048, 16)
+    words = fragmentation(runs)
+    for policy in ("reserve", "paged"):
+        counts = runs[policy].counts
+        assert f"{counts[TOKEN].sum() / counts[TOKEN:].sum():.0%}" in words
+    assert f"{runs['reserve'].counts[STRANDED].sum() / runs['reserve'].counts[TOKEN:].sum():.0%} external" in words
+    assert f"{runs['reserve'].running.max()} and {runs['paged'].running.max()} requests" in words

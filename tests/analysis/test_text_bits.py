@@ -7,6 +7,7 @@ import zlib
 import pytest
 import torch
 
+import tfcore
 from tests.small import model
 from tests.test_foreign_tokenizers import byte_level, word_piece
 from tfcore.analysis import text_bits
@@ -112,3 +113,13 @@ def test_a_model_of_bare_numbers_knows_no_text():
 )
 def test_texts_are_cut_in_whole_characters(text, most, kept):
     assert text_bits.cut_bytes(text, most) == kept
+
+
+def test_how_few_tokens_make_half_of_the_bits():
+    found = text_bits.text_bits(*tfcore.load("stories"), "Lily had a red ball. One day a dragon ate it.")
+    half, count, total = found.total / 2, 0, 0.0
+    for bits in sorted(found.bits.tolist(), reverse=True):
+        total, count = total + bits, count + 1
+        if total >= half:
+            break
+    assert text_bits.concentration(found) == f"{count} of the {len(found.ids)} tokens make half of all bits."

@@ -4,7 +4,7 @@ import pytest
 
 from tfcore.analysis.known_models import MODELS, KnownModel
 from tfcore.analysis.six_nd import rule_errors
-from tfcore.analysis.training_cost import HARDWARE, RUNS, Plan, training_cost
+from tfcore.analysis.training_cost import HARDWARE, RUNS, Plan, reached, training_cost
 from tfcore.presets import gpt2_small, gpt3_175b
 
 PLAN = {"n": 175e9, "d": 300e9, "hardware": "a100", "count": 1024, "mfu": 0.5, "price": 2.0, "pue": 1.1}
@@ -68,3 +68,8 @@ def test_published_models_are_dated_sourced_and_of_known_ratio():
     assert by_name["Chinchilla"].year == pytest.approx(2022 + 2.5 / 12)
     with pytest.raises(ValueError, match="carries no date"):
         _ = KnownModel("x", "dense", 1.0, None, "a letter").year
+
+
+def test_the_share_that_published_runs_reached_is_that_of_the_table():
+    shares = [6 * run.n * run.d / (run.hours * 3600 * HARDWARE[run.hardware].peak) for run in RUNS]
+    assert reached() == pytest.approx((min(shares), max(shares)))

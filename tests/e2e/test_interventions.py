@@ -11,8 +11,8 @@ def test_edits_of_one_window_are_not_seen_in_another(visit, server):
     one.click_cell("board", 5, 2)
     one.wait_for_address(parts="0.3 2.5")
     one.expect_drawing("prediction", unlike=off)
-    other.page.get_by_text("all tokens of the text").click()
-    other.wait_for_address(by="all tokens of the text")
+    other.page.get_by_text("the whole text").click()
+    other.wait_for_address(by="the whole text")
     other.settle()
     assert other.drawn("prediction") == plain
     assert visit(server).open(PLAIN).drawn("prediction") == plain

@@ -34,7 +34,7 @@ def test_every_head_has_its_map_with_both_scores():
     figure = figures.maps_figure(MOMENTS[0], 500)
     theme.check(figure)
     titles = [note.text for note in figure.layout.annotations]
-    assert titles[3] == "<b>1.1</b><br>before 0.40 · induction 0.90"
+    assert titles[3] == "<b>1.1</b><br>prev 0.40 · ind 0.90"
 
 
 def test_the_loss_along_a_row_marks_the_two_tokens_compared():

@@ -70,7 +70,7 @@ def test_wrong_tokens_are_coloured_as_wrong():
     assert heat["z"][1].tolist() == [1] * 6
     assert heat["z"][2].tolist() == [1, 0, 1, 1, 1, 1]
     assert words["text"][:6] == words["text"][6:12]
-    assert "free running: it says 'e', right is 'c'" in words["customdata"]
+    assert "free-running: it says 'e', right is 'c'" in words["customdata"]
 
 
 def test_large_maps_keep_their_strongest_weights():

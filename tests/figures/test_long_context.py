@@ -27,7 +27,7 @@ def drawn():
         yield cost_figures.scale_figure(n, 64, 300)
     for at in (0, 3):
         yield cost_figures.operations_figure(COST, at, 300)
-        yield cost_figures.memory_figure(COST, at, 300, 80e9)
+        yield cost_figures.memory_figure(COST, at, 300, 80.0 * 2**30)
     for layers in (1, 4):
         yield sparse_reach.reach_figure(reach(MaskConfig(kind="dilated"), 20, layers), layers, 300)
     pairs = {kind: pairs_kept(MaskConfig(kind=kind), [64, 1024, 2**17]) for kind in ("causal", "window", "blocks")}

@@ -76,8 +76,8 @@ def test_names_of_models_do_not_touch():
 
 def test_residuals_are_in_per_cent_and_foretold_ones_apart():
     found = traces("residuals")
-    assert found["foretold"]["y"] == pytest.approx([100 * (3.5 / 3.4 - 1)])
-    assert list(found["foretold"]["x"]) == [2]
+    assert found["predicted"]["y"] == pytest.approx([100 * (3.5 / 3.4 - 1)])
+    assert list(found["predicted"]["x"]) == [2]
     stars = [t for t in FIGURES["ladder"]().data if t["marker"]["symbol"] == "star"]
     assert [list(t["y"]) for t in stars if len(t["y"])] == [[3.5]]
 

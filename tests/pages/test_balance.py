@@ -44,7 +44,7 @@ def test_the_default_trains_a_pair_by_itself_and_shows_who_gets_the_letters():
     table = test.dataframe[0].value
     assert list(table["remedy"]) == ["no remedy", "auxiliary loss, α = 0.03"]
     assert table["held-out loss"].tolist() == pytest.approx([look.held_out for look in last])
-    assert table["as it writes"].tolist() == pytest.approx([look.written for look in last])
+    assert table["in generation"].tolist() == pytest.approx([look.written for look in last])
 
 
 def test_runs_are_kept_and_the_one_without_a_remedy_is_not_made_again(monkeypatch):

@@ -61,7 +61,7 @@ def test_filters_off_leave_everything():
 
 
 def test_every_strategy_ends_with_its_numbers():
-    test = ended(opened(show="Whole texts", text=TEXT, tokens="10", seed="3"))
+    test = ended(opened(show="Decoding strategies", text=TEXT, tokens="10", seed="3"))
     model, tokenizer = cache.model("stories")
     ids, words = tokenizer.encode(TEXT), said(test).replace("\u00a0", " ")
     for settings in ({"temperature": 0}, {"seed": 3}, {"seed": 3, **ALL}):
@@ -81,7 +81,7 @@ def test_writing_can_be_stopped_and_begun_again(monkeypatch):
                 gate.wait(SOON)
 
     monkeypatch.setattr(strategies, "continue_beside", slow)
-    test = opened(show="Whole texts", text=TEXT, tokens="10", seed="4")
+    test = opened(show="Decoding strategies", text=TEXT, tokens="10", seed="4")
     wait_for_jobs(6)
     run(test.button(key="stop").click())
     assert "Stopped at token" in test.get("progress")[0].proto.text
@@ -106,24 +106,24 @@ def test_beams_end_with_the_sentence_and_greedy_loses():
     assert [tokenizer.tokens([i])[0].strip()[0] in ".!?" for i in sentence_ends(tokenizer)] == [True] * 6
 
 
-@pytest.mark.parametrize("draft", ["single-token table", "first 3 of 4 blocks"])
+@pytest.mark.parametrize("draft", ["bigram table", "first 3 of 4 blocks"])
 def test_speculation_keeps_the_distribution_and_measures(draft):
-    test = ended(opened(show="Speculative", text=TEXT, tokens="10", draft=draft))
+    test = ended(opened(show="Speculative decoding", text=TEXT, tokens="10", draft=draft))
     numbers = {metric.label: metric.value for metric in test.metric}
     assert float(numbers["Error of the sum"]) < 2e-6
-    assert float(numbers["Times as fast"]) > 0
-    assert 1 <= float(numbers["Tokens a pass"]) <= 3
+    assert float(numbers["Speed-up"]) > 0
+    assert 1 <= float(numbers["Tokens per pass"]) <= 3
     assert set(figures(test)) == {"rule", "worth"}
 
 
 def test_a_greedy_draft_changes_nothing():
-    test = ended(opened(show="Speculative", text=TEXT, tokens="10", temperature="0"))
+    test = ended(opened(show="Speculative decoding", text=TEXT, tokens="10", temperature="0"))
     model, tokenizer = cache.model("stories")
     ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=10, temperature=0)
     assert text_of(ids).strip() in said(test).replace("\u00a0", " ")
 
 
-@pytest.mark.parametrize("show", ["One token", "Beam search"])
+@pytest.mark.parametrize("show", ["Sampling a token", "Beam search"])
 @pytest.mark.parametrize("pasted", ["a", " \n\t", "😀👩‍👩‍👧", "<script>$x$ :red[a] %{x}", "a\0b\x1b[0m"])
 def test_any_text_is_continued(show, pasted):
     assert figures(opened(show=show, text=pasted, steps="2"))

@@ -17,7 +17,7 @@ from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
 
 opened = partial(visits.opened, "inside/induction.py")
-FILM, GROW, CIRCUIT = "watch it appear", "grow one yourself", "how two heads do it"
+FILM, GROW, CIRCUIT = "the phase change", "train one yourself", "the induction circuit"
 
 
 def said(test: AppTest) -> str:
@@ -44,8 +44,8 @@ def test_scores_are_those_of_the_standard_test():
 
 
 def test_one_induction_head_can_be_spared_all_of_them_cannot():
-    whole, one = opened(knock="none"), opened(knock="my choice", off="3.0")
-    every, others = opened(), opened(knock="as many others")
+    whole, one = opened(knock="none"), opened(knock="heads you name", off="3.0")
+    every, others = opened(), opened(knock="other heads (control)")
     assert second(whole) < 0.2
     assert second(one) < 1
     assert second(others) < 1
@@ -59,19 +59,19 @@ def test_without_the_previous_token_heads_the_stripe_itself_goes():
 
 
 def test_a_persons_own_text():
-    whole, without = (opened(text_is="your text, twice", knock=knock) for knock in ("none", "induction heads"))
+    whole, without = (opened(text_is="your text, repeated", knock=knock) for knock in ("none", "induction heads"))
     assert second(whole) < 0.6 * second(without)
-    once = opened(text_is="your text, as it is", text="zab mip tol wex run zab mip tol wex run", knock="none")
+    once = opened(text_is="your text, once", text="zab mip tol wex run zab mip tol wex run", knock="none")
     assert second(once) < 9
-    nothing = opened(text_is="your text, as it is", text="A cat sat.")
+    nothing = opened(text_is="your text, once", text="A cat sat.")
     assert [m.value for m in nothing.metric if "repeated" in m.label] == ["none"]
     assert "nothing to copy" in figures(nothing)["losses"][0]["caption"]
-    assert "comes twice" in figures(opened(text_is="your text, as it is", text="A cat"))["stripe"][0]["alt"]
+    assert "comes twice" in figures(opened(text_is="your text, once", text="A cat"))["stripe"][0]["alt"]
 
 
 @pytest.mark.parametrize("text", ["", "a", "   ", "😀👩‍👩‍👧‍👦", "$x$ :red[a] <b>%{x}", "a\0b\x1b[0m", "la " * 600])
 def test_any_text_is_read(text):
-    for how in ("your text, twice", "your text, as it is"):
+    for how in ("your text, repeated", "your text, once"):
         test = opened(text_is=how, model="induction")
         test.text_area(key="text").set_value(text)
         run(test)
@@ -79,11 +79,11 @@ def test_any_text_is_read(text):
 
 @pytest.mark.parametrize("off", ["", "9.9", "3.0 3.0, 3.2;1", "<script>", "3.0" * 130, "1.99999", "٣.٠"])
 def test_heads_may_be_named_in_any_way(off):
-    assert set(figures(opened(knock="my choice", off=off))) == {"stripe", "grid", "losses"}
+    assert set(figures(opened(knock="heads you name", off=off))) == {"stripe", "grid", "losses"}
 
 
 def test_each_head_alone_is_on_the_grid():
-    test = opened(score="loss without it", length="12")
+    test = opened(score="loss when ablated", length="12")
     values = grid(test)
     assert values.shape == (4, 6)
     assert values.min() >= 0

@@ -27,7 +27,7 @@ def test_the_coins_of_the_textbook():
     test = press(opened(), "try fair coin")
     assert metrics(test)["H(P)"] == "1.000"
     assert metrics(test)["perplexity of P"] == "2.000"
-    found = metrics(press(test, "try 0.9/0.1 coin, thought fair"))
+    found = metrics(press(test, "try 0.9/0.1 coin, Q fair"))
     assert (found["H(P)"], found["H(P, Q)"], found["KL(P‖Q)"], found["KL(Q‖P)"]) == ("0.469", "1.000", "0.531", "0.737")
     assert "0.46900 + 0.53100 = 1.00000; H(P, Q) = 1.00000 bits" in said(test, "markdown")
     assert metrics(press(test, "try uniform die"))["perplexity of P"] == "6.000"
@@ -64,7 +64,7 @@ def test_the_two_directions_of_kl_fit_differently():
 
 
 def test_mutual_information_three_ways():
-    test = press(opened(show="joint"), "try no correlation, yet information")
+    test = press(opened(show="joint"), "try uncorrelated, but dependent")
     assert metrics(test)["I(X; Y)"] == "0.918"
     assert said(test, "markdown").count("= 0.918296") == 3
     assert metrics(press(test, "try independent"))["I(X; Y)"] == "0.000"
@@ -97,7 +97,7 @@ def test_a_text_is_counted_by_the_shipped_model_and_beaten_by_no_compressor():
 
 
 def test_a_second_copy_is_cheaper():
-    test = press(opened(show="text"), "try the same, twice")
+    test = press(opened(show="text"), "try a sentence, repeated")
     steps = figures(test)["adding"][1]["data"][1]
     x, y = array(steps["x"]), array(steps["y"])
     half = y[abs(x - x[-1] / 2).argmin()]

@@ -17,7 +17,7 @@ from tfcore.generate import generate
 
 opened = partial(visits.opened, "inside/interventions.py")
 TEXT = "There was a little boy. One day, Sam said that"
-PATCH = {"show": "Patch from another text"}
+PATCH = {"show": "Activation patching"}
 
 
 def words(test) -> str:
@@ -38,11 +38,11 @@ def head(layer: int, number: int, factor: float) -> Edit:
 def test_the_default_turns_a_boy_into_a_girl():
     test = opened()
     assert test.metric[0].value == chance(" he", head(2, 5, -2.0))
-    assert "now says '·she'" in figures(test)["prediction"][0]["alt"]
+    assert "now predicts '·she'" in figures(test)["prediction"][0]["alt"]
     assert "tokens changed" in words(test)
 
 
-@pytest.mark.parametrize(("action", "factor"), [("off", 0.0), ("scaled", 2.5)])
+@pytest.mark.parametrize(("action", "factor"), [("zero ablation", 0.0), ("scaling", 2.5)])
 def test_the_numbers_are_those_of_the_edited_model(action, factor):
     test = opened(parts="0.3 1.ff", action=action, factor=str(factor))
     assert test.metric[0].value == chance(" he", head(0, 3, factor), Edit.scale("blocks.1.mlp_out", factor))
@@ -56,16 +56,16 @@ def test_the_continuation_is_that_of_the_edited_model():
     assert tokenizer.decode(ids).startswith(" she")
 
 
-def test_the_board_holds_the_harm_of_each_part_alone():
+def test_the_board_holds_the_loss_increase_of_each_part_alone():
     test = opened()
     fields = array(figures(test)["board"][1]["data"][0]["z"])
     assert fields.shape == (4, 7)
-    assert "most by head 0.3" in figures(test)["board"][0]["alt"]
+    assert "most head 0.3" in figures(test)["board"][0]["alt"]
     model, tokenizer = cache.model("stories")
     ids, best = torch.tensor([tokenizer.encode(TEXT)]), tokenizer.encode(" he")[0]
     plain, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
     assert fields[0, 3] == pytest.approx(float(plain - off), abs=1e-4)
-    other = array(figures(opened(action="at its mean", by="all tokens of the text"))["board"][1]["data"][0]["z"])
+    other = array(figures(opened(action="mean ablation", by="the whole text"))["board"][1]["data"][0]["z"])
     assert not np.allclose(fields, other)
 
 
@@ -74,7 +74,7 @@ def test_two_visitors_at_once_see_only_their_own_edits():
     model = cache.model("stories")[0]
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     plain = chance(" he")
-    one, two = opened(parts="2.5", action="off"), opened(parts="", text=TEXT)
+    one, two = opened(parts="2.5", action="zero ablation"), opened(parts="", text=TEXT)
     assert one.metric[0].value == chance(" he", head(2, 5, 0.0)) != plain
     assert two.metric[0].value == plain
     one.text_area(key="parts").set_value("0.3 0.ff")
@@ -133,7 +133,7 @@ def test_texts_that_cannot_be_patched_get_a_sentence():
         assert says in run(test).info[0].value
 
 
-@pytest.mark.parametrize("show", ["Switch off and scale", "Patch from another text"])
+@pytest.mark.parametrize("show", ["Ablate and scale", "Activation patching"])
 @pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 90])
 def test_any_text(show, text):
     test = opened(show=show)

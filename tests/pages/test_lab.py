@@ -190,7 +190,7 @@ def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
 
 @pytest.mark.parametrize("choice", ["schedule", "optimiser", "weight decay", "clipping", "label smoothing", "dropout"])
 def test_what_each_choice_changes(longer, choice):
-    test = opened(PAGE, **SMALL, show="what each choice changes", choice=choice)
+    test = opened(PAGE, **SMALL, show="hyperparameters", choice=choice)
     until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
     test = run(test)
     assert test.get("bidi_component")

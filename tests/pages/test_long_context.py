@@ -25,8 +25,8 @@ def captions(test):
 
 def test_the_cost_of_4096_tokens():
     found = metrics(opened())
-    assert found["Scores in one head"][0] == "16,777,216"
-    assert found["All heads of one layer, 2 bytes each"][0] == "402.7 MB"
+    assert found["Scores per head"][0] == "16,777,216"
+    assert found["Scores of one layer, 2 bytes each"][0] == "402.7 MB"
     assert "Equal at n = 6,702" in captions(opened())["operations"]
 
 

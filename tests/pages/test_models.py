@@ -41,20 +41,20 @@ PAGES = {
     "beams": ("inference/generation.py", {"show": "Beam search"}),
     "cached": ("inference/kv_cache.py", {"steps": "8"}),
     "routing": ("experts/routing.py", {}),
-    "what experts like": ("experts/routing.py", {"show": "experts"}),
-    "other rules": ("experts/routing.py", {"show": "what if"}),
+    "expert specialisation": ("experts/routing.py", {"show": "experts"}),
+    "other routing rules": ("experts/routing.py", {"show": "what if"}),
     "induction": ("inside/induction.py", {}),
-    "circuit": ("inside/induction.py", {"show": "how two heads do it"}),
+    "circuit": ("inside/induction.py", {"show": "the induction circuit"}),
     "stream": ("inside/stream.py", {}),
     "lens": ("inside/stream.py", {"show": "Logit lens"}),
     "interventions": ("inside/interventions.py", {}),
-    "patches": ("inside/interventions.py", {"show": "Patch from another text"}),
+    "patches": ("inside/interventions.py", {"show": "Activation patching"}),
 }
 NO_EXPERTS = dict.fromkeys(("gpt2", "llama"), "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
 INSTEAD = {  # where a page shows another model, and what it says
     "routing": NO_EXPERTS,
-    "what experts like": NO_EXPERTS,
-    "other rules": NO_EXPERTS,
+    "expert specialisation": NO_EXPERTS,
+    "other routing rules": NO_EXPERTS,
     "masks": {"t5": "needs a decoder or an encoder"},
     "words": {"t5": "needs a decoder or an encoder"},
     "walkthrough": {"t5": "needs a decoder or an encoder"},
@@ -193,7 +193,7 @@ def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
     assert "and not your own model" in said(run(test), "caption")
 
 
-@pytest.mark.parametrize("part", ["How large it is", "Does it fit?"])
+@pytest.mark.parametrize("part", ["Cache size", "Does it fit?"])
 def test_the_cache_of_a_decoder_of_ones_own_is_counted_and_no_other_models(allowed, part):
     brought("./gpt2")
     test = opened("inference/kv_cache.py", part=part, of="./gpt2")

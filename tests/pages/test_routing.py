@@ -48,7 +48,7 @@ def test_each_token_has_its_experts_with_their_weights_and_what_was_found_is_so(
     assert array(drawn["probs"][1]["data"][0]["y"]) == pytest.approx(found.probs[2, 3])
     assert array(drawn["load"][1]["data"][0]["y"]).tolist() == found.load[2].tolist()
     pairs, load = agreement(ids, found.first), found.load[2]
-    assert f"expert {load.argmax() + 1} takes most: {load.max()} of {len(tokens)} tokens" in words(test)
+    assert f"expert {load.argmax() + 1} has the largest load: {load.max()} of {len(tokens)} tokens" in words(test)
     assert f"Of {pairs.pairs} pairs of equal tokens, {pairs.equal[2]:.0%} have the same first expert" in words(test)
     assert "never trained: its choices mean nothing" in words(test)
 
@@ -79,8 +79,8 @@ def test_other_rules_run_the_model_again(address, change):
     test = opened(show="what if", layer="1", **address)
     before, after = truth()[2], truth(change)[2]
     shown = {metric.label: metric for metric in test.metric}
-    assert shown["Loss, nats a token"].value == f"{after.loss:.3f}"
-    assert shown["Loss, nats a token"].delta == f"{after.loss - before.loss:+.3f}"
+    assert shown["Loss, nats per token"].value == f"{after.loss:.3f}"
+    assert shown["Loss, nats per token"].delta == f"{after.loss - before.loss:+.3f}"
     assert shown["Choices dropped"].value == f"{after.dropped.sum():,}"
     assert shown["Without an expert"].value == f"{(~after.taken.any(-1)).sum():,}"
     assert shown["Experts computed"].value == f"{after.taken.sum():,}"
@@ -128,7 +128,7 @@ def test_sizes_are_those_of_the_arithmetic(base):
     test = opened(show="size", base=base, split="2", shared="1")
     now, plain = expert_sizes(finer(presets.PRESETS[base](), 2, 1)), expert_sizes(presets.PRESETS[base]())
     assert (
-        f"{now.count.total:,} parameters, of which each token uses {now.count.active:,}"
+        f"{now.count.total:,} parameters, of which {now.count.active:,} are active per token"
         in figures(test)["weights"][0]["caption"]
     )
     assert f"As published: {plain.count.total:,} and {plain.count.active:,}" in figures(test)["weights"][0]["caption"]

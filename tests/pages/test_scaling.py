@@ -40,12 +40,12 @@ def test_four_times_the_compute_is_about_twice_the_size():
 
 def test_the_loss_is_taken_apart():
     found = metrics(opened(part="The laws", n="11.24", d="11.48"))
-    assert float(found["Size is short by"]) == pytest.approx(482.01 / 10 ** (11.24 * 0.3478), abs=1e-3)
-    assert float(found["Data are short by"]) == pytest.approx(2085.43 / 10 ** (11.48 * 0.3658), abs=1e-3)
+    assert float(found["Due to finite N"]) == pytest.approx(482.01 / 10 ** (11.24 * 0.3478), abs=1e-3)
+    assert float(found["Due to finite D"]) == pytest.approx(2085.43 / 10 ** (11.48 * 0.3658), abs=1e-3)
     test = opened(part="The laws", of="Kaplan 2020", against="compute", n="9.0", d="10.0")
-    assert metrics(test)["Floor"] == "none"
+    assert metrics(test)["Irreducible loss E"] == "none"
     flops = 6 * 1e19 / 2
-    assert float(metrics(test)["Loss, nats a token"]) == pytest.approx((3.1e8 * 8.64e19 / flops) ** 0.05, abs=1e-3)
+    assert float(metrics(test)["Loss, nats per token"]) == pytest.approx((3.1e8 * 8.64e19 / flops) ** 0.05, abs=1e-3)
 
 
 def test_models_are_filtered_and_a_click_chooses():
@@ -75,11 +75,11 @@ def test_the_cost_of_a_run_that_is_known():
 
 
 def test_beyond_the_best():
-    found = metrics(opened(part="Beyond the best"))
+    found = metrics(opened(part="Over-training"))
     assert found["Same budget: loss"] == "+0.0143"
     assert found["Same loss: training"] == "1.64 ×"
     assert found["which pays after"] == "4.16 T"
-    assert metrics(opened(part="Beyond the best", r="0.5"))["which pays after"] == "never"
+    assert metrics(opened(part="Over-training", r="0.5"))["which pays after"] == "never"
 
 
 @pytest.fixture(scope="module")
@@ -99,23 +99,23 @@ def shipped(made, monkeypatch):
 def test_our_ladder_shows_what_its_recipe_wrote_down(shipped):
     rows = {row["name"]: row for row in ladder.read_table(shipped / "scaling.csv")}
     content = json.loads((shipped / "scaling.json").read_text())
-    name, foretold = list(content["foretold"].items())[-1]
+    name, foretold = list(content["predicted"].items())[-1]
     test = opened(part="Our own ladder")
     found = metrics(test)
-    assert found["Foretold"] == f"{foretold:.4f}"
+    assert found["Predicted"] == f"{foretold:.4f}"
     assert found["Then measured"] == f"{rows[name]['loss']:.4f}"
     table = test.dataframe[0].value
     assert len(table) == len(rows)
-    assert (table["foretold"] == "yes").sum() == len(content["foretold"])
+    assert (table["predicted"] == "yes").sum() == len(content["predicted"])
     shown = table.iloc[-1]
     assert shown["off by, %"] == pytest.approx(100 * (rows[name]["loss"] / foretold - 1), abs=0.006)
     drawn = figures(test)
     assert f"{foretold:.4f}" in drawn["rungs"][0]["alt"]
-    assert drawn["residuals"][1]["data"][1]["name"] == "foretold"
+    assert drawn["residuals"][1]["data"][1]["name"] == "predicted"
 
 
 def test_the_law_can_be_fitted_to_fewer_sizes(shipped):
     test = opened(part="Our own ladder", sizes="the smallest 3")
-    assert (test.dataframe[0].value["foretold"] == "yes").sum() == 4
+    assert (test.dataframe[0].value["predicted"] == "yes").sum() == 4
     for label in test.selectbox(key="sizes").options:
         opened(part="Our own ladder", sizes=label)

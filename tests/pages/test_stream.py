@@ -32,12 +32,12 @@ def token(text: str) -> int:
     return found
 
 
-@pytest.mark.parametrize("against", ["the mean of all tokens", "nothing: the plain logit", "3"])
+@pytest.mark.parametrize("against", ["the mean of all logits", "nothing: the raw logit", "3"])
 def test_the_parts_shown_add_up_to_the_logit_of_the_model(against):
     test = opened(text=HE, against=against)
     said = re.search(r"\*\*(-?\d+\.\d+)\*\*\. Sum of the 29 parts: \*\*(-?\d+\.\d+)\*\* \(off by (\S+)\)", words(test))
     row = logits(HE)[-1]
-    minus = {"3": float(row.topk(4).values[3]), "nothing: the plain logit": 0.0}.get(against, float(row.mean()))
+    minus = {"3": float(row.topk(4).values[3]), "nothing: the raw logit": 0.0}.get(against, float(row.mean()))
     assert float(said[1]) == pytest.approx(float(row[token(" he")]) - minus, abs=2e-4)
     assert said[1] == said[2] or abs(float(said[1]) - float(said[2])) < 1.01e-4
     assert float(said[3]) < 1e-4
@@ -57,7 +57,7 @@ def test_the_head_that_finds_the_ball_is_named():
 
 
 def test_a_token_of_the_visitors_own_is_explained():
-    test = opened(text=HE, token="another token", own=" dog", against="nothing: the plain logit")
+    test = opened(text=HE, token="another token", own=" dog", against="nothing: the raw logit")
     said = re.search(r"as it is: \*\*(-?\d+\.\d+)", words(test))
     assert float(said[1]) == pytest.approx(float(logits(HE)[-1, token(" dog")]), abs=2e-4)
     test.text_area(key="own").set_value(" unbelievable dogs")
@@ -91,7 +91,7 @@ def test_the_grid_ends_with_what_the_model_says_and_frames_what_is_right():
 
 
 def test_lengths_are_those_of_the_captured_stream():
-    test = opened(show="Length and direction", text=HE)
+    test = opened(show="Norm and cosine", text=HE)
     model, tokenizer = cache.model("stories")
     kept = model(torch.tensor([tokenizer.encode(HE)]), capture=("*.resid_post",)).activations
     drawn = array(figures(test)["norm"][1]["data"][2]["y"])
@@ -104,7 +104,7 @@ def test_a_layer_left_out_is_the_model_with_what_it_adds_set_to_zero():
     test = opened(show="Skip a layer", text=HE, skip="feed-forward 1")
     after = logits(HE, Edit.zero("blocks.1.mlp_out"))[-1].softmax(-1)
     assert test.metric[0].value == f"{float(after[token(' he')]):.1%}"
-    cells = array(figures(test)["harm"][1]["data"][0]["z"])
+    cells = array(figures(test)["increase"][1]["data"][0]["z"])
     assert cells.shape == (12, len(cache.model("stories")[1].encode(HE)) - 1)
     whole, without = (
         torch.nn.functional.cross_entropy(
@@ -115,7 +115,7 @@ def test_a_layer_left_out_is_the_model_with_what_it_adds_set_to_zero():
     assert cells[4].mean() == pytest.approx(float(without - whole), abs=1e-4)
 
 
-@pytest.mark.parametrize("show", ["Who wrote it", "Logit lens", "Length and direction", "Skip a layer"])
+@pytest.mark.parametrize("show", ["Direct logit attribution", "Logit lens", "Norm and cosine", "Skip a layer"])
 @pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 200])
 def test_any_text_in_every_section(show, text):
     test = opened(show=show)
@@ -126,7 +126,7 @@ def test_any_text_in_every_section(show, text):
 
 
 def test_a_model_without_feed_forward_layers():
-    for show in ("Who wrote it", "Logit lens", "Length and direction", "Skip a layer"):
+    for show in ("Direct logit attribution", "Logit lens", "Norm and cosine", "Skip a layer"):
         test = opened(model="induction", show=show, text="red ball. a red")
         assert figures(test)
     assert list(test.selectbox(key="skip").options) == ["attention 0", "attention 1"]

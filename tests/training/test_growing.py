@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tfcore.analysis.composition import composition
-from tfcore.analysis.growth import Moment, in_context_score, jump, places
+from tfcore.analysis.growth import Moment, formation, formed, in_context_score, jump, places
 from tfcore.film import load_film
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 
@@ -84,3 +84,19 @@ def test_rows_begin_again_after_a_period_of_their_own():
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         GrowConfig(**wrong)
+
+
+def test_the_phase_change_is_told_by_the_measures_of_the_film():
+    kept = load_film("induction").measures
+    moments = [film_moment(frame) for frame in range(len(kept))]
+    found = formation(moments)
+    for kind, step in (("previous", found.previous), ("induction", found.induction)):
+        there = [m["step"] for m in kept if np.max(m[kind]) >= 1 / 3]
+        assert there[0] == step
+    highest = max(kept, key=lambda m: m["first_loss"])
+    assert (found.peak, found.first_peak) == (highest["step"], pytest.approx(highest["first_loss"], abs=2e-3))
+    assert found.fell == jump(moments)
+    assert found.early == kept[1]["step"]
+    words = formed(found)
+    assert f"rises* from {found.first_before:.2f} to {found.first_peak:.2f}" in words
+    assert formation(moments[:3]) is None

@@ -52,7 +52,7 @@ def test_the_largest_size_is_foretold_before_it_is_trained(corpus, tmp_path):
     assert seen == {"rows": 4}, "two sizes with two budgets"
     said = json.loads((tmp_path / "scaling.json").read_text())
     assert said["fitted_to"] == 4
-    assert list(said["foretold"]) == [rung.name for rung in ladder_scaling.rungs(recipe)[4:]]
+    assert list(said["predicted"]) == [rung.name for rung in ladder_scaling.rungs(recipe)[4:]]
 
 
 def test_each_switch_keeps_those_before_it():

@@ -68,7 +68,7 @@ class BalanceConfig:
         if self.remedy == "none" and self.strength:
             raise ValueError(f"strength={self.strength} goes with a remedy; with 'none' leave it 0")
         if self.remedy == "experts" and self.strength not in (1, 2, 3, 4):
-            raise ValueError(f"strength={self.strength} must be 1, 2, 3 or 4 experts a token on average")
+            raise ValueError(f"strength={self.strength} must be 1, 2, 3 or 4 experts per token on average")
         if self.importance and self.remedy != "noise":
             raise ValueError(f"importance={self.importance} goes with remedy='noise'; else leave it 0")
 

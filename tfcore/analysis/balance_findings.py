@@ -21,8 +21,8 @@ class Ending:
         idle: experts with less than a hundredth.
         entropy: over ln(experts), 1 is even.
         lost, overflow: share of the tokens that no expert computed; that a room of 1.25 times the mean cannot take.
-        loss, held_out: nats a letter.
-        written: the same texts letter by letter; None before the end.
+        loss, held_out: nats per character.
+        written: the same texts character by character; None before the end.
     """
 
     step: int
@@ -57,14 +57,14 @@ def finding(plain: Ending, cured: Ending, name: str) -> str:
     Args:
         name: of the remedy, as in "with an auxiliary loss".
     """
-    crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the letters without a remedy"
+    crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the characters without a remedy"
     idle = f", and {plain.idle} of the others get next to nothing" if plain.idle else ""
     verdict = _verdict(plain, cured)
-    lost = f" {cured.lost:.0%} of its letters reach no expert." if cured.lost >= IDLE / 2 else ""
+    lost = f" {cured.lost:.0%} of its characters reach no expert." if cured.lost >= IDLE / 2 else ""
     losses = f" Held-out loss: {plain.held_out:.2f} without, {cured.held_out:.2f} with"
     written = ""
     if cured.written is not None and abs(cured.written - cured.held_out) > 0.01:
-        written = f", and {cured.written:.2f} when it reads letter by letter, as it must when it writes"
+        written = f", and {cured.written:.2f} character by character, as in generation"
     return f"{crowd}{idle}; {name} the busiest takes {cured.largest:.0%}: {verdict}.{lost}{losses}{written}."
 
 

@@ -54,5 +54,15 @@ def splits(flops: Float[ndarray, " budget"]) -> list[Splits]:
     ]
 
 
+AGREEING = ("Chinchilla, approach 1", "Chinchilla, approach 2", "Chinchilla, approach 3 refitted")
+
+
+def agreed_ratio(lowest: float, highest: float) -> tuple[float, float]:
+    """The fewest and the most tokens per parameter of the rules that agree best, between two budgets."""
+    budgets = np.logspace(np.log10(lowest), np.log10(highest), 41)
+    ratios = np.concatenate([rule.ratio for rule in splits(budgets) if rule.name in AGREEING])
+    return float(ratios.min()), float(ratios.max())
+
+
 def _size(rule: Law | Split, flops: float) -> float:
     return rule.size(flops) if isinstance(rule, Split) else optimum(rule, flops).n

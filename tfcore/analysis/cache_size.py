@@ -9,7 +9,7 @@ Sharing = Literal["built", "mha", "gqa", "mqa", "mla"]
 Precision = Literal["float32", "float16", "int8", "int4"]
 
 BITS: dict[Precision, int] = {"float32": 32, "float16": 16, "int8": 8, "int4": 4}
-GROUPED = 8  # key/value heads that most grouped models have, from Llama 2 70B on
+GROUPED = 8  # KV heads that most grouped models have, from Llama 2 70B on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class CacheShape:
     Args:
         layers: that attend to the tokens before.
         heads: query heads.
-        kv_heads: heads of keys and values.
+        kv_heads: KV heads.
         d_head: width of one.
         latent: of multi-head latent attention: numbers a token leaves in each layer in place of keys and values.
         window: tokens that a layer with a sliding window sees, itself included.

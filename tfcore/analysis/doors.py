@@ -1,4 +1,4 @@
-"""Which way one head's words reach another: through its queries, its keys or its values."""
+"""Path patching: through which input, Q, K or V, a head depends on what earlier heads write (arXiv:2304.05969)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ DOORS = {"query": "q", "key": "k", "value": "v"}
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What is left when one way is closed.
+    """What is left with one input patched.
 
     Args:
         door: "none", "query", "key", "value", or "all": the senders write nothing at all, for nobody.
-        induction: mean weight of the receivers on the token that came next the last time.
-        first_loss, second_loss: nats a token on the first copy and on the second.
+        induction: mean weight of the receivers on the token after the earlier occurrence of the query token.
+        first_loss, second_loss: nats per token on the first copy and on the second.
     """
 
     door: str
@@ -33,13 +33,12 @@ class Closed:
 def close_doors(
     model: Transformer, ids: Int[Tensor, "rows seq"], length: int, senders: Sequence[Place], receivers: Sequence[Place]
 ) -> list[Closed]:
-    """Let receivers hear nothing of senders through one door at a time; all other ways stay open.
+    """Path patching: for Q, K and V in turn, replace what `receivers` read with its value from a run without `senders`.
 
-    The model runs once without the senders, and the queries (keys, values) that the receivers then have are put in
-    place of theirs in an untouched run (path patching, arXiv:2304.05969).
+    All else of the run is unchanged (arXiv:2304.05969).
 
     Args:
-        ids, length: rows that are said twice, and the length of one copy.
+        ids: (rows, 2 * length), each row a sequence followed by itself.
     """
     deaf = without(model, ids, senders, receivers)
     runs: dict[str, Copying] = {"none": copying(model, ids, length)}
@@ -60,7 +59,7 @@ def without(
     model: Transformer, ids: Int[Tensor, "rows seq"], senders: Sequence[Place], receivers: Sequence[Place]
 ) -> list[Edit]:
     """Edits that give the receivers the queries, keys and values they would have if the senders wrote nothing."""
-    group = model.config.n_heads // model.config.kv_heads  # query heads that share a key/value head
+    group = model.config.n_heads // model.config.kv_heads  # query heads that share a KV head
     names = [f"blocks.{layer}.attn.{part}" for layer in {at for at, _ in receivers} for part in DOORS.values()]
     found = model(ids, capture=names, edits=switched_off(senders)).activations
     edits = []

@@ -1,6 +1,7 @@
 """Figures often quoted, recomputed: what a claim is, what was found, and how the verdict follows from the numbers."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,6 +59,15 @@ class Claim:
     def check(self, model: Any, tokenizer: Any) -> Finding:
         """Recompute it now."""
         return self.compute(model, tokenizer) if self.needs_model else self.compute()
+
+
+def tally(findings: Mapping[str, Finding]) -> str:
+    """How many claims have each verdict, in a sentence."""
+    count = Counter(finding.verdict for finding in findings.values())
+    return (
+        f"Of all {len(findings)} claims, {count['true']} are true, {count['roughly']} roughly true, {count['wrong']} "
+        f"wrong, and {count['depends']} depend on the case."
+    )
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""Claims about writing: the cache, what length costs, and how the next token is chosen, recomputed."""
+"""Claims about generation: the KV cache, the cost of length, and how the next token is chosen, recomputed."""
 
 from dataclasses import replace
 from typing import Any
@@ -172,14 +172,15 @@ def beams_find_the_best(model: Transformer, tokenizer: Any) -> Finding:
 CLAIMS = (
     Claim(
         key="kv", name="KV cache: 85.9 GB", compute=cache_of_80_layers, chapter="Inference",
-        said="80 layers, 64 heads of 128, 32,768 tokens in fp16: 85.9 GB of cache", where="sizing of large servers",
+        said="80 layers, 64 heads of 128, 32,768 tokens in fp16: 85.9 GB of cache", where="sizing of servers for large "
+        "models",
         why="2 × layers × heads × width × tokens × bytes, for every user.",
         see="kv-cache?part=large&of=your+own,+by+sliders&layers=80&heads=64&kv_heads=64&d_head=128&tokens=32768",
     ),
     Claim(
         key="kv8", name="8 KV heads: 10.7 GB", compute=cache_of_8_heads, chapter="Inference",
-        said="With 8 key/value heads that is 10.7 GB, an eighth", where="arXiv:2305.13245; LLaMA 2 70B",
-        why="Query heads are not kept, so only heads of keys and values count.",
+        said="With 8 KV heads that is 10.7 GB, an eighth", where="arXiv:2305.13245; LLaMA 2 70B",
+        why="Queries are not cached, so only KV heads count.",
         see="kv-cache?part=large&of=llama3_70b&tokens=32768",
     ),
     Claim(
@@ -190,50 +191,50 @@ CLAIMS = (
     ),
     Claim(
         key="scores", name="4,096 tokens: 16.8 M scores", compute=scores_of_4096, chapter="Inference",
-        said="A context of 4,096 makes 16.8 M scores a head", where="on why long texts are dear",
+        said="A context of 4,096 makes 16.8 M scores per head", where="on why long context is expensive",
         why="4,096², in every head of every layer.",
         see="long-context?look=cost&tokens=12",
     ),
     Claim(
-        key="quadratic", name="twice the text, four times", compute=quadratic, chapter="Inference",
-        said="Attention is quadratic, so twice the text costs four times as much", where="arXiv:1706.03762, table 1",
-        why="Only the products of queries, keys and values are; up to some thousand tokens the matrices cost more.",
+        key="quadratic", name="twice the length, four times", compute=quadratic, chapter="Inference",
+        said="Attention is quadratic, so twice the length costs four times as much", where="arXiv:1706.03762, table 1",
+        why="Only QKᵀ and AV are; up to some thousand tokens the products with weights cost more.",
         see="long-context?look=cost&tokens=16",
     ),
     Claim(
         key="six_d", name="attention leads from 6 d", compute=six_d, chapter="Inference",
         said="Attention costs more than everything else from n = 6 d tokens on", where="24 n d² against 4 n² d",
-        why="Right for plain wide models; a large vocabulary, wider layers or shared heads move it out.",
+        why="Right for wide models with MHA and d_ff = 4 d; a large vocabulary or wider layers move it out.",
         see="long-context?look=cost&shape=GPT-3",
     ),
     Claim(
         key="linear", name="the cache makes it linear", compute=linear_with_cache, chapter="Inference",
-        said="With a KV cache, writing is linear in the length", where="said of every inference engine",
-        why="One step no longer reads everything again, but it still looks at every token before it.",
+        said="With a KV cache, generation is linear in the length", where="said of every inference engine",
+        why="A step no longer computes all tokens again, but it still attends to every earlier one.",
         see="kv-cache?part=with",
     ),
     Claim(
         key="same", name="the cache changes nothing", compute=cache_changes_nothing, chapter="Inference",
         said="The KV cache changes nothing in the result", where="said of every inference engine",
-        why="Keys and values of earlier tokens never change. What differs is rounding.",
+        why="Under a causal mask, keys and values of earlier tokens never change. What differs is rounding.",
         see="kv-cache?part=with",
     ),
     Claim(
         key="window", name="window × layers", compute=window_reaches, chapter="Inference",
         said="A window of W tokens in k layers reaches k × W tokens back", where="arXiv:2310.06825, section 2",
-        why="A window counts the token itself, so each layer adds W − 1. For W = 4,096 nobody notices.",
+        why="A window counts the token itself, so each layer adds W − 1; for W = 4,096 that is 0.02 % less.",
         see="long-context?look=patterns&kind=window",
     ),
     Claim(
         key="flash", name="flash attention is exact", compute=flash_is_exact, chapter="Inference",
         said="Flash attention is exact, not an approximation", where="arXiv:2205.14135, abstract",
-        why="The softmax is rescaled as tiles come in; in float64 even the rounding is gone.",
+        why="The softmax is rescaled tile by tile, which is algebra; what is left is rounding, of float64 too.",
         see="long-context?look=flash",
     ),
     Claim(
         key="greedy", name="temperature 0 is greedy", compute=zero_is_greedy, chapter="Inference",
         said="Temperature 0 always takes the likeliest token", where="documentation of every model",
-        why="It is the limit: x / T blows every lead up. It is defined apart, since nothing can be divided by 0.",
+        why="It is the limit of x / T for T → 0, defined as argmax, since nothing can be divided by 0.",
         see="generation?show=token&temperature=0.0",
     ),
     Claim(
@@ -245,7 +246,7 @@ CLAIMS = (
     Claim(
         key="beams", name="beams find the best text", compute=beams_find_the_best, chapter="Inference",
         said="Beam search finds the most likely text", where="said against greedy decoding",
-        why="It forgets all but a few beginnings; the best text may begin badly. More beams find more.",
+        why="It keeps only a few prefixes; the best text may begin with an unlikely one. More beams find more.",
         see="generation?show=beam&text=At+night+the+moon&beams=4&steps=8",
     ),
 )  # fmt: skip

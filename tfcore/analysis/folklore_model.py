@@ -2,20 +2,21 @@
 
 import math
 
+import numpy as np
 import torch
 
 from tfcore import presets
 from tfcore.analysis.accounting import flops, memory, parameters
 from tfcore.analysis.attention_steps import entropy_bits
-from tfcore.analysis.compute_optimal import optimum
+from tfcore.analysis.budget_splits import splits
 from tfcore.analysis.depth import Deep, probe
 from tfcore.analysis.flop_count import Pairs
 from tfcore.analysis.folklore import Claim, Finding, compare
 from tfcore.analysis.model_costs import published_sizes
-from tfcore.analysis.published_laws import APPROACH_1, APPROACH_2, LAWS
 from tfcore.config import ModelConfig
 
-CHINCHILLA = 5.76e23  # operations of its training (arXiv:2203.15556, table 3)
+COUNTED = ("no embeddings, all pairs", "no embeddings, causal", "all parameters, all pairs", "all parameters, causal")
+BUDGETS = {"10¹⁹ FLOPs": 1e19, "10²¹": 1e21, "Chinchilla's 5.76 · 10²³": 5.76e23}
 
 
 def count(config: ModelConfig, quoted: float, rounding: float) -> Finding:
@@ -90,39 +91,32 @@ def sixteen_bytes() -> Finding:
 
 
 def six_n() -> Finding:
-    """FLOPs of training, per token, over 6 N: exact matrix products, attention and unembedding included.
+    """Operations of training per token over 6 N: exact matrix products, attention and unembedding included.
 
-    N without the embeddings (arXiv:2001.08361) and with all parameters (arXiv:2203.15556); every pair of tokens
-    counted, and those alone that a causal mask allows.
+    N without embeddings (arXiv:2001.08361) or with all parameters (arXiv:2203.15556), and attention over all (query,
+    key) pairs or over those that a causal mask lets through.
     """
-    kinds: dict[str, tuple[Pairs, bool]] = {
-        "N without embeddings, all pairs": ("all", False), "the same, causal pairs": ("visible", False),
-        "N of all, all pairs": ("all", True), "N of all, causal pairs": ("visible", True),
-    }  # fmt: skip
-    cases = {}
-    for name, build in {"GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b}.items():
+    shapes = {"GPT-2 small": presets.gpt2_small, "LLaMA 3 8B": presets.llama3_8b, "GPT-3": presets.gpt3_175b}
+    cases, words = {}, []
+    for name, build in shapes.items():
         config = build()
-        for kind, (pairs, every) in kinds.items():
-            found = flops(config, config.max_seq_len, pairs=pairs)
-            n = parameters(config).active if every else found.n
-            cases[f"{name}, {kind}"] = found.training / (6 * n)
-    small, large = (list(cases.values())[i : i + 4] for i in (0, 4))
-    words = "; ".join(
-        f"{name}: {', '.join(f'{value:.2f}' for value in values)}"
-        for name, values in (("GPT-2 small", small), ("GPT-3", large))
-    )
-    return compare(1, cases, f"{words} (N without embeddings, then of all; all pairs, then causal)")
+        ways: tuple[Pairs, ...] = ("all", "visible")
+        found = {pairs: flops(config, config.max_seq_len, pairs=pairs) for pairs in ways}
+        ratios = [found[pairs].training / n for n in (found["all"].six_n, 6 * parameters(config).active)
+                  for pairs in ways]  # fmt: skip
+        for case, ratio in zip(COUNTED, ratios, strict=True):
+            cases[f"{name}, {case}"] = ratio
+        words.append(f"{' / '.join(f'{ratio:.2f}' for ratio in ratios)} ({name}, {config.max_seq_len:,} tokens)")
+    return compare(1, cases, ", ".join(words))
 
 
 def twenty_tokens() -> Finding:
-    """D / N at the least loss for Chinchilla's budget C = 6 N D, by each of the paper's approaches and by the refit."""
-    cases = {
-        f"approach {i}": CHINCHILLA / (6 * split.size(CHINCHILLA) ** 2)
-        for i, split in enumerate((APPROACH_1, APPROACH_2), start=1)
-    }
-    cases["approach 3, refitted"] = optimum(LAWS["refit"], CHINCHILLA).ratio
-    cases["approach 3 as printed"] = optimum(LAWS["printed"], CHINCHILLA).ratio
-    return compare(20, cases, ", ".join(f"{value:.0f} ({name})" for name, value in cases.items()))
+    """D / N of each rule of arXiv:2203.15556 and of the refit of arXiv:2404.10102, at three budgets C = 6 N D."""
+    rules = [rule for rule in splits(np.array(list(BUDGETS.values()))) if rule.name.startswith("Chinchilla")]
+    cases = {f"{rule.name}, {name}": float(ratio) for rule in rules
+             for name, ratio in zip(BUDGETS, rule.ratio, strict=True)}  # fmt: skip
+    words = (f"{rule.ratio.min():.0f} to {rule.ratio.max():.0f} ({rule.name.partition(', ')[2]})" for rule in rules)
+    return compare(20, cases, ", ".join(words))
 
 
 def fair_coin() -> Finding:
@@ -213,44 +207,45 @@ CLAIMS = (
     Claim(
         key="adam", name="Adam: 16 bytes", compute=sixteen_bytes, chapter="Training",
         said="AdamW needs 16 bytes per parameter in mixed precision", where="arXiv:1910.02054, section 3.1",
-        why="2 weight, 2 gradient, 8 moments, 4 copy: as much as in 32 bits. Mixed precision makes activations "
-            "smaller.",
+        why="2 weight, 2 gradient, 8 moments, 4 float32 copy. As much as in float32: only activations become smaller.",
         see="parameters?model=gpt2_small&dtype=bfloat16",
     ),
     Claim(
         key="six_nd", name="6 N D", compute=six_n, chapter="Training",
         said="Training costs 6 N D operations", where="arXiv:2001.08361, section 2.1",
-        why="2 per weight forward, 4 backward. How much attention and unembedding add depends on the model, on what N "
-            "counts and on whether blocked pairs do.",
+        why="2 per weight in the forward pass, 4 in the backward pass. It leaves out attention's products; which N and "
+            "which pairs are counted decides how far GPT-2 small is off. Ratios: N without embeddings, then all; each "
+            "with all pairs, then causal.",
         see="parameters?model=gpt2_small",
     ),
     Claim(
         key="twenty", name="20 tokens per parameter", compute=twenty_tokens, chapter="Training",
-        said="By Chinchilla's law, 20 tokens per parameter are best", where="arXiv:2203.15556, tables 2 and 3",
-        why="By approaches 1 and 2 and the refit of the third (arXiv:2404.10102), near 20; not by its printed "
-            "constants.",
+        said="By Chinchilla's law, 20 tokens per parameter are compute-optimal", where="arXiv:2203.15556, table 3",
+        why="Its approaches 1 and 2 and the refit of the third say so within a third; the constants of the third as "
+            "printed do not, and ever less for larger budgets (arXiv:2404.10102 finds why).",
         see="scaling?law=printed",
     ),
     Claim(
         key="coin", name="a fair coin: 1 bit", compute=fair_coin, chapter="Training",
         said="A fair coin has an entropy of 1 bit", where="Shannon 1948, section 6",
-        why="−2 · ½ log₂ ½: one question settles it.", see="information?n=2&p2=1_1&q2=1_1",
+        why="−2 · ½ log₂ ½: one yes-or-no question settles it.", see="information?n=2&p2=1_1&q2=1_1",
     ),
     Claim(
         key="loaded", name="a 9 : 1 coin: 0.469 bits", compute=loaded_coin, chapter="Training",
         said="A coin that falls 9 : 1 has an entropy of 0.469 bits", where="Shannon 1948, section 6, figure 7",
-        why="Mostly it falls as expected, so there is less to tell.", see="information?n=2&p2=9_1&q2=1_1",
+        why="Mostly it falls as expected, so its outcome carries less information.",
+        see="information?n=2&p2=9_1&q2=1_1",
     ),
     Claim(
         key="bits", name="loss in bits", compute=loss_in_bits, chapter="Training",
         said="The right token at p = 0.9 costs 0.152 bits, at 0.01 6.64 bits", where="cross-entropy, −log₂ p",
-        why="A confident wrong prediction costs most.", see="information?show=token&right=0.01",
+        why="Each halving of the probability costs one bit more.", see="information?show=token&right=0.01",
     ),
     Claim(
         key="first", name="the first loss is ln V", compute=loss_at_first, chapter="Training",
         said="Before training, the loss is ln V", where="a check before every training",
-        why="Only if the first logits are all near 0, so with small weights; large ones give confident wrong "
-            "predictions.",
+        why="Only if the first logits are all near 0, so with small weights; large ones make confident wrong "
+        "predictions.",
         see="normalisation?part=First+steps",
     ),
 )  # fmt: skip

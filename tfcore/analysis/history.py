@@ -78,6 +78,12 @@ def matching(field: str = ALL, family: str = ALL, words: str = "") -> list[str]:
     ]
 
 
+def share_since(year: int) -> float:
+    """The part of the entries that are of this year or later."""
+    years = [entry.year for entry in milestones().values()]
+    return sum(one >= year for one in years) / len(years)
+
+
 def _everything(entry: Milestone) -> str:
     parts = (entry.name, entry.who, entry.brought, entry.source, FIELDS[entry.field], FAMILIES[entry.family])
     return " ".join((str(entry.year), *parts)).casefold()

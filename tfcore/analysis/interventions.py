@@ -1,4 +1,4 @@
-"""Parts of a model switched off, held at their mean or scaled, for one reader alone: which, and what it costs."""
+"""Zero ablation, mean ablation and scaling of heads and feed-forward layers, as edits of single passes."""
 
 import re
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ def edits_for(
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A text with each part of one layer switched off, one at a time.
+    """A text with each part of one layer ablated, one at a time.
 
     Args:
         loss: rise of the mean loss of the text, in nats per token.
@@ -110,7 +110,7 @@ class Damage:
 
 @torch.no_grad()
 def knock_out(model: Transformer, ids: Sequence[int], layer: int, action: Action, factor: float = 0.0) -> Damage:
-    """Switch off (or hold at the mean, or scale) every part of a layer in turn, and see what breaks."""
+    """Ablate (to zero or to the mean) or scale every part of a layer in turn: the loss increase of each."""
     sets = [edits_for(model, ids, [part], action, factor) for part in parts_of(model.config)[layer]]
     logits = torch.cat(list(run_each(model, ids, [(), *sets])))  # (1 + part, seq, vocab)
     chance = logits[:, -1].log_softmax(-1)

@@ -61,7 +61,8 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
     """LogitLens(x) = FinalNorm(x) W_U: any state of the stream treated as if it were the last one.
 
     The norm is computed anew for each state, as the model would do if it stopped there. (TransformerLens can instead
-    divide by the scale of the true final state: the order of the tokens is the same, the probabilities are not.)
+    divide by the scale of the true final state: other probabilities, and with the bias of a LayerNorm, whose share in
+    the logits then differs, another order of the tokens too.)
 
     Source: section 2 of arXiv:2303.08112, which also says where it misleads: early layers may write in other
     directions than the ones the unembedding reads.
@@ -105,3 +106,15 @@ def climb(model: Transformer, ids: Sequence[int], position: int, tokens: Sequenc
     centred = chosen - logits.mean(-1, keepdim=True)
     chance = logits.softmax(-1)[:, list(tokens)]
     return Climb(chance.cpu().numpy(), centred.cpu().numpy(), place.cpu().numpy())
+
+
+def repeats(found: Lens, ids: Sequence[int]) -> float:
+    """Share of the positions at which the embedding, read by the lens, predicts the very token that was read."""
+    return float((found.best[0, :, 0] == torch.tensor(list(ids)).numpy()).mean())
+
+
+def leads_from(path: Climb) -> int | None:
+    """The first stage from which the first token of the climb is the best guess at every later stage, too."""
+    behind = path.place[:, 0].nonzero()[0]
+    first = int(behind[-1]) + 1 if len(behind) else 0
+    return first if first < len(path.place) else None

@@ -92,3 +92,9 @@ def patch_row(model: Transformer, both: Pair, name: str) -> Float[ndarray, " seq
     shares = [logits[:, -1, mine] - logits[:, -1, theirs] for logits in run_each(model, both.taker, sets)]
     giver, taker = both.difference
     return ((torch.cat(shares) - taker) / (giver - taker)).cpu().numpy()
+
+
+def arrived(shares: Float[ndarray, "row seq"]) -> int | None:
+    """The first row in which patching the last position brings more than patching any other; None where none does."""
+    rows = (shares.argmax(-1) == shares.shape[-1] - 1).nonzero()[0]
+    return int(rows[0]) if len(rows) else None

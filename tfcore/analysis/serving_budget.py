@@ -15,7 +15,9 @@ class Service:
     """A model, its users, and the GPUs that are there for them.
 
     Args:
-        parameters: of the model.
+        parameters: of the model with this shape.
+        d_model: its width, from which the parameters of other numbers of KV heads follow; 0 where it is not known,
+            and the parameters are then taken to stay.
         weights: their precision.
         shape: of the cache.
         cache: its precision.
@@ -45,6 +47,7 @@ class Service:
     parallel: int
     memory: int
     spared: float
+    d_model: int = 0
 
     def __post_init__(self) -> None:
         if self.parallel < 1 or self.gpus % self.parallel:
@@ -101,7 +104,7 @@ def budget(service: Service) -> Budget:
 def user_bytes(service: Service) -> int:
     """What one user's cache takes on each GPU of a group.
 
-    A group shares the key/value heads out. With fewer heads than GPUs, several keep the same head; and the latent
+    A group shares the KV heads out. With fewer heads than GPUs, several keep the same head; and the latent
     vector, which all heads read, is kept by every GPU.
     """
     shape = service.shape
@@ -138,9 +141,9 @@ def _longest(service: Service, room: int) -> int:
 def remedies(service: Service, block: int = 16) -> dict[Remedy, Service]:
     """The same service with one thing changed, and with all of them; a remedy that is in use already is left out.
 
-    "gqa": 8 key/value heads (arXiv:2305.13245). "int8 cache", "int8 weights": one byte a number. "paging": memory in
-    blocks as texts grow, not the longest length for all (arXiv:2309.06180). "tensor parallelism": one copy of the
-    model over all GPUs (arXiv:1909.08053, section 3).
+    "gqa": 8 KV heads (arXiv:2305.13245), and weights to match. "int8 cache", "int8 weights": one byte per value.
+    "paging": blocks on demand, not the maximum length reserved (arXiv:2309.06180). "tensor parallelism": one copy of
+    the model over all GPUs (arXiv:1909.08053, section 3).
     """
     changed: dict[Remedy, Service] = {}
     everything = service
@@ -153,11 +156,25 @@ def remedies(service: Service, block: int = 16) -> dict[Remedy, Service]:
     return {"asked": service, **changed}
 
 
+def regrouped(parameters: int, built: CacheShape, now: CacheShape, d_model: int) -> int:
+    """The parameters of a model, had it been built with another number of KV heads.
+
+    W_K and W_V have d_model * d_head entries for each KV head of each layer; their biases, where there are some, are
+    left out. Latent attention has matrices of other shapes: there the number stays, as where d_model is 0.
+    """
+    if built.latent or now.latent:
+        return parameters
+    return parameters + 2 * built.layers * d_model * built.d_head * (now.kv_heads - built.kv_heads)
+
+
 def _with(service: Service, name: str, block: int) -> Service:
     """One remedy applied, unless the service is as good in this already."""
     if name == "gqa":
         grouped = shared(service.shape, "gqa")
-        return replace(service, shape=grouped) if grouped.numbers < service.shape.numbers else service
+        if grouped.numbers >= service.shape.numbers:
+            return service
+        fewer = regrouped(service.parameters, service.shape, grouped, service.d_model)
+        return replace(service, shape=grouped, parameters=fewer)
     if name == "int8 cache":
         return replace(service, cache="int8") if BITS[service.cache] > 8 else service
     if name == "int8 weights":

@@ -1,4 +1,4 @@
-"""Leave out each part of a model in turn: who needs it, token by token."""
+"""Leave out each sublayer or block of a model in turn, and measure the loss increase of every token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -161,7 +161,7 @@ def peers(data: bytes) -> list[Peer]:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = len(packer.compress(data) + packer.flush())
     return [
-        Peer("every byte alike", "8 bits a byte: no knowledge at all.", BLIND),
+        Peer("every byte alike", "8 bits per byte: a uniform guess.", BLIND),
         Peer("byte counts", "Entropy of how often each byte occurs here; its table of counts for free.", unigram(data)),
         Peer("byte counts, learned", "The same, learned as it reads: it must pay for each new byte.", adaptive(data)),
         Peer("zlib", "Deflate, level 9, without header.", 8 * packed / n),
@@ -197,3 +197,10 @@ def cut_bytes(text: str, most: int) -> str:
     while data[most] & 0xC0 == 0x80:  # inside of a character
         most -= 1
     return data[:most].decode("utf-8", "surrogatepass")
+
+
+def concentration(found: TextBits) -> str:
+    """How few tokens make half of the bits of a text, in a sentence."""
+    order = np.sort(found.bits)[::-1].cumsum()
+    half = int(np.searchsorted(order, found.total / 2)) + 1
+    return f"{half} of the {len(found.bits)} tokens make half of all bits."

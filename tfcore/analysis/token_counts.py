@@ -115,9 +115,9 @@ def _knob(name: str, label: str, low: float, high: float, default: float, step: 
 SEQUENCES: dict[str, Sequence] = {
     "robot": Sequence(
         name="Robot", model="RT-1", count=robot,
-        token="a part of a camera image that a small attention layer picked out; the answer is 11 more, one for each "
-              "direction of motion, each one of 256 steps",
-        equation=r"n = \text{images} \times \text{tokens an image}",
+        token="a part of a camera image that a small attention layer picked out; the action is 11 more: seven for the "
+              "arm, its gripper among them, three for the base and one for the mode, each one of 256 bins",
+        equation=r"n = \text{images} \times \text{tokens per image}",
         knobs=(_knob("images", "Camera images looked back at", 1, 30, 6),
                _knob("each", "Tokens kept of each", 1, 81, 8)),
     ),
@@ -155,17 +155,18 @@ SEQUENCES: dict[str, Sequence] = {
         see="tokens?part=image",
     ),
     "text": Sequence(
-        name="Text", model="a page of a book", count=text, token="a piece of a word, one of some ten thousand",
-        equation=r"n = \lceil \text{characters} / \text{characters a token} \rceil",
+        name="Text", model="a page of a book", count=text,
+        token="a piece of a word, from a vocabulary of 32,000 to 256,000",
+        equation=r"n = \lceil \text{characters} / \text{characters per token} \rceil",
         knobs=(_knob("characters", "Characters", 100, 20_000, 1_800, 100),
-               _knob("per_token", "Characters a token", 1.0, 6.0, 4.0, 0.1)),
+               _knob("per_token", "Characters per token", 1.0, 6.0, 4.0, 0.1)),
         see="tokens?part=text",
     ),
     "codes": Sequence(
         name="Picture in codes", model="DALL·E", count=codes,
         token="one of 8,192 codes for a square of f × f pixels, written line by line after the words",
         equation=r"n = (H / f)^2 + \text{words}",
-        knobs=(_knob("side", "Side H (pixels)", 64, 512, 256, 64), _knob("factor", "Pixels f a code", 4, 32, 8, 4),
+        knobs=(_knob("side", "Side H (pixels)", 64, 512, 256, 64), _knob("factor", "Pixels f per code", 4, 32, 8, 4),
                _knob("words", "Tokens of the description", 0, 512, 256, 16)),
         see="tokens?part=image",
     ),
@@ -179,7 +180,8 @@ SEQUENCES: dict[str, Sequence] = {
     "dna": Sequence(
         name="DNA", model="Enformer", count=dna, token="128 letters, drawn together by convolutions",
         equation=r"n = \text{bases} / \text{pooled}",
-        knobs=(_knob("bases", "Bases", 1_024, 262_144, 196_608, 1_024), _knob("pooled", "Bases a token", 1, 256, 128)),
+        knobs=(_knob("bases", "Bases", 1_024, 262_144, 196_608, 1_024),
+               _knob("pooled", "Bases per token", 1, 256, 128)),
     ),
     "video": Sequence(
         name="Film", model="ViViT-B/16x2", count=video, token="a tube: P × P pixels through t frames, 3 P² t numbers",
@@ -192,7 +194,7 @@ SEQUENCES: dict[str, Sequence] = {
         name="Sound to make", model="EnCodec, 6 kbit/s", count=codec,
         token="one of 1,024 codes; each frame takes one from every codebook, each correcting the one before",
         equation=r"n = \text{seconds} \cdot \text{rate} \cdot \text{codebooks}",
-        knobs=(_knob("seconds", "Seconds", 1, 60, 10), _knob("rate", "Frames a second", 25, 150, 75, 25),
+        knobs=(_knob("seconds", "Seconds", 1, 60, 10), _knob("rate", "Frames per second", 25, 150, 75, 25),
                _knob("books", "Codebooks", 1, 32, 8)),
         see="tokens?part=sound",
     ),

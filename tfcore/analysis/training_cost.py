@@ -43,7 +43,7 @@ class Plan:
         count: accelerators.
         mfu: share of the peak that the training's 6 N D operations reach (arXiv:2204.02311, appendix B).
         price: of an accelerator for an hour, in dollars.
-        pue: energy of the whole building over that of the accelerators.
+        pue: power usage effectiveness: energy of the whole facility over that of its IT equipment.
 
     Raises:
         ValueError: numbers out of range, or hardware that is not known.
@@ -76,7 +76,7 @@ class Cost:
         days: of wall-clock time.
         hours: of all accelerators together.
         dollars: for those hours.
-        kwh: kilowatt-hours: every accelerator at its full power, times the building's share.
+        kwh: kilowatt-hours: every accelerator at its full power, times the PUE; hosts and network are left out.
     """
 
     flops: float
@@ -124,3 +124,9 @@ RUNS = (
     Run("Llama 3.1 405B", 405.9e9, 15.6e12, "h100", 30_840_000, "its model card; arXiv:2407.21783"),
     Run("DeepSeek-V3", 37e9, 14.8e12, "h100", 2_664_000, "arXiv:2412.19437, table 1 (H800, mostly in 8 bits)"),
 )
+
+
+def reached() -> tuple[float, float]:
+    """The lowest and the highest share of the peak among the runs above."""
+    shares = [run.mfu for run in RUNS]
+    return min(shares), max(shares)

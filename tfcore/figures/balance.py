@@ -57,7 +57,7 @@ def _band(name: str, x: list[int], y: Any, colour: str, pattern: str) -> dict[st
     return {
         "type": "scatter", "mode": "lines", "stackgroup": "all", "name": name, "x": x, "y": y, **fill,
         "line": {"color": colour, "width": 0.6}, "showlegend": False,
-        "hovertemplate": f"step %{{x}}: %{{y:.0f}} % of the letters<extra>{name}</extra>",
+        "hovertemplate": f"step %{{x}}: %{{y:.0f}} % of the characters<extra>{name}</extra>",
     }  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def map_figure(looks: Sequence[Look], steps: int, height: int) -> go.Figure:
     field = {
         "type": "heatmap", "x": [look.step for look in looks], "y": list(range(1, len(load) + 1)), "z": 100 * load,
         "zmin": 0, "zmax": DARKEST, "colorscale": "@seq:feedforward", "ygap": 2, "showscale": False,
-        "hovertemplate": "step %{x}, expert %{y}: %{z:.0f} % of the letters<extra></extra>",
+        "hovertemplate": "step %{x}, expert %{y}: %{z:.0f} % of the characters<extra></extra>",
     }  # fmt: skip
     layout = _layout(height, steps)
     layout["yaxis"] |= {"range": [len(load) + 0.5, 0.5], "dtick": 1, "title": {"text": "expert"}, "showgrid": False,
@@ -95,7 +95,7 @@ def _layout(height: int, steps: int) -> dict[str, Any]:
     return theme.base_layout(
         height,
         xaxis={"title": "training step", "range": [0, 1.01 * steps], "fixedrange": True},
-        yaxis={"title": "share of the letters", "range": [0, 100], "fixedrange": True, "ticksuffix": " %"},
+        yaxis={"title": "share of the characters", "range": [0, 100], "fixedrange": True, "ticksuffix": " %"},
         margin={"t": 10, "r": 12},
     )
 
@@ -126,7 +126,7 @@ def curves_figure(curves: Sequence[Curve], steps: int, best: float, height: int)
     )  # fmt: skip
     titles = (
         (0.97, "largest expert's share (dotted: an even one)"), (0.76, "entropy of the load / ln 8 (1: even)"),
-        (0.55, "letters no expert takes (dashed: at room 1.25)"),
+        (0.55, "characters no expert takes (dashed: at capacity factor 1.25)"),
         (0.34, f"held-out loss (thin: in training; best: {best:.2f})"),
     )  # fmt: skip
     layout["annotations"] = [

@@ -42,7 +42,7 @@ def ways_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
     }  # fmt: skip
     layout = base_layout(
         height, bargap=0.3, margin={"t": 10, "r": 24},
-        xaxis={"title": f"{name} for the whole batch", "range": [0, largest / by * 1.03], "fixedrange": True},
+        xaxis={"title": f"KV cache of the batch, {name}", "range": [0, largest / by * 1.03], "fixedrange": True},
         yaxis=_rows({size.name: amount(size.value, unit) for size in sizes}),
     )  # fmt: skip
     return build([trace], layout)
@@ -70,7 +70,7 @@ def models_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
         )  # fmt: skip
     layout = base_layout(
         height, margin={"t": 34, "l": 130},
-        xaxis={"type": "log", "title": f"{name} (logarithmic)", "fixedrange": True, "dtick": 1},
+        xaxis={"type": "log", "title": f"KV cache, {name} (logarithmic)", "fixedrange": True, "dtick": 1},
         yaxis={"tickvals": list(range(len(ordered))), "ticktext": [_name(size) for size in ordered],
                "range": [-0.7, len(ordered) - 0.3], "fixedrange": True, "tickfont": {"size": 12, "color": "@ink"}},
     )  # fmt: skip

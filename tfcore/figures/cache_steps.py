@@ -48,7 +48,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
         )  # fmt: skip
     slowest = round_up(float(np.quantile(np.concatenate(times), 0.95)) * 1.2) if done else 10.0
     largest = float((work.keys + work.values)[-1]) / size
-    titles = (f"operations a step ({'G' if power == 1e9 else 'M'}FLOP)", "time a step (ms)", f"the cache ({unit})")
+    titles = (f"operations per step ({'G' if power == 1e9 else 'M'}FLOP)", "time per step (ms)", f"KV cache ({unit})")
     tops = (float(work.without.max()) / power * 1.06, slowest, largest * 1.06)
     axes = {
         f"yaxis{number}": {"domain": list(domain), "anchor": "x", "range": [0, top], "nticks": 5, "fixedrange": True}
@@ -58,7 +58,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
         height, barmode="stack", bargap=0.12, legend={"y": 1.0, "traceorder": "normal"},
         margin={"l": 48, "t": 12, "b": 40},
         annotations=[heading(0.0, domain[1] + 0.005, title) for domain, title in zip(PANELS, titles, strict=True)],
-        xaxis={"title": "tokens in the text", "anchor": "y3", "range": [x[0] - 0.7, x[-1] + 0.7], "fixedrange": True},
+        xaxis={"title": "sequence length", "anchor": "y3", "range": [x[0] - 0.7, x[-1] + 0.7], "fixedrange": True},
         **axes,
     )  # fmt: skip
     return build(data, layout)

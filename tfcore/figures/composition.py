@@ -17,7 +17,7 @@ COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}
 NAMED = 4  # pairs of each kind that carry their names
 WAYS = {
-    "none": "nothing closed", "query": "queries deaf", "key": "keys deaf", "value": "values deaf", "all": "heads off",
+    "none": "no patch", "query": "Q patched", "key": "K patched", "value": "V patched", "all": "heads ablated",
 }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def _name(x: float, y: float, words: str) -> dict[str, Any]:
 
 
 def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Figure:
-    """What is left when one way between two kinds of heads is closed: weight on the right token, and loss.
+    """Path patching between two kinds of heads: weight on the right token, and loss.
 
     Args:
         chance: the loss of who knows nothing.
@@ -102,7 +102,7 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
     line = {"type": "line", "xref": "x2", "yref": "paper", "x0": chance, "x1": chance, "y0": 0, "y1": 1,
             "line": {"color": "@muted", "width": 1, "dash": "dot"}, "layer": "below"}  # fmt: skip
     note = {"xref": "x2", "x": chance, "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False,
-            "text": "knowing nothing", "font": {"size": 11, "color": "@muted"}}  # fmt: skip
+            "text": "uniform", "font": {"size": 11, "color": "@muted"}}  # fmt: skip
     layout = theme.base_layout(
         height,
         xaxis={"title": "induction weight", "range": [0, 1.2], "domain": [0, 0.43], "fixedrange": True},
@@ -144,8 +144,8 @@ def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: in
             "text": f"raises all tokens alike: {chance:.2f}", "font": {"size": 11, "color": "@muted"}}  # fmt: skip
     layout = theme.base_layout(
         height,
-        xaxis={"title": "prefix matching: does it find the place?", "range": [-0.05, 1.08]},
-        yaxis={"title": "copying: does it say what is there?", "range": [low, math.ceil(high * 10) / 10]},
+        xaxis={"title": "prefix matching: attends to the right token", "range": [-0.05, 1.08]},
+        yaxis={"title": "copying: raises that token's logit", "range": [low, math.ceil(high * 10) / 10]},
         shapes=[line], annotations=[note, *_apart([p for p in places if p in selected], result)],
     )  # fmt: skip
     return theme.build(data, layout)

@@ -67,9 +67,9 @@ def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], ch
         height: in pixels.
     """
     places = np.arange(1, len(labels))
-    runs = [(whole, "the whole model", WHOLE, "solid")]
+    runs = [(whole, "whole model", WHOLE, "solid")]
     if cut is not None:
-        runs.append((cut, "without the heads", CUT, "dash"))
+        runs.append((cut, "heads ablated", CUT, "dash"))
     data = [
         {
             "type": "scatter", "mode": "lines+markers", "name": name, "x": places, "y": run.losses.astype(np.float32),
@@ -87,7 +87,7 @@ def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], ch
         margin={"b": label_room(labels, SLANT) + 26, "t": 40},
         shapes=[*_bands(whole.repeated), _chance(chance)],
         annotations=[{"xref": "paper", "x": 0, "xanchor": "left", "y": chance, "yanchor": "bottom", "showarrow": False,
-                      "text": f"knowing nothing: {chance:.2f}", "font": {"size": 11, "color": "@muted"}}],
+                      "text": f"uniform: {chance:.2f}", "font": {"size": 11, "color": "@muted"}}],
     )  # fmt: skip
     return theme.build(data, layout)
 

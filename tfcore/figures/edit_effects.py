@@ -1,4 +1,4 @@
-"""What edits do: the next token's probabilities before and after, and the harm done to every token of a text."""
+"""What edits do: the next token's probabilities before and after, and the loss increase of every token of a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ MOST_NUMBERS = 100  # cells up to which each has its number written in it
 def before_after(
     labels: Sequence[str], before: Sequence[float], after: Sequence[float], names: tuple[str, str], height: int
 ) -> go.Figure:
-    """Two bars a token: its probability as the model is, and with the edits.
+    """Two bars per token: its probability as the model is, and with the edits.
 
     Args:
         labels: of the tokens, safe for plotly, the most probable first.

@@ -83,13 +83,13 @@ def maps_figure(moment: Moment, height: int) -> go.Figure:
     layers, heads = moment.induction.shape
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
     titles = [
-        f"<b>{p[0]}.{p[1]}</b><br>before {moment.previous[p]:.2f} · induction {moment.induction[p]:.2f}"
+        f"<b>{p[0]}.{p[1]}</b><br>prev {moment.previous[p]:.2f} · ind {moment.induction[p]:.2f}"
         for p in places
     ]  # fmt: skip
     return tiles(
         np.stack([moment.patterns[p] for p in places]), titles, heads,
-        hovers=[f"layer {p[0]}, head {p[1]}: weight on the token before {moment.previous[p]:.2f}, on what came next "
-                f"{moment.induction[p]:.2f}" for p in places],
+        hovers=[f"layer {p[0]}, head {p[1]}: weight on the previous token {moment.previous[p]:.2f}, on the token "
+                f"after the earlier occurrence {moment.induction[p]:.2f}" for p in places],
         height=height,
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def places_figure(now: Moment, start: Moment, early: int, late: int, chance: flo
     top = 1.1 * max(chance, float(now.by_place.max()), float(start.by_place.max()))
     layout = theme.base_layout(
         height,
-        xaxis={"title": "token of the row", "range": [0, late + 3]},
+        xaxis={"title": "position in the sequence", "range": [0, late + 3]},
         yaxis={"title": "loss, nats", "range": [0, top]},
         annotations=[_point(now, early, "left"), _point(now, late, "right")],
     )

@@ -122,7 +122,7 @@ def maps_figure(look: Look, height: int) -> go.Figure:
         heads,
         hovers=[f"layer {layer}, head {head}: rows look, columns are looked at" for layer, head in places],
         height=height,
-        axes=("query: the token that looks", "key: the token looked at"),
+        axes=("query token", "key: the token looked at"),
     )
 
 
@@ -150,7 +150,7 @@ def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
     Args:
         labels: of all tokens by id, safe for plotly.
     """
-    rows = {"right": look.wanted, "teacher forcing": look.forced, "free running": look.free}
+    rows = {"right": look.wanted, "teacher forcing": look.forced, "free-running": look.free}
     n, names = len(look.wanted), list(rows)
     hits = np.stack([ids == look.wanted for ids in rows.values()]).astype(np.float32)
     hits[0] = np.nan
@@ -193,7 +193,7 @@ def places_figure(look: Look, height: int) -> go.Figure:
     x = np.arange(1, len(look.wanted) + 1)
     data = [
         _line(x, look.by_place_forced, "teacher forcing", TRAIN, dash="dash"),
-        _line(x, look.by_place_free, "free running", HELD),
+        _line(x, look.by_place_free, "free-running", HELD),
     ]
     for trace in data:
         trace |= {"mode": "lines+markers", "marker": {"size": 5}, "hovertemplate": "place %{x}: %{y:.0%}"}

@@ -29,7 +29,7 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
                  "marker": {"size": 14 if foretold else 9, "symbol": "star" if foretold else "circle", "color": colour,
                             "line": {"color": "@paper", "width": 1}},
                  "hovertemplate": "%{x:,} parameters: measured %{y:.4f}, the law says %{customdata:.4f}"
-                 f"<extra>{'foretold' if foretold else 'fitted'}, {name}</extra>"}
+                 f"<extra>{'predicted' if foretold else 'fitted'}, {name}</extra>"}
             )  # fmt: skip
     values = np.concatenate([fit.loss, fit.said])
     room = 0.08 * (values.max() - values.min() + 0.1)
@@ -38,7 +38,7 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
         xaxis={"type": "log", "title": "parameters without embeddings", "fixedrange": True,
                "range": [math.log10(n[0]), math.log10(n[-1])], "tickvals": fit.sizes, "tickangle": 0,
                "ticktext": [round_count(size) for size in fit.sizes]},
-        yaxis={"title": "held-out loss, nats a token", "fixedrange": True,
+        yaxis={"title": "held-out loss, nats per token", "fixedrange": True,
                "range": [values.min() - room, values.max() + room]},
     )  # fmt: skip
     return theme.build(data, layout)
@@ -47,7 +47,7 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
 def residuals_figure(fit: LadderFit, height: int) -> go.Figure:
     """How far the measured loss of each rung is from the law, in per cent: above zero it came out worse."""
     order = np.lexsort((fit.d, fit.n))
-    looks = ((False, "fitted", "@muted"), (True, "foretold", "@accent"))
+    looks = ((False, "fitted", "@muted"), (True, "predicted", "@accent"))
     residual = 100 * fit.residual[order]
     names = [f"{round_count(n)}, {round_count(d)}" for n, d in zip(fit.n[order], fit.d[order], strict=True)]
     data = [

@@ -76,7 +76,7 @@ def memory_figure(cost: LengthCost, at: int, height: int, gpu: float) -> go.Figu
     rule = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": gpu, "y1": gpu, "layer": "below",
             "line": {"color": "@muted", "width": 1, "dash": "dot"}}  # fmt: skip
     note = {"xref": "paper", "x": 0.01, "xanchor": "left", "y": math.log10(gpu), "yanchor": "bottom",
-            "showarrow": False, "text": f"a GPU of {gpu / 1e9:.0f} GB",
+            "showarrow": False, "text": f"a GPU of {gpu / 2**30:.0f} GiB",
             "font": {"size": 12, "color": "@muted"}}  # fmt: skip
     return _panel(data, cost, at, "bytes in one layer", height, [note], [rule])
 

@@ -48,7 +48,7 @@ def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
         at: the chosen ratio.
         height: in pixels.
     """
-    parts = (("training", life.training, "@cat0", "dash"), ("use", life.use, "@cat1", "dot"),
+    parts = (("training", life.training, "@cat0", "dash"), ("inference", life.use, "@cat1", "dot"),
              ("both", life.total, "@ink", "solid"))  # fmt: skip
     data = [
         {"type": "scatter", "mode": "lines", "name": name, "x": life.ratio, "y": y, "customdata": life.n,

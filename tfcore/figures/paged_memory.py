@@ -11,18 +11,18 @@ from tfcore.figures.normalising import heading
 from tfcore.figures.theme import CATEGORIES, base_layout, build
 
 NAMES: dict[Policy, str] = {
-    "reserve": "contiguous, longest length for all",
-    "exact": "contiguous, exact length foreseen",
-    "paged": "blocks as texts grow",
+    "reserve": "contiguous, maximum length reserved",
+    "exact": "contiguous, exact length (oracle)",
+    "paged": "paged, blocks on demand",
 }
-SHORT: dict[Policy, str] = {"reserve": "longest length", "exact": "exact length", "paged": "blocks"}
+SHORT: dict[Policy, str] = {"reserve": "maximum length", "exact": "exact length", "paged": "paged"}
 COLOURS: dict[Policy, str] = {"reserve": "@cat1", "exact": "@cat3", "paged": "@cat0"}
 DASHES: dict[Policy, str] = {"reserve": "dot", "exact": "dash", "paged": "solid"}
 STATES = {  # state: (name, colour)
     TOKEN: ("holds a token", "@cat0"),
-    LATER: ("kept for a token to come", "@cat0/0.35"),
-    NEVER: ("kept in vain (internal waste)", "@cat1"),
-    STRANDED: ("free, but in bits too small (external waste)", "@cat3"),
+    LATER: ("reserved for later tokens", "@cat0/0.35"),
+    NEVER: ("never used (internal fragmentation)", "@cat1"),
+    STRANDED: ("free, too scattered (external fragmentation)", "@cat3"),
     FREE: ("free", "@grid/0.5"),
 }
 GAP = 0.09  # between two panels, as a share of the height
@@ -51,7 +51,7 @@ def picture_figure(runs: Mapping[Policy, MemoryRun], height: int, *, by_request:
     layout = base_layout(
         height, annotations=notes, margin={"t": 8, "l": 50, "b": 100 if not by_request else 44},
         legend={"y": -0.09, "yanchor": "top"},
-        xaxis={"title": {"text": "step: every running request writes one token", "standoff": 4}, "showgrid": False,
+        xaxis={"title": {"text": "step: every running request generates one token", "standoff": 4}, "showgrid": False,
                "range": [-0.5, last - 0.5], "anchor": f"y{len(runs)}", "fixedrange": True},
         **axes,
     )  # fmt: skip

@@ -206,8 +206,8 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
         now: the loss with what is set; dashed.
     """
     data = [
-        _curve("tokens choose", found.top_k, found.tokens, "", "@cat0", "solid"),
-        _curve("experts choose", found.top_k, found.experts, "", "@cat1", "dash"),
+        _curve("token choice", found.top_k, found.tokens, "", "@cat0", "solid"),
+        _curve("expert choice", found.top_k, found.experts, "", "@cat1", "dash"),
         _curve("capacity", found.capacity, found.cut, "2", "@cat0", "solid"),
         _curve("noise", (0.0, *found.noise), (loss, *found.noisy), "3", "@cat0", "solid"),
     ]
@@ -218,11 +218,11 @@ def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> g
     side = {"fixedrange": True, "showgrid": False, "anchor": "y"}
     layout = theme.base_layout(
         height, margin={"t": 44, "r": 14},
-        xaxis={**side, "domain": [0, 0.29], "title": "experts a token", "dtick": 1,
+        xaxis={**side, "domain": [0, 0.29], "title": "experts per token", "dtick": 1,
                "range": [0.7, max(found.top_k) + 0.3]},
         xaxis2={**side, "domain": [0.355, 0.645], "title": "capacity factor"},
         xaxis3={**side, "domain": [0.71, 1], "title": "noise σ"},
-        yaxis={"title": "loss, nats a token", "fixedrange": True,
+        yaxis={"title": "loss, nats per token", "fixedrange": True,
                "range": [max(0.0, low - 0.08 * (high - low)), high + 0.08 * (high - low)]},
         shapes=[
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "layer": "below",
@@ -241,7 +241,7 @@ def _curve(
         "type": "scatter", "mode": "lines+markers", "name": name, "x": list(x), "y": [round(v, 4) for v in y],
         "xaxis": f"x{axis}", "line": {"color": colour, "width": 2, "dash": dash},
         "marker": {"color": colour, "size": 7},
-        "showlegend": axis == "", "hovertemplate": f"{name}, %{{x}}: %{{y:.3f}} nats a token<extra></extra>",
+        "showlegend": axis == "", "hovertemplate": f"{name}, %{{x}}: %{{y:.3f}} nats per token<extra></extra>",
     }  # fmt: skip
 
 

@@ -45,13 +45,13 @@ def law_figure(curves: LawCurves, x: float, loss: float, height: int, *, above_f
         line["showlegend"] = False
     low, high = (0.01, 5.0) if above_floor else (1.4, 7.0)
     floor = [] if above_floor or not curves.floor else [_across(curves.floor)]
-    notes = [_said(curves.floor, f"floor {curves.floor:.2f}")] if floor else []
+    notes = [_said(curves.floor, f"E = {curves.floor:.2f}")] if floor else []
     ends = [(float(line["y"][-1]), line["name"]) for line in data[: len(curves.held)]]
     notes += _names_at_the_end(ends, (low, high), height - 120)
     span = [math.log10(curves.x[0]), math.log10(curves.x[-1])]
     layout = theme.base_layout(
         height, xaxis=counts_axis(TITLES[curves.against], span), shapes=floor, annotations=notes,
-        yaxis=loss_axis(low, high, "nats above the floor" if above_floor else "loss, nats a token"),
+        yaxis=loss_axis(low, high, "L − E, nats per token" if above_floor else "loss, nats per token"),
         margin={"t": 48, "r": 96},
     )  # fmt: skip
     return theme.build(data, layout)
@@ -127,7 +127,7 @@ def counts_axis(title: str, span: Sequence[float], every: int | None = None) -> 
     }  # fmt: skip
 
 
-def loss_axis(low: float, high: float, title: str = "loss, nats a token") -> dict[str, Any]:
+def loss_axis(low: float, high: float, title: str = "loss, nats per token") -> dict[str, Any]:
     """A logarithmic axis of losses with round numbers on it."""
     ticks = [t for t in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10) if low <= t <= high]
     return {"type": "log", "title": title, "range": [math.log10(low), math.log10(high)], "fixedrange": True,

@@ -15,7 +15,7 @@ MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
 
 
 def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
-    """What stays of the draft's guesses and what is drawn in place of refused ones, one upon the other: p.
+    """Accepted draft tokens and residual draws after a rejection, one upon the other: p.
 
     Args:
         labels: of guess.tokens.
@@ -26,18 +26,18 @@ def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
     x = np.arange(len(p))
     common = {"x": x, "customdata": names}
     data = [
-        {"type": "bar", "name": "guessed and kept: min(p, q)", "y": stays, **common, "marker": {"color": BOTH},
-         "hovertemplate": "%{customdata}: guessed and kept with %{y:.3f}<extra></extra>"},
-        {"type": "bar", "name": "drawn after a refusal: p − min(p, q)", "y": p - stays, **common,
-         "marker": {"color": MODEL}, "hovertemplate": "%{customdata}: drawn instead with %{y:.3f}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": "q, the draft's guess", "y": q, **common,
+        {"type": "bar", "name": "accepted draft: min(p, q)", "y": stays, **common, "marker": {"color": BOTH},
+         "hovertemplate": "%{customdata}: accepted with %{y:.3f}<extra></extra>"},
+        {"type": "bar", "name": "residual draw: p − min(p, q)", "y": p - stays, **common,
+         "marker": {"color": MODEL}, "hovertemplate": "%{customdata}: residual draw with %{y:.3f}<extra></extra>"},
+        {"type": "scatter", "mode": "markers", "name": "q, the draft model", "y": q, **common,
          "marker": {"symbol": "line-ew", "size": 22, "line": {"width": 3, "color": DRAFT}},
-         "hovertemplate": "%{customdata}: guessed with q = %{y:.3f}<extra></extra>"},
+         "hovertemplate": "%{customdata}: drafted with q = %{y:.3f}<extra></extra>"},
     ]  # fmt: skip
     at = [i for i, token in enumerate(guess.tokens[order]) if token == guess.token]
     top = highest(float(max(p.max(), q.max())))
     notes = [
-        {"x": i, "y": max(p[i], q[i]), "text": "this guess", "showarrow": True, "arrowhead": 0, "ay": -18, "ax": 24,
+        {"x": i, "y": max(p[i], q[i]), "text": "this token", "showarrow": True, "arrowhead": 0, "ay": -18, "ax": 24,
          "arrowcolor": "@ink", "font": {"size": 12, "color": "@ink"}}
         for i in at
     ]  # fmt: skip
@@ -55,18 +55,22 @@ def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
 def worth_figure(
     lines: Mapping[str, Sequence[float]], measured: Mapping[str, float], guess: int, height: int
 ) -> go.Figure:
-    """Tokens a pass and speed-up against the number of guesses, by the formula; what was measured as dots.
+    """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots.
 
     Args:
         lines: "tokens" and "speed" (perhaps also "checked"), for 0, 1, 2 ... guesses.
         measured: the same, for this number of guesses.
     """
-    names = {"tokens": "tokens a pass", "speed": "times as fast", "checked": "times as fast, with the checking's cost"}
+    names = {
+        "tokens": "tokens per pass",
+        "speed": "speed-up",
+        "checked": "speed-up, verification cost included",
+    }
     colours = {"tokens": BOTH, "speed": MODEL, "checked": MODEL}
     data: list[dict[str, Any]] = [
         {"type": "scatter", "mode": "lines", "name": names[key], "x": list(range(len(values))), "y": list(values),
          "line": {"color": colours[key], "width": 2.5, "dash": "dot" if key == "checked" else "solid"},
-         "hovertemplate": "%{x} guesses: %{y:.2f}<extra>" + names[key] + "</extra>"}
+         "hovertemplate": "draft length %{x}: %{y:.2f}<extra>" + names[key] + "</extra>"}
         for key, values in lines.items()
     ]  # fmt: skip
     data += [
@@ -79,8 +83,8 @@ def worth_figure(
     most = max([*(max(values) for values in lines.values()), *measured.values(), 1.0])
     layout = theme.base_layout(
         height, legend={"y": 1.04}, margin={"t": 64},
-        xaxis={"title": "guesses a pass", "dtick": 1, "range": [-0.3, 8.3]},
-        yaxis={"range": [0, 1.18 * most], "title": "tokens, and times as fast"},
+        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, 8.3]},
+        yaxis={"range": [0, 1.18 * most], "title": "tokens per pass, speed-up"},
         shapes=[{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
                  "line": {"color": "@muted", "width": 1.5, "dash": "dash"}}],
         annotations=[{"xref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom", "showarrow": False,

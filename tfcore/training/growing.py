@@ -23,13 +23,13 @@ RATE, LOWEST, WARMUP, EVERY, MEASURED_ROWS = 3e-3, 3e-4, 20, 10, 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowConfig:
-    """A smaller brother of the recipe of the shipped model, which takes less than a minute on two cores.
+    """A smaller version of the recipe of the shipped model, which takes less than a minute on two cores.
 
     Args:
         n_layers: 2, or 1, which cannot do it: one head must read what another wrote.
         steps: of training.
         seed: of weights and batches.
-        vocab_size, seq, rows: tokens there are, tokens in a row, rows a step.
+        vocab_size, seq, rows: tokens there are, tokens in a row, rows per step.
 
     Raises:
         ValueError: naming the value and what would do.

@@ -1,4 +1,4 @@
-"""Exercises on generation, the KV cache and long texts."""
+"""Exercises on generation, the KV cache and long context."""
 
 from dataclasses import replace
 from random import Random
@@ -12,6 +12,7 @@ from tfcore.analysis.questions.problem import Problem
 from tfcore.analysis.speculation import expected_tokens
 from tfcore.sampling import temperature, top_p
 
+GIB = 2**30
 SHAPES = ((24, 16, 64), (32, 32, 128), (40, 40, 128), (80, 64, 128), (96, 96, 128))  # layers, heads, d_head
 
 
@@ -30,7 +31,7 @@ def cache_of_a_text(rng: Random) -> Problem:
 
 
 def cache_grouped(rng: Random) -> Problem:
-    """The same with fewer key/value heads than query heads (arXiv:2305.13245)."""
+    """The same with fewer KV heads than query heads (arXiv:2305.13245)."""
     layers, heads, d_head = rng.choice(SHAPES)
     groups = rng.choice([g for g in (4, 8, 16) if heads % g == 0 and g < heads])
     shape = CacheShape(layers=layers, heads=heads, kv_heads=groups, d_head=d_head)
@@ -45,14 +46,13 @@ def cache_grouped(rng: Random) -> Problem:
 
 
 def users_that_fit(rng: Random) -> Problem:
-    """How many texts find room beside the weights."""
+    """How many sequences fit beside the weights, all in GiB: what is sold as 80 GB has nearly 80 GiB."""
     config = presets.llama3_8b() if rng.random() < 0.5 else presets.llama2_7b()
     shape = CacheShape(layers=config.n_layers, heads=config.n_heads, kv_heads=config.kv_heads, d_head=config.head_size)
-    weights, tokens = rng.choice((14, 16)) * 10**9, rng.choice((4096, 8192))
-    room = rng.choice((24, 40, 48, 80)) * 10**9
-    each = cache_bytes(shape, tokens)
-    given = {"room": room // 10**9, "weights": weights // 10**9, "each": round(each / 1e9, 2)}
-    each = round(given["each"] * 10**9)  # as said, so that a whole number follows
+    weights, tokens = rng.choice((14, 16)) * GIB, rng.choice((4096, 8192))
+    room = rng.choice((24, 40, 48, 80)) * GIB
+    each = cache_bytes(shape, tokens)  # half a GiB, or one, two or four
+    given = {"room": room // GIB, "weights": weights // GIB, "each": f"{each / GIB:g}"}
     mistakes = {"no weights": room // each, "one more": (room - weights) // each + 1}
     return Problem(given=given, answer=(room - weights) // each, mistakes=mistakes, tolerance=0)
 

@@ -64,7 +64,7 @@ def chance_loss(rng: Random) -> Problem:
 
 
 def bits_a_byte(rng: Random) -> Problem:
-    """A loss in nats a token as bits a byte, which does not depend on how text is cut."""
+    """A loss in nats per token as bits per byte, which does not depend on how text is cut."""
     loss, size = rng.randint(20, 36) / 10, rng.choice((3.2, 3.8, 4.0, 4.4, 4.8))
     answer = loss / NATS / size
     return Problem(given={"loss": loss, "size": size}, answer=answer, tolerance=0.02,
@@ -72,7 +72,7 @@ def bits_a_byte(rng: Random) -> Problem:
 
 
 def best_tokens(rng: Random) -> Problem:
-    """Tokens for a model trained at the compute optimum: about 20 a parameter (arXiv:2203.15556)."""
+    """Tokens for a model trained at the compute optimum: about 20 per parameter (arXiv:2203.15556)."""
     n = rng.choice((0.4, 1, 3, 7, 13, 30, 70, 175)) * 1e9
     return Problem(given={"billions": n / 1e9}, answer=TOKENS_A_PARAMETER * n, tolerance=0.1,
                    mistakes={"one each": n, "two each": 2 * n, "divided": n / TOKENS_A_PARAMETER})  # fmt: skip

@@ -83,18 +83,18 @@ def foretell(rows: Sequence[dict[str, Any]], last: Sequence[Rung], seq: int, pat
         rung.name: round(law.loss(int(rung.labels["parameters"]), rung.settings.steps * rung.settings.rows * seq), 5)
         for rung in last
     }
-    path.write_text(json.dumps({"law": asdict(law), "fitted_to": len(rows), "foretold": said}, indent=2), "utf-8")
+    path.write_text(json.dumps({"law": asdict(law), "fitted_to": len(rows), "predicted": said}, indent=2), "utf-8")
 
 
 def measured(folder: Path) -> dict[str, float]:
     """The law in `folder`, and how far from it the largest model came out: foretold over measured loss."""
     rows, content = rows_of(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text("utf-8"))
     found = {row["name"]: row["loss"] for row in rows}
-    law, foretold = Law(**content["law"]), content["foretold"]
+    law, foretold = Law(**content["law"]), content["predicted"]
     name = list(foretold)[-1]
     return {
         **{part: round(value, 4) for part, value in asdict(law).items()},
-        "foretold": foretold[name],
+        "predicted": foretold[name],
         "measured": found[name],
         "worst_error": round(max(abs(foretold[n] / found[n] - 1) for n in foretold), 4),
     }

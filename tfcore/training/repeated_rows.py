@@ -1,0 +1,46 @@
+"""How much of a shipped model's training was repeated random tokens, the task on which induction heads are measured."""
+
+from dataclasses import dataclass
+
+from tfcore.training.recipes.stories import STORIES, STORIES_LEARNED, STORIES_MOE, STORIES_SHARED, StoriesRecipe
+
+ONLY = ("induction",)  # models that were trained on nothing else
+RECIPES: dict[str, StoriesRecipe] = {
+    "stories": STORIES, "stories-moe": STORIES_MOE, "stories-learned": STORIES_LEARNED,
+    "stories-shared": STORIES_SHARED,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRows:
+    """Repeated random tokens in a training.
+
+    Args:
+        alone: steps at the start with nothing else.
+        rows, batch: such sequences in each later step, and all sequences of it.
+    """
+
+    alone: int
+    rows: int
+    batch: int
+
+
+def repeated_rows(model: str) -> RepeatedRows | None:
+    """What the recipe of a shipped model says; None of any other model."""
+    recipe = RECIPES.get(model)
+    if recipe is None:
+        return None
+    return RepeatedRows(recipe.start.steps, recipe.repeated_rows, recipe.settings.rows)
+
+
+def training_note(model: str) -> str:
+    """One sentence on whether a shipped model was trained to copy; empty for a model whose training is not known."""
+    if model in ONLY:
+        return f"The sequence is new to `{model}`, the task is not: it was trained on nothing but such repetition."
+    found = repeated_rows(model)
+    if found is None:
+        return ""
+    return (
+        f"The sequence is new to `{model}`, the task is not: its first {found.alone} training steps read repeated "
+        f"random tokens alone, and {found.rows} of the {found.batch} sequences of each later step were of that kind."
+    )
