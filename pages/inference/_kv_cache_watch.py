@@ -72,9 +72,9 @@ def numbers(costs: CacheWork, done: list[BothWays]) -> None:
     for place, (label, value, note) in zip(
         st.columns(3),
         (
-            ("With the cache", f"{fast:.2f} s", f"{few} operations, {len(done)} tokens"),
+            ("With the cache", f"{fast:.2f} s", f"{few} operations"),
             (f"Without: {slow / fast:.1f} times as long" if done else "Without", f"{slow:.2f} s", f"{many} operations"),
-            ("Largest difference of a logit", f"{apart:.1e}", f"same top token {same} of {len(done)} times"),
+            ("Largest difference of a logit", f"{apart:.1e}", f"same token {same} of {len(done)}"),
         ),
         strict=True,
     ):

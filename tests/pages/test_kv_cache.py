@@ -40,7 +40,7 @@ def test_both_ways_run_to_their_end_and_agree():
     found = metrics(test)
     difference, same = found["Largest difference of a logit"]
     assert 0 < float(difference) < 1e-3
-    assert same == "same top token 16 of 16 times"
+    assert same == "same token 16 of 16"
     assert said(test, "code").count(watch.TEXT) == 1
     assert test.button(key="again").label == "Another seed"
     alt = figures(test)["steps"][0]["alt"]
