@@ -270,9 +270,9 @@ def test_the_page_looks_loads_and_shows(allowed):
     own_models.STORE.make_room("./llama", 0, 0)
     run(test).button(key="load model").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
-    assert test.dataframe[0].value.set_index("setting").value["key/value heads"] == "3"
+    assert test.dataframe[0].value.set_index("setting").value["KV heads"] == "3"
     assert "Tokenizer check." in said(test, "markdown")
-    assert "It goes on:" in said(test, "markdown")
+    assert "Continuation:" in said(test, "markdown")
     linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]
     assert linked
     assert all("model=.%2Fllama" in query for query in linked)

@@ -17,10 +17,11 @@ def app():
     from pages.ui import links, notices, planes
 
     links.visit()
-    notices.reserve()
-    plane = planes.Plane(title="t", label="l", kinds=("query",))
-    points = planes.read("points", ((1.0, -0.5), (0.0, 2.0)))
-    planes.show("points", points, tokens=["a", "b"], planes=[plane])
+    with notices.whole_run():
+        notices.reserve()
+        plane = planes.Plane(title="t", label="l", kinds=("query",))
+        points = planes.read("points", ((1.0, -0.5), (0.0, 2.0)))
+        planes.show("points", points, tokens=["a", "b"], planes=[plane])
 
 
 def run(**address: str) -> AppTest:

@@ -128,7 +128,7 @@ def test_what_a_control_held_for_another_model_is_no_value_for_this_one(server):
             await walker.move(walker.control("head"), [walker.control("head").proto.max])
             await walker.turn_to(walker.page("tokens"))
             await walker.back()
-            await walker.press(walker.button("where words meet"))
+            await walker.press(walker.button("attention weights"))
             await walker.move(walker.control("model"), "stories-shared")
             assert walker.errors == []
             assert walker.control("head").proto.max == 3
