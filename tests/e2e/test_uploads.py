@@ -1,0 +1,46 @@
+"""A visitor's own picture in a real browser: it is shown; what is too large or none is refused in a sentence."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+
+def picture(side: int) -> bytes:
+    """Pixels drawn at random, which no format makes smaller."""
+    pixels = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def give(visitor):
+    """Puts a file of these bytes into the place for pictures."""
+    visitor.open("/tokens?part=image", last="A question.")
+
+    def given(content: bytes) -> None:
+        file = {"name": "own.png", "mimeType": "image/png", "buffer": content}
+        visitor.page.locator('input[type="file"]').set_input_files(file)
+
+    return given
+
+
+def test_a_picture_takes_the_place_of_the_example(give, visitor):
+    before = visitor.names()
+    give(picture(64))
+    visitor.page.get_by_text("media.picture").wait_for()  # the code that made what is shown
+    visitor.settle()
+    assert visitor.names() == before
+
+
+def test_what_is_no_picture_is_refused_in_a_sentence(give, visitor):
+    give(b"no picture at all")
+    expect(visitor.page.get_by_role("alert").filter(has_text="Until then, the example is shown")).to_be_visible()
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(give, visitor):
+    give(picture(1_700))
+    expect(visitor.page.get_by_text("File must be 8.0MB or smaller")).to_be_visible()
