@@ -1,4 +1,4 @@
-"""tfcore as a package: what is built holds all of it and nothing else, and works from any folder."""
+"""tfcore as a package: what is built holds all of it and nothing else, and programs from pages run over it anywhere."""
 
 import shutil
 import subprocess
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import tfcore
+from pages.experiments import heads
+from pages.ui.program import program, script
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
@@ -54,18 +56,31 @@ def test_the_sdist_holds_tfcore(built):
     assert not [name for name in names if name.startswith(("pages", "tests"))]
 
 
-def test_it_works_from_another_folder(built, tmp_path):
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> Path:
+    """The folder into which the wheel was installed."""
+    site = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(site)]
     subprocess.run([*pip, str(next(built.glob("*.whl")))], check=True, capture_output=True)
-    run = subprocess.run(
-        [sys.executable, "-c", USE],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(site)},
-        check=True,
-        text=True,
-        capture_output=True,
-    )
-    first, second = run.stdout.splitlines()
-    assert first == f"{tfcore.__version__} {site / 'tfcore'}"
+    return site
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> list[str]:
+    """The lines that a Python program says in a folder where only the installed package can be imported."""
+    command, place = [sys.executable, "-P", *arguments], {"PYTHONPATH": str(installed)}
+    return subprocess.run(
+        command, cwd=folder, env=place, check=True, text=True, capture_output=True
+    ).stdout.splitlines()
+
+
+def test_it_works_from_another_folder(installed, tmp_path):
+    first, second = run(installed, tmp_path, "-c", USE)
+    assert first == f"{tfcore.__version__} {installed / 'tfcore'}"
     assert second == " time,"
+
+
+def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
+    values = {"model_name": "stories", "text": "Once upon a time", "layer": 1, "head": 2, "token": 3}
+    (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
+    assert run(installed, tmp_path, "own.py")
+    assert (tmp_path / "heads-head.html").stat().st_size > 1_000

@@ -21,8 +21,8 @@ OWN = {
     "path": "  # a file of your own: put its path here",
 }
 HOW = """\
-An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs what
-requirements.txt lists: put it into the root of the repository, beside the folder tfcore, and run it there."""
+An experiment of "Inside the Transformer", with the controls as they were when it was saved. It needs tfcore: after
+`pip install .` in the root of the repository it runs from any folder."""
 
 IN_JUPYTER = "A notebook needs two packages more where its kernel runs: `pip install ipykernel nbformat`."
 

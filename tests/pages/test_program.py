@@ -87,7 +87,7 @@ def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(t
     (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
     pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
     first = "".join(json.loads(notebook(parts))["cells"][0]["source"])
-    assert all(f"\n{name}==" in pinned for name in re.search(r"`pip install (.+)`", first)[1].split())
+    assert all(f"\n{name}==" in pinned for name in re.findall(r"`pip install (.+?)`", first)[-1].split())
     execute = [sys.executable, "-c", "from nbclient.cli import main; main()", "--output=run.ipynb", "book.ipynb"]
     done = subprocess.run(
         execute, cwd=tmp_path, capture_output=True, text=True, timeout=120,
