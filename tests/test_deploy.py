@@ -213,7 +213,11 @@ def make(tmp_path):
         plain = [f for f in os.environ["PATH"].split(os.pathsep) if not Path(f, "nvidia-smi").exists()]
         path = os.pathsep.join([str(tools), *plain])
         call = ["make", "setup", *settings]
-        done = subprocess.run(call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        # Below `make test`, this is no part of that make.
+        inherited = {
+            name: said for name, said in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+        }
+        done = subprocess.run(call, cwd=tmp_path, env={**inherited, "PATH": path}, capture_output=True, text=True)
         return done, asked.read_text("utf-8").splitlines() if asked.exists() else []
 
     return run

@@ -51,6 +51,10 @@ def test_numbers_agree_with_torch_and_with_each_other(p, q):
     assert cross_entropy(p, p) == pytest.approx(entropy(p), abs=1e-12)
 
 
+def test_a_share_too_small_to_divide_by_costs_what_it_should():
+    assert divergence(np.array([1.0, 0.0]), np.array([2.0**-1_074, 1.0])) == 1_074
+
+
 def test_zeros_count_as_agreed():
     p, q = np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.25, 0.25])
     assert weighted_logs(np.zeros(2), np.array([0.0, 1.0])).tolist() == [0, 0]

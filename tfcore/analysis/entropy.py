@@ -30,8 +30,7 @@ def cross_entropy(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
 
 def divergence_terms(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> Float[ndarray, "..."]:
     """p log2(p / q) of each outcome; 0 where p is 0, infinite where q alone is."""
-    ratio = np.divide(p, q, out=np.full_like(p, np.inf), where=q > 0)
-    return weighted_logs(p, ratio)
+    return weighted_logs(p, p) - weighted_logs(p, q)  # a difference of logarithms: p / q may be too large for a float
 
 
 def divergence(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
