@@ -44,7 +44,9 @@ def test_every_page_on_the_list_is_visited_here():
 def assert_complete(visitor: Visitor, scheme: str) -> int:
     """Paper and inks of this scheme, a name for every picture, no finding of axe-core; says how many figures."""
     ink = THEMES[scheme]["textColor"].lower()
-    visitor.wait_until(f"ink => ({LOOK})().inks.every(c => c.toLowerCase() === ink)", ink)
+    paper = f"rgb{rgb(THEMES[scheme]['backgroundColor'])}"
+    dressed = f"const look = ({LOOK})(); return look.paper === paper && look.inks.every(c => c.toLowerCase() === ink)"
+    visitor.wait_until(f"([ink, paper]) => {{ {dressed} }}", [ink, paper])
     visitor.wait_until_still()
     look = visitor.page.evaluate(LOOK)
     assert rgb(look["paper"]) == rgb(THEMES[scheme]["backgroundColor"])
