@@ -39,7 +39,9 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import assets, hosts, messages, previews, sentences, settings, uploads  # noqa: E402  (needs the path above)
+from pages.ui import sentences, uploads  # noqa: E402  (needs the path above)
+from pages.ui.components import assets  # noqa: E402
+from pages.ui.server import hosts, messages, previews, settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
     settings.for_streamlit()
@@ -273,7 +275,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
-    if (lab := sys.modules.get("pages.ui.runs")) is not None:  # trainings and the processes that do them
+    if (lab := sys.modules.get("pages.ui.work.runs")) is not None:  # trainings and the processes that do them
         await anyio.to_thread.run_sync(lab.RUNS.close)
 
 

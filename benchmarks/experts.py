@@ -10,9 +10,9 @@ from torch import nn
 
 from benchmarks import results
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.capture import Tape
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
+from tfcore.inspection.capture import Tape
 from tfcore.part_configs import ExpertsConfig
 
 MIXTRAL = ModelConfig(vocab_size=1, d_model=512, n_heads=8, d_ff=1792, experts=ExpertsConfig(n_experts=8, top_k=2))

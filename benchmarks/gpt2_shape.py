@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.families.gpt2 import GPT2
+from tfcore.loading.families.gpt2 import GPT2
 from tfcore.model import Transformer
 
 GPT2_SMALL = ModelConfig(

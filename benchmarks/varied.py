@@ -19,7 +19,7 @@ from benchmarks import results
 from benchmarks.load import README
 from benchmarks.servers import APP, Server, serving
 from benchmarks.visitors import Visitor, numbers
-from pages.ui import previews
+from pages.ui.server import previews
 
 VISITS = (50, 200, 400)
 AT_ONCE, MOVES = 4, 10  # visitors; changes of each

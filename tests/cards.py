@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from tfcore.checkpoints import PRETRAINED
+from tfcore.loading.checkpoints import PRETRAINED
 
 STORIES = [
     "Once upon a time there was a boy named Sam. Sam had a small green boat. One day he took his boat to the lake. "

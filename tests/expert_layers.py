@@ -6,9 +6,9 @@ import torch
 from hypothesis import strategies as st
 
 from tests.small import config
-from tfcore.capture import Tape
 from tfcore.experts import Experts
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.inspection.capture import Tape
 from tfcore.part_configs import ExpertsConfig
 
 

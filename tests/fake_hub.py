@@ -57,8 +57,10 @@ class _Handler(BaseHTTPRequestHandler):
         folder = self.server.root / name
         if not folder.is_dir():
             return self._answer(401, b"{}", **{"X-Error-Code": "RepoNotFound"})
-        files = [{"rfilename": f.name, "size": self.server.sizes.get(f.name, f.stat().st_size)}
-                 for f in sorted(folder.iterdir())]  # fmt: skip
+        files = [
+            {"rfilename": f.name, "size": self.server.sizes.get(f.name, f.stat().st_size)}
+            for f in sorted(folder.iterdir())
+        ]
         return self._answer(200, json.dumps({"id": name, "sha": COMMIT, "siblings": files}).encode())
 
     def _file(self, path):
@@ -67,8 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
         content = path.read_bytes()
         if self.command == "GET":
             self.server.asked.append(path.name)
-        return self._answer(200, content, slow=path.suffix == ".safetensors", ETag=_etag(content),
-                            **{"X-Repo-Commit": COMMIT})  # fmt: skip
+        return self._answer(
+            200, content, slow=path.suffix == ".safetensors", ETag=_etag(content), **{"X-Repo-Commit": COMMIT}
+        )
 
     def _answer(self, status, body, slow=False, **headers):
         self.send_response(status)

@@ -71,46 +71,93 @@ GOOD: dict[str, Content] = {
     **{
         kind: content(normalizer={"type": kind, **more})
         for kind, more in {
-            "NFC": {}, "NFD": {}, "NFKC": {}, "NFKD": {}, "Lowercase": {}, "StripAccents": {}, "Nmt": {},
-            "ByteLevel": {}, "Strip": {"strip_left": True, "strip_right": True}, "Prepend": {"prepend": "▁"},
-            "BertNormalizer": {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
-                               "lowercase": True},
+            "NFC": {},
+            "NFD": {},
+            "NFKC": {},
+            "NFKD": {},
+            "Lowercase": {},
+            "StripAccents": {},
+            "Nmt": {},
+            "ByteLevel": {},
+            "Strip": {"strip_left": True, "strip_right": True},
+            "Prepend": {"prepend": "▁"},
+            "BertNormalizer": {
+                "clean_text": True,
+                "handle_chinese_chars": True,
+                "strip_accents": None,
+                "lowercase": True,
+            },
         }.items()
     },
     "Replace": content(normalizer=normalizers(replace(" ", "▁"), regex("[0-9]+"))),
     **{
         f"{kind}, before": content(pre_tokenizer={"type": kind, **more})
         for kind, more in {
-            "BertPreTokenizer": {}, "Whitespace": {}, "WhitespaceSplit": {}, "UnicodeScripts": {},
+            "BertPreTokenizer": {},
+            "Whitespace": {},
+            "WhitespaceSplit": {},
+            "UnicodeScripts": {},
             "ByteLevel": {"add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-            "CharDelimiterSplit": {"delimiter": "e"}, "Digits": {"individual_digits": True},
+            "CharDelimiterSplit": {"delimiter": "e"},
+            "Digits": {"individual_digits": True},
             "Metaspace": {"replacement": "▁", "prepend_scheme": "always", "split": True},
-            "Punctuation": {"behavior": "Isolated"}, "FixedLength": {"length": 3},
+            "Punctuation": {"behavior": "Isolated"},
+            "FixedLength": {"length": 3},
         }.items()
     },
-    "Split": content(pre_tokenizer={"type": "Sequence", "pretokenizers": [
-        split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-              r"|\s+(?!\S)|\s+"),
-        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}),
+    "Split": content(
+        pre_tokenizer={
+            "type": "Sequence",
+            "pretokenizers": [
+                split(
+                    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+                    r"|\s+(?!\S)|\s+"
+                ),
+                {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+            ],
+        }
+    ),
     "TemplateProcessing": content(post_processor=template([SPECIAL, TEXT, SPECIAL])),
-    "RobertaProcessing": content(post_processor={"type": "RobertaProcessing", "sep": ["a", 0], "cls": ["b", 1],
-                                                 "trim_offsets": True, "add_prefix_space": False}),
+    "RobertaProcessing": content(
+        post_processor={
+            "type": "RobertaProcessing",
+            "sep": ["a", 0],
+            "cls": ["b", 1],
+            "trim_offsets": True,
+            "add_prefix_space": False,
+        }
+    ),
     "BertProcessing": content(post_processor={"type": "BertProcessing", "sep": ["a", 0], "cls": ["b", 1]}),
-    "ByteLevel, after": content(post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False,
-                                                "use_regex": True}),
-    "decoders": content(decoder=decoders(replace("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"},
-                                         {"type": "Strip", "content": " ", "start": 1, "stop": 0})),
-    "Metaspace, decoder": content(decoder={"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first",
-                                           "split": True}),
+    "ByteLevel, after": content(
+        post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    ),
+    "decoders": content(
+        decoder=decoders(
+            replace("▁", " "),
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        )
+    ),
+    "Metaspace, decoder": content(
+        decoder={"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
+    ),
     "BPEDecoder": content(decoder={"type": "BPEDecoder", "suffix": "</w>"}),
     "CTC": content(decoder={"type": "CTC", "pad_token": "a", "word_delimiter_token": " ", "cleanup": True}),
     "Unigram": content({"type": "Unigram", "unk_id": 0, "vocab": PIECES, "byte_fallback": False}),
-    "WordPiece": content({"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##",
-                          "max_input_chars_per_word": 100, "vocab": {"a": 0, "the": 1, "##y": 2, "cat": 3}},
-                         pre_tokenizer={"type": "Whitespace"}, decoder={"type": "WordPiece", "prefix": "##",
-                                                                        "cleanup": True}),
+    "WordPiece": content(
+        {
+            "type": "WordPiece",
+            "unk_token": "a",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": {"a": 0, "the": 1, "##y": 2, "cat": 3},
+        },
+        pre_tokenizer={"type": "Whitespace"},
+        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+    ),
     "added": content(added_tokens=added("[MASK]", "QU", normalized=False)),
-}  # fmt: skip
+}
 
 # Refused when they are read.
 NEVER: dict[str, str] = {
@@ -118,9 +165,17 @@ NEVER: dict[str, str] = {
     "an id beyond all": json.dumps(content({"type": "BPE", "vocab": {"a": 2**31}, "merges": []})),
     "an id below zero": json.dumps(content({"type": "BPE", "vocab": {"a": -1}, "merges": []})),
     "a token of 2 MB": json.dumps(content({"type": "BPE", "vocab": {"a": 0, "b" * 2_000_000: 1}, "merges": []})),
-    "a WordPiece of 2 MB": json.dumps(content({
-        "type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "#" * 2_000_000,
-        "max_input_chars_per_word": 100, "vocab": {"a": 0, "#" * 2_000_000 + "b": 1}})),
+    "a WordPiece of 2 MB": json.dumps(
+        content(
+            {
+                "type": "WordPiece",
+                "unk_token": "a",
+                "continuing_subword_prefix": "#" * 2_000_000,
+                "max_input_chars_per_word": 100,
+                "vocab": {"a": 0, "#" * 2_000_000 + "b": 1},
+            }
+        )
+    ),
     "a template of a million tokens": json.dumps(content(post_processor=template([SPECIAL] * 20, (0,) * 100_000))),
     "a pattern that does not compile": json.dumps(content(pre_tokenizer=split("((a{1,99999}){1,99999}"))),
     "normalizers that nest": '{"normalizer": ' + nested("Sequence", "normalizers", 20_000) + "}",
@@ -131,7 +186,7 @@ NEVER: dict[str, str] = {
     "WordLevel": json.dumps(content({"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}})),
     "not UTF-8": "\udcff",
     "nothing": "",
-}  # fmt: skip
+}
 
 # Read, and refused at a text with a q, at one that is long, or where ids become a text.
 LATER: dict[str, tuple[Content, str]] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import transformers as hf
 
 from tests.parity.checkpoints import written
-from tests.test_foreign_tokenizers import byte_level, pieces, unigram, word_piece
+from tests.tokenizers.test_foreign_tokenizers import byte_level, pieces, unigram, word_piece
 
 SHAPE = {
     "hidden_size": 24,

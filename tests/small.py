@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tfcore.checkpoints import CheckpointError, load
 from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import CheckpointError, load
 from tfcore.model import Transformer
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}

@@ -13,24 +13,52 @@ from benchmarks.visitors import Visitor
 
 # Values as they stand in a message: the field, and what is put into it.
 VALUES: tuple[tuple[str, Any], ...] = (
-    ("double_array_value", [float("nan")]), ("double_array_value", [float("inf"), -1e308]),
-    ("double_array_value", [1e308] * 50), ("double_array_value", []), ("double_value", -1e308),
-    ("int_value", -(2**63)), ("int_array_value", [2**63 - 1, -1]), ("bool_value", True), ("trigger_value", True),
-    ("string_value", "<script>alert(7)</script>"), ("string_value", "x" * 300_000), ("string_value", "\0\u202e\ufffe"),
-    ("string_array_value", ["no such option", "\0", "<b>"]), ("string_array_value", ["x"] * 10_000),
-    ("json_value", "{"), ("json_value", "[" * 5_000), ("json_value", '{"chosen": -1e400}'), ("bytes_value", b"\xff\0"),
-    ("json_value", '"\\ud800"'), ("json_trigger_value", "[[[]]]"),
-)  # fmt: skip
+    ("double_array_value", [float("nan")]),
+    ("double_array_value", [float("inf"), -1e308]),
+    ("double_array_value", [1e308] * 50),
+    ("double_array_value", []),
+    ("double_value", -1e308),
+    ("int_value", -(2**63)),
+    ("int_array_value", [2**63 - 1, -1]),
+    ("bool_value", True),
+    ("trigger_value", True),
+    ("string_value", "<script>alert(7)</script>"),
+    ("string_value", "x" * 300_000),
+    ("string_value", "\0\u202e\ufffe"),
+    ("string_array_value", ["no such option", "\0", "<b>"]),
+    ("string_array_value", ["x"] * 10_000),
+    ("json_value", "{"),
+    ("json_value", "[" * 5_000),
+    ("json_value", '{"chosen": -1e400}'),
+    ("bytes_value", b"\xff\0"),
+    ("json_value", '"\\ud800"'),
+    ("json_trigger_value", "[[[]]]"),
+)
 # What the browser's half of a component might say was moved, chosen or clicked.
 EVENTS: tuple[Any, ...] = (
-    None, True, -1, 1e308, 10**400, "\ud800", "x" * 9_000, [], [None], {}, {"weights": None}, {"weights": "9" * 10_000},
-    {"weights": "-1_nan_inf", "final": "yes", "seq": -1}, {"points": ["a"] * 999, "seq": 1e300, "final": True},
-    {"points": {"x": 1}, "kind": "\ud800", "token": 2.5}, {"curve": -1, "point": 0}, {"curve": 0, "point": [1e9, "x"]},
+    None,
+    True,
+    -1,
+    1e308,
+    10**400,
+    "\ud800",
+    "x" * 9_000,
+    [],
+    [None],
+    {},
+    {"weights": None},
+    {"weights": "9" * 10_000},
+    {"weights": "-1_nan_inf", "final": "yes", "seq": -1},
+    {"points": ["a"] * 999, "seq": 1e300, "final": True},
+    {"points": {"x": 1}, "kind": "\ud800", "token": 2.5},
+    {"curve": -1, "point": 0},
+    {"curve": 0, "point": [1e9, "x"]},
     {"curve": 0, "point": [10**6, 10**6], "x": 1e14, "y": -1e14, "customdata": ["<b>", None]},
     {"curve": 0, "point": 3, "x": "\ud800", "y": "\0", "customdata": [[[1]]]},
     {"curve": 10**6, "point": 10**6, "x": None, "y": 3, "customdata": [99, 99, 99]},
-    {"curve": 0, "point": 0, "x": 0.5, "y": "a", "customdata": [-1, -1]}, {"chosen": 10**9, "moved": [1], "click": {}},
-)  # fmt: skip
+    {"curve": 0, "point": 0, "x": 0.5, "y": "a", "customdata": [-1, -1]},
+    {"chosen": 10**9, "moved": [1], "click": {}},
+)
 NAMES = ("chosen", "moved", "click", "hover", "download", "copied", "stage", "frame")
 
 

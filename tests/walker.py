@@ -15,15 +15,28 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.strangers import EVENTS, Stranger, state
 
 TEXTS = (
-    "", " ", "The cat sat.", "Hello.", "a b a b a b", "The little dog lost the red ball. The little", "x" * 3_000,
-    "Once upon a time there was a fox. " * 12, "\u202eΩ猫 <b>$x$</b> :red[y] \x07\n\n*a*",
-)  # fmt: skip
+    "",
+    " ",
+    "The cat sat.",
+    "Hello.",
+    "a b a b a b",
+    "The little dog lost the red ball. The little",
+    "x" * 3_000,
+    "Once upon a time there was a fox. " * 12,
+    "\u202eΩ猫 <b>$x$</b> :red[y] \x07\n\n*a*",
+)
 WRONG = ("99999", "-1", "x", "", "nan", "0.123456", "\u202e<b>", "true")  # what damaged links say of a control
 FIELDS = {
-    "slider": "double_array_value", "checkbox": "bool_value", "selectbox": "string_value", "radio": "string_value",
-    "text_area": "string_value", "text_input": "string_value", "button_group": "string_array_value",
-    "multiselect": "string_array_value", "number_input": "double_value",
-}  # fmt: skip
+    "slider": "double_array_value",
+    "checkbox": "bool_value",
+    "selectbox": "string_value",
+    "radio": "string_value",
+    "text_area": "string_value",
+    "text_input": "string_value",
+    "button_group": "string_array_value",
+    "multiselect": "string_array_value",
+    "number_input": "double_value",
+}
 RAW = {"selectbox": "raw_value", "radio": "raw_value", "button_group": "raw_values", "multiselect": "raw_values"}
 # What a step is, and how often: most of the time somebody moves a control.
 STEPS = {"control": 70, "button": 10, "component": 4, "page": 8, "back": 5, "again": 2, "link": 3}

@@ -1,16 +1,16 @@
 """tfcore: Transformers to look inside of. A small PyTorch library written to be read."""
 
 from tfcore import presets as presets
-from tfcore.capture import Capture as Capture
-from tfcore.checkpoints import CheckpointError as CheckpointError
-from tfcore.checkpoints import load as load
-from tfcore.checkpoints import save as save
-from tfcore.checkpoints import shipped as shipped
 from tfcore.config import ModelConfig as ModelConfig
 from tfcore.device import device as device
-from tfcore.edits import Edit as Edit
-from tfcore.generate import generate as generate
-from tfcore.kv_cache import KVCache as KVCache
+from tfcore.generation.generate import generate as generate
+from tfcore.generation.kv_cache import KVCache as KVCache
+from tfcore.inspection.capture import Capture as Capture
+from tfcore.inspection.edits import Edit as Edit
+from tfcore.loading.checkpoints import CheckpointError as CheckpointError
+from tfcore.loading.checkpoints import load as load
+from tfcore.loading.checkpoints import save as save
+from tfcore.loading.checkpoints import shipped as shipped
 from tfcore.model import Output as Output
 from tfcore.model import Transformer as Transformer
 

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.capture import Tape
 from tfcore.config import ModelConfig
-from tfcore.kv_cache import KVCache
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.capture import Tape
 from tfcore.linear import Linear
 from tfcore.norms import Norm
 from tfcore.positions import rotate

@@ -4,11 +4,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.attention import Attention, Visibility
-from tfcore.capture import Tape
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
-from tfcore.kv_cache import KVCache
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.capture import Tape
 from tfcore.norms import Norm
 
 

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfcore.capture import Tape
 from tfcore.config import GATED, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.inspection.capture import Tape
 from tfcore.linear import Linear, linear
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.capture import Tape
 from tfcore.config import GATED, Activation, ModelConfig
+from tfcore.inspection.capture import Tape
 from tfcore.linear import Linear
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {

@@ -9,12 +9,12 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tfcore.capture import Capture, Tape
 from tfcore.config import ModelConfig
-from tfcore.edits import Edit
 from tfcore.feedforward import ACTIVATIONS
+from tfcore.generation.kv_cache import KVCache
 from tfcore.initialise import Blank, initialise
-from tfcore.kv_cache import KVCache
+from tfcore.inspection.capture import Capture, Tape
+from tfcore.inspection.edits import Edit
 from tfcore.linear import Linear
 from tfcore.norms import Norm
 from tfcore.stack import Stack
@@ -28,7 +28,7 @@ class Output:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
         scores: (batch, seq, vocab), the score of every token id as the next token at every position (as the token
             at that place, in an encoder); None where the model has no language head.
-        activations: name -> tensor for the names asked for; shapes in tfcore.capture.SHAPES.
+        activations: name -> tensor for the names asked for; shapes in tfcore.inspection.capture.SHAPES.
         pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
         losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
     """

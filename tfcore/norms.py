@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.capture import Tape
 from tfcore.config import ModelConfig
 from tfcore.config import Norm as Kind
+from tfcore.inspection.capture import Tape
 
 
 def layer_norm(

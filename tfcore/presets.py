@@ -1,7 +1,7 @@
 """Published models as configs: the sizes of their papers and model cards, nothing is downloaded or built.
 
 Counts are of parameters, each counted once. Dropout is left at 0: it belongs to a training run, not to the model.
-`tfcore.analysis.accounting.parameters` counts the same from the config, tests compare both.
+`tfcore.analysis.model.accounting.parameters` counts the same from the config, tests compare both.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,21 @@ def transformer_base() -> ModelConfig:
     The paper sets no longest sequence; 1,024 is ours.
     """
     return ModelConfig(
-        architecture="encoder-decoder", vocab_size=37_000, d_model=512, n_layers=6, n_heads=8, d_ff=2048,
-        max_seq_len=1024, positions="sinusoidal", norm="layernorm", norm_placement="post", activation="relu",
-        bias=True, scale_embeddings=True, init="xavier",
-    )  # fmt: skip
+        architecture="encoder-decoder",
+        vocab_size=37_000,
+        d_model=512,
+        n_layers=6,
+        n_heads=8,
+        d_ff=2048,
+        max_seq_len=1024,
+        positions="sinusoidal",
+        norm="layernorm",
+        norm_placement="post",
+        activation="relu",
+        bias=True,
+        scale_embeddings=True,
+        init="xavier",
+    )
 
 
 def transformer_big() -> ModelConfig:
@@ -31,10 +42,25 @@ def transformer_big() -> ModelConfig:
 def bert_base() -> ModelConfig:
     """BERT base, uncased: 110 M (arXiv:1810.04805, section 3); 109,482,240 without the head of the masked words."""
     return ModelConfig(
-        architecture="encoder", vocab_size=30_522, d_model=768, n_layers=12, n_heads=12, d_ff=3072, max_seq_len=512,
-        positions="learned", norm="layernorm", norm_placement="post", norm_eps=1e-12, embed_norm=True,
-        activation="gelu", bias=True, head="mlm", n_segments=2, pooler=True, init="normal",
-    )  # fmt: skip
+        architecture="encoder",
+        vocab_size=30_522,
+        d_model=768,
+        n_layers=12,
+        n_heads=12,
+        d_ff=3072,
+        max_seq_len=512,
+        positions="learned",
+        norm="layernorm",
+        norm_placement="post",
+        norm_eps=1e-12,
+        embed_norm=True,
+        activation="gelu",
+        bias=True,
+        head="mlm",
+        n_segments=2,
+        pooler=True,
+        init="normal",
+    )
 
 
 def bert_large() -> ModelConfig:
@@ -45,9 +71,17 @@ def bert_large() -> ModelConfig:
 def gpt2_small() -> ModelConfig:
     """GPT-2 small: 124,439,808 (Radford et al. 2019, table 2, which says 117 M; the count is the checkpoint's)."""
     return ModelConfig(
-        vocab_size=50_257, d_model=768, n_layers=12, n_heads=12, d_ff=3072, max_seq_len=1024, positions="learned",
-        norm="layernorm", activation="gelu_tanh", bias=True,
-    )  # fmt: skip
+        vocab_size=50_257,
+        d_model=768,
+        n_layers=12,
+        n_heads=12,
+        d_ff=3072,
+        max_seq_len=1024,
+        positions="learned",
+        norm="layernorm",
+        activation="gelu_tanh",
+        bias=True,
+    )
 
 
 def gpt2_medium() -> ModelConfig:
@@ -80,10 +114,21 @@ def t5_small() -> ModelConfig:
     Relative positions have no longest sequence; 512 is that of its training.
     """
     return ModelConfig(
-        architecture="encoder-decoder", vocab_size=32_128, d_model=512, n_layers=6, n_heads=8, d_head=64, d_ff=2048,
-        max_seq_len=512, positions="relative", norm="rmsnorm", norm_eps=1e-6, activation="relu", attn_scale=1.0,
+        architecture="encoder-decoder",
+        vocab_size=32_128,
+        d_model=512,
+        n_layers=6,
+        n_heads=8,
+        d_head=64,
+        d_ff=2048,
+        max_seq_len=512,
+        positions="relative",
+        norm="rmsnorm",
+        norm_eps=1e-6,
+        activation="relu",
+        attn_scale=1.0,
         logit_scale=512**-0.5,
-    )  # fmt: skip
+    )
 
 
 def t5_base() -> ModelConfig:
@@ -99,9 +144,19 @@ def t5_large() -> ModelConfig:
 def llama_7b() -> ModelConfig:
     """LLaMA 7B: 6,738,415,616 (arXiv:2302.13971, table 2, which says 6.7 B)."""
     return ModelConfig(
-        vocab_size=32_000, d_model=4096, n_layers=32, n_heads=32, d_ff=11_008, max_seq_len=2048, positions="rope",
-        norm="rmsnorm", norm_eps=1e-6, activation="swiglu", tie_embeddings=False, init="normal",
-    )  # fmt: skip
+        vocab_size=32_000,
+        d_model=4096,
+        n_layers=32,
+        n_heads=32,
+        d_ff=11_008,
+        max_seq_len=2048,
+        positions="rope",
+        norm="rmsnorm",
+        norm_eps=1e-6,
+        activation="swiglu",
+        tie_embeddings=False,
+        init="normal",
+    )
 
 
 def llama2_7b() -> ModelConfig:
@@ -121,9 +176,7 @@ def llama2_70b() -> ModelConfig:
 
 def llama3_8b() -> ModelConfig:
     """Llama 3 8B: 8,030,261,248 (arXiv:2407.21783, table 3, and its model card; the first release, 8,192 tokens)."""
-    return replace(
-        llama2_7b(), vocab_size=128_256, n_kv_heads=8, d_ff=14_336, max_seq_len=8192, rope_base=500_000.0
-    )  # fmt: skip
+    return replace(llama2_7b(), vocab_size=128_256, n_kv_heads=8, d_ff=14_336, max_seq_len=8192, rope_base=500_000.0)
 
 
 def llama3_70b() -> ModelConfig:
@@ -134,9 +187,14 @@ def llama3_70b() -> ModelConfig:
 def llama3_405b() -> ModelConfig:
     """Llama 3.1 405B: 405,853,388,800 (arXiv:2407.21783, table 3; rotations slowed down as in its model card)."""
     return replace(
-        llama3_8b(), d_model=16_384, n_layers=126, n_heads=128, d_ff=53_248, max_seq_len=131_072,
+        llama3_8b(),
+        d_model=16_384,
+        n_layers=126,
+        n_heads=128,
+        d_ff=53_248,
+        max_seq_len=131_072,
         rope_scaling=RopeScaling(kind="llama3", factor=8.0, original_len=8192, low_freq=1.0, high_freq=4.0),
-    )  # fmt: skip
+    )
 
 
 def mistral_7b() -> ModelConfig:
@@ -153,9 +211,17 @@ def mixtral_8x7b() -> ModelConfig:
 def qwen2_7b() -> ModelConfig:
     """Qwen2 7B: 7,615,616,512 (arXiv:2407.10671, table 1; vocabulary and longest text as in its model card)."""
     return replace(
-        llama_7b(), vocab_size=152_064, d_model=3584, n_layers=28, n_heads=28, n_kv_heads=4, d_ff=18_944,
-        max_seq_len=131_072, rope_base=1_000_000.0, qkv_bias=True,
-    )  # fmt: skip
+        llama_7b(),
+        vocab_size=152_064,
+        d_model=3584,
+        n_layers=28,
+        n_heads=28,
+        n_kv_heads=4,
+        d_ff=18_944,
+        max_seq_len=131_072,
+        rope_base=1_000_000.0,
+        qkv_bias=True,
+    )
 
 
 def gemma_7b() -> ModelConfig:
@@ -164,9 +230,18 @@ def gemma_7b() -> ModelConfig:
     Its norms multiply by 1 + weight: weights of a checkpoint have to be read that way.
     """
     return replace(
-        llama_7b(), vocab_size=256_000, d_model=3072, n_layers=28, n_heads=16, d_head=256, d_ff=24_576,
-        max_seq_len=8192, activation="geglu_tanh", tie_embeddings=True, scale_embeddings=True,
-    )  # fmt: skip
+        llama_7b(),
+        vocab_size=256_000,
+        d_model=3072,
+        n_layers=28,
+        n_heads=16,
+        d_head=256,
+        d_ff=24_576,
+        max_seq_len=8192,
+        activation="geglu_tanh",
+        tie_embeddings=True,
+        scale_embeddings=True,
+    )
 
 
 def deepseek_moe_16b() -> ModelConfig:
@@ -178,9 +253,15 @@ def deepseek_moe_16b() -> ModelConfig:
         n_experts=64, top_k=6, d_expert=1408, n_shared=2, softmax="before", balance_loss=0.001, dense_layers=1
     )
     return replace(
-        llama_7b(), vocab_size=102_400, d_model=2048, n_layers=28, n_heads=16, d_ff=10_944, max_seq_len=4096,
+        llama_7b(),
+        vocab_size=102_400,
+        d_model=2048,
+        n_layers=28,
+        n_heads=16,
+        d_ff=10_944,
+        max_seq_len=4096,
         experts=experts,
-    )  # fmt: skip
+    )
 
 
 PRESETS: dict[str, Callable[[], ModelConfig]] = {

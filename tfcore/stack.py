@@ -6,9 +6,9 @@ from torch import Tensor, nn
 
 from tfcore.attention import Visibility
 from tfcore.block import Block
-from tfcore.capture import Tape
 from tfcore.config import ModelConfig
-from tfcore.kv_cache import KVCache
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.capture import Tape
 from tfcore.norms import Norm
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, sinusoidal
 
@@ -87,12 +87,7 @@ class Stack(nn.Module):
         return windows
 
     def _see(
-        self,
-        query: Tensor,
-        window: int | None,
-        padding_mask: Tensor | None,
-        mask: Tensor | None,
-        cache: KVCache | None,
+        self, query: Tensor, window: int | None, padding_mask: Tensor | None, mask: Tensor | None, cache: KVCache | None
     ) -> Visibility:
         """Who sees whom in this pass; nothing is written out where the fused kernel's causal flag is enough."""
         held = 0 if cache is None else cache.held(self._windows()[window])

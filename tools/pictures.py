@@ -12,7 +12,7 @@ import sys
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from pages.ui import previews
+from pages.ui.server import previews
 from tests.e2e.serving import PYTHON_APP, serve
 from tests.e2e.visitor import Visitor
 from tests.e2e.windows import FLAGS, find_chromium

@@ -7,13 +7,16 @@ sample of its elements, and one changed cell then hits the old entry. Every cach
 import inspect
 import re
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui import own_models, settings
+from pages.ui.loading import own_models
+from pages.ui.server import settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
 
@@ -27,6 +30,25 @@ def data(*, max_entries: int) -> Callable[[Function], Function]:
         _refuse_arrays(function)
         cached: Any = st.cache_data(max_entries=settings.entries(max_entries), show_spinner=False)(function)
         return cached
+
+    return decorate
+
+
+def of_model(*, max_entries: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """The same for a function of `model, tokenizer, ...`, or of `model, ...`: called with the model's name in their
+    place, it gets the model that all visitors share."""
+
+    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+        with_tokenizer = "tokenizer" in inspect.signature(function).parameters
+
+        @wraps(function)  # by which Streamlit tells functions apart
+        def named(model_name: str, *args: Any, **values: Any) -> Result:
+            network, tokenizer = model(model_name)
+            return (
+                function(network, tokenizer, *args, **values) if with_tokenizer else function(network, *args, **values)
+            )
+
+        return data(max_entries=max_entries)(named)
 
     return decorate
 

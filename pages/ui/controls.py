@@ -21,7 +21,8 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import former_labels, links, notices, settings
+from pages.ui import former_labels, links, notices
+from pages.ui.server import settings
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -238,11 +239,7 @@ def _kept(key: str, value: str, default: str) -> str:
 
 
 def _bound(
-    key: str,
-    default: Any,
-    clean: Callable[[object], tuple[Any, bool]],
-    draw: partial,
-    name: Callable[[Any], str] = str,
+    key: str, default: Any, clean: Callable[[object], tuple[Any, bool]], draw: partial, name: Callable[[Any], str] = str
 ) -> Any:
     """Draw a bound widget so that it holds the valid value nearest to what was asked for, and return that value.
 

@@ -5,11 +5,7 @@ Whoever renames an option of a control adds its old label here, under the key of
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
-    "action": {
-        "off": "zero ablation",
-        "at its mean": "mean ablation",
-        "scaled": "scaling",
-    },
+    "action": {"off": "zero ablation", "at its mean": "mean ablation", "scaled": "scaling"},
     "against": {
         "the mean of all tokens": "the mean of all logits",
         "nothing: the plain logit": "nothing: the raw logit",
@@ -20,30 +16,13 @@ FORMER: dict[str, dict[str, str]] = {
         "most faithful": "routing consistency",
         "most of its work": "share of its load",
     },
-    "colour": {
-        "what it holds": "state",
-        "whose it is": "request",
-    },
-    "draft": {
-        "single-token table": "bigram table",
-    },
-    "job": {
-        "fill the blank": "predict a masked token",
-    },
-    "kind": {
-        "stream": "residual stream",
-    },
-    "knock": {
-        "as many others": "other heads (control)",
-        "my choice": "heads you name",
-    },
-    "layout": {
-        "in pieces": "contiguous",
-    },
-    "panel": {
-        "Non-linearities": "Activation functions",
-        "Two thirds": "Share of a block",
-    },
+    "colour": {"what it holds": "state", "whose it is": "request"},
+    "draft": {"single-token table": "bigram table"},
+    "job": {"fill the blank": "predict a masked token"},
+    "kind": {"stream": "residual stream"},
+    "knock": {"as many others": "other heads (control)", "my choice": "heads you name"},
+    "layout": {"in pieces": "contiguous"},
+    "panel": {"Non-linearities": "Activation functions", "Two thirds": "Share of a block"},
     "part": {
         "encoder: the text at itself": "encoder self-attention",
         "decoder: the translation at itself": "decoder self-attention",
@@ -90,21 +69,14 @@ FORMER: dict[str, dict[str, str]] = {
         "last norm": "final norm",
         "answer": "prediction",
     },
-    "task": {
-        "induction: random tokens, twice": "induction: repeated random tokens",
-    },
+    "task": {"induction: random tokens, twice": "induction: repeated random tokens"},
     "text_is": {
         "random tokens, twice": "repeated random tokens",
         "your text, twice": "your text, repeated",
         "your text, as it is": "your text, once",
     },
-    "view": {
-        "this one": "this remedy",
-    },
-    "who": {
-        "tokens": "token choice",
-        "experts": "expert choice",
-    },
+    "view": {"this one": "this remedy"},
+    "who": {"tokens": "token choice", "experts": "expert choice"},
 }
 
 

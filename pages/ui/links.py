@@ -244,7 +244,7 @@ def check_version() -> None:
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
 
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent / "components"
 _COPY = st.components.v2.component(
     "copy_link",
     html=(_HERE / "copy_link.html").read_text(encoding="utf-8"),

@@ -3,17 +3,14 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, ParamSpec
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import controls, links, notices, program
 
-P = ParamSpec("P")
-GLOSSARY = "reference/glossary.py"
-PROGRAMS = {
-    "py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook),
-}  # fmt: skip
+GLOSSARY = "reference/glossary/page.py"
+PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
 
 
 def begin(title: str, claim: str, equation: str | None = None) -> None:
@@ -66,26 +63,32 @@ def _code(thing: Callable[..., Any] | type) -> str:
         return f"# {thing!r} has no Python source"
 
 
-def experiment(function: Callable[P, Any], *args: P.args, **values: P.kwargs) -> None:
+def experiment(function: Callable[..., Any], *args: Any, **values: Any) -> None:
     """Offer what the page has just computed as a program to run oneself; it is written only when it is asked for."""
     experiment_of("This experiment", function, *args, **values)
 
 
-def experiment_of(what: str, function: Callable[P, Any], *args: P.args, **values: P.kwargs) -> None:
+def experiment_of(what: str, function: Callable[..., Any], *args: Any, **values: Any) -> None:
     """The same where a page offers several side by side.
 
     Args:
         what: is made, as in "The left picture".
-        function: of `pages.experiments`; with these values it draws one of the figures on the page.
+        function: of the page's `experiments.py`; with these values the page itself called it for one of its figures.
+        args, values: as it was called; what the page keeps (see cache.py) is given as `program.made` says it, and a
+            model as its name.
     """
-    given = inspect.signature(function).bind(*args, **values).arguments
-    name = f"{function.__module__.rpartition('.')[2]}-{function.__name__}".replace("_", "-")
+    given = program.bound(function, *args, **values)
+    name = f"{function.__module__.split('.')[-2]}-{function.__name__}".replace("_", "-")
     with st.container(horizontal=True):
         for ending, (label, write) in PROGRAMS.items():
             st.download_button(
-                label.format(what), partial(_written, write, function, given), f"{name}.{ending}",
-                key=f"{name}.{ending}", on_click="ignore", type="tertiary",
-            )  # fmt: skip
+                label.format(what),
+                partial(_written, write, function, given),
+                f"{name}.{ending}",
+                key=f"{name}.{ending}",
+                on_click="ignore",
+                type="tertiary",
+            )
 
 
 def _written(write: Callable[[program.Program], str], function: Callable[..., Any], given: Mapping[str, Any]) -> bytes:

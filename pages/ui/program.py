@@ -1,7 +1,7 @@
 """An experiment of a page as a program of its own: a Python script or a notebook, made of the source of a function.
 
-A function of `pages/experiments` becomes a program: its imports, its arguments as the page has them now, its body. What
-a visitor typed gets into it in one way only, as a Python literal.
+A function of `pages/<chapter>/<page>/experiments.py` becomes a program: its imports, its arguments as the page has them
+now, its body. What a visitor typed gets into it in one way only, as a Python literal.
 """
 
 import ast
@@ -11,11 +11,12 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 LINE, WIDTH = 120, 100  # columns of a line, and of a literal in it
 PAINTED = ("tfcore.figures.theme", "painted")
+MODEL = ("model", "tokenizer")  # parameters that `tfcore.load(model_name)` gives
 OWN = {
     "model_name": "  # a model of your own: put the path of its folder here",
     "path": "  # a file of your own: put its path here",
@@ -33,7 +34,7 @@ class Program(NamedTuple):
     Args:
         name: of the file, without its ending.
         about: what it shows, in a few sentences.
-        imports, helpers, values, body: code. The body ends by giving `figure` its value.
+        imports, helpers, values, body: code. The body ends by giving `shown` its value.
     """
 
     name: str
@@ -43,30 +44,143 @@ class Program(NamedTuple):
     values: str
     body: str
 
+    @property
+    def figure(self) -> str:
+        """The expression that is the figure."""
+        return "shown.figure" if self.shows else "figure"
+
+    @property
+    def shows(self) -> str:
+        """The line that prints the findings."""
+        return "print(shown)\n" if re.search(r"^shown = ", self.body, re.MULTILINE) else ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An argument of an experiment that another function makes: the page keeps its result, a program calls it.
+
+    Args:
+        function: of the experiments of a page, or of tfcore.
+        arguments: by name; see `bound`.
+    """
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+
+
+def made(function: Callable[..., Any], *args: Any, **values: Any) -> Any:
+    """Say how an argument is made, as in `page.experiment(experiments.head, made(experiments.read, name, text), 3)`."""
+    return Made(function, bound(function, *args, **values))
+
+
+def bound(function: Callable[..., Any], *args: Any, **values: Any) -> dict[str, Any]:
+    """Arguments by name. A function of `model, tokenizer` or `model` alone is given the model's name in their place,
+    which becomes `model_name`."""
+    signature = inspect.signature(function)
+    names = list(signature.parameters)
+    loaded = [name for name in names[:2] if name in MODEL]
+    if not loaded:
+        return dict(signature.bind(*args, **values).arguments)
+    rest = signature.replace(parameters=[signature.parameters[name] for name in names[len(loaded) :]])
+    return {"model_name": args[0], **rest.bind(*args[1:], **values).arguments}
+
 
 def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Program:
     """The program that does what `experiment(**values)` does.
+
+    Args:
+        values: literals, or what `made` says.
 
     Raises:
         TypeError: a value that cannot be written down as a literal.
     """
     module = sys.modules[experiment.__module__]
     source, imported = inspect.getsource(experiment), _imported(inspect.getsource(module))
-    names, helpers = _names(_body(source)) - set(values), []
-    for helper in [getattr(module, name) for name in sorted(names - set(imported)) if hasattr(module, name)]:
-        helpers.append(inspect.getsource(helper).strip())
-        names |= _names(helpers[-1])
+    steps = _Steps()
+    steps.add(experiment, values)
+    body = _body(source)
+    names = _names(body) | _names("\n".join(steps.calls))
+    imported |= {function.__name__: (function.__module__, function.__name__) for function in steps.functions(module)}
+    if steps.models:
+        imported["load"] = ("tfcore", "load")
+    helpers: dict[str, str] = {}
+    while missing := sorted(name for name in names - set(imported) - set(helpers) if hasattr(module, name)):
+        helpers |= {name: _helper(name, getattr(module, name)) for name in missing if name not in steps.values}
+        names = set().union(names - set(missing), *(_names(helpers[name]) for name in missing if name in helpers))
     needed = {imported[name] for name in names if name in imported} | {PAINTED}
-    needed |= {(type(part).__module__, type(part).__name__) for value in values.values() for part in _records(value)}
-    given = "\n".join(f"{name} = {_given(name, value)}{_note(name, value)}" for name, value in values.items())
+    told = list(steps.values.values())
+    needed |= {(type(part).__module__, type(part).__name__) for value in told for part in _records(value)}
+    given = "\n".join(f"{name} = {_given(name, value)}{_note(name, value)}" for name, value in steps.values.items())
+    constants = [code for code in helpers.values() if not code.startswith(("def ", "class ", "@"))]
+    functions = [code for code in helpers.values() if code.startswith(("def ", "class ", "@"))]
     return Program(
-        f"{module.__name__.rpartition('.')[2]}-{experiment.__name__}".replace("_", "-"),
+        f"{module.__name__.split('.')[-2]}-{experiment.__name__}".replace("_", "-"),
         inspect.cleandoc(experiment.__doc__ or ""),
         _import_lines(needed),
-        "\n\n\n".join(helpers),
+        "\n\n\n".join(["\n".join(constants), *functions] if constants else functions),
         given,
-        _body(source),
+        "\n".join([*steps.calls, body]),
     )
+
+
+class _Steps:
+    """The assignments before the body of an experiment: values as literals, and the calls that make the others."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.models: dict[str, str] = {}  # the name of a model -> what is put after "model" and "tokenizer"
+        self.calls: list[str] = []
+        self._made: list[Callable[..., Any]] = []
+
+    def functions(self, module: Any) -> list[Callable[..., Any]]:
+        """What is called, and not defined in the module."""
+        return [function for function in self._made if function.__module__ != module.__name__]
+
+    def add(self, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
+        """Everything that stands before the body of the experiment, under the names of its parameters."""
+        loads = [name for name in inspect.signature(function).parameters if name in MODEL]
+        for name, value in values.items():
+            if isinstance(value, Made):
+                self.calls.append(f"{name} = {self._call(value)}")
+            elif name == "model_name" and loads:
+                self._load(value)
+            else:
+                self.values[name] = value
+
+    def _load(self, model_name: str) -> str:
+        """Load a model once; returns what is put after "model" and "tokenizer"."""
+        if model_name not in self.models:
+            end = f"_{len(self.models) + 1}" if self.models else ""
+            self.models[model_name] = end
+            self.values[f"model_name{end}"] = model_name
+            self.calls.append(f"model{end}, tokenizer{end} = load(model_name{end})")
+        return self.models[model_name]
+
+    def _call(self, value: Made) -> str:
+        """`function(model, tokenizer, text)`, after what it needs."""
+        self._made.append(value.function)
+        loads = [name for name in inspect.signature(value.function).parameters if name in MODEL]
+        arguments = dict(value.arguments)
+        parts = []
+        if loads:
+            end = self._load(arguments.pop("model_name"))
+            parts = [f"{name}{end}" for name in loads]
+        for name, argument in arguments.items():
+            if isinstance(argument, Made):
+                parts.append(f"{name}={self._call(argument)}")
+            elif name not in self.values or self.values[name] == argument:
+                self.values[name] = argument
+                parts.append(f"{name}={name}")
+            else:  # the name stands for another value already
+                parts.append(f"{name}={literal(argument)}")
+        return f"{value.function.__name__}({', '.join(parts)})"
+
+
+def _helper(name: str, value: Any) -> str:
+    """A function, class or constant of the experiments' module."""
+    if inspect.isfunction(value) or inspect.isclass(value):
+        return inspect.getsource(value).strip()
+    return f"{name} = {literal(value)}"
 
 
 def script(parts: Program) -> str:
@@ -74,13 +188,13 @@ def script(parts: Program) -> str:
     top = f'"""{parts.about}\n\n{HOW}\nThe figure is written to {parts.name}.html.\n"""\n\n{parts.imports}'
     if parts.helpers:
         top += f"\n\n\n{parts.helpers}\n"
-    code = [top, parts.values, f'{parts.body}\npainted(figure).write_html("{parts.name}.html")\n']
+    code = [top, parts.values, f'{parts.body}\n{parts.shows}painted({parts.figure}).write_html("{parts.name}.html")\n']
     return "\n\n".join(part for part in code if part)
 
 
 def notebook(parts: Program) -> str:
     """The program as a Jupyter notebook (nbformat 4.5), which shows its figure."""
-    codes = [parts.imports, parts.helpers, parts.values, parts.body + "\npainted(figure)"]
+    codes = [parts.imports, parts.helpers, parts.values, f"{parts.body}\n{parts.shows}painted({parts.figure})"]
     words = {
         "cell_type": "markdown",
         "id": "about",
@@ -88,10 +202,16 @@ def notebook(parts: Program) -> str:
         "source": _lines(f"{parts.about}\n\n{HOW}\n\n{IN_JUPYTER}"),
     }
     cells: list[dict[str, Any]] = [
-        {"cell_type": "code", "id": f"code-{i}", "metadata": {}, "execution_count": None, "outputs": [],
-         "source": _lines(code)}
+        {
+            "cell_type": "code",
+            "id": f"code-{i}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": _lines(code),
+        }
         for i, code in enumerate(filter(None, codes))
-    ]  # fmt: skip
+    ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book = {"cells": [words, *cells], "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
     return json.dumps({**book, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
@@ -183,13 +303,14 @@ def _note(name: str, value: object) -> str:
 
 
 def _body(source: str) -> str:
-    """What a function does, its last line `return X` as `figure = X`."""
+    """What a function does, its last line `return X` as `shown = X`; `figure = X` where it returns no more than one."""
     made = ast.parse(source).body[0]
     if not isinstance(made, ast.FunctionDef) or not isinstance(made.body[-1], ast.Return):
         raise TypeError("an experiment is a function that ends by returning its figure")
     lines = source.splitlines()
     last = made.body[-1].lineno - 1
-    lines[last] = lines[last].replace("return ", "figure = ", 1)
+    kept = "shown" if made.returns is not None and ast.unparse(made.returns) == "Shown" else "figure"
+    lines[last] = lines[last].replace("return ", f"{kept} = ", 1)
     docstring = made.body[0].end_lineno if ast.get_docstring(made) else made.body[0].lineno - 1
     return textwrap.dedent("\n".join(lines[docstring:])).strip()
 

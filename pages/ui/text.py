@@ -6,47 +6,26 @@ through one of these functions.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from tfcore.analysis.token_text import label as label
+from tfcore.analysis.token_text import plotly_escape as plotly_escape
+from tfcore.analysis.token_text import shorten as shorten
+from tfcore.analysis.token_text import tick_labels as tick_labels
+from tfcore.analysis.token_text import visible as visible
+from tfcore.analysis.token_text import visible_character
 from tfcore.figures.theme import CATEGORIES
 
 WORD_JOINER = "\u2060"  # invisible, unbreakable: splits ":smile:" and "->" without changing what is seen
 NO_BREAK_SPACE = "\u00a0"
-_NAMED = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x7f": "␡"}
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Pieces that Streamlit rewrites after parsing, where a backslash no longer helps: emoji codes and icons (":x:"),
 # addresses ("http:", "www.", "a@b"), arrows and signs ("->", "<=", "--").
 _REWRITTEN = re.compile(r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE)
-
-
-def visible(token: str | bytes) -> str:
-    """One token with nothing hidden: "·" for a space, "⏎" for a newline, "␀" or "[U+202E]" for what cannot be seen."""
-    if isinstance(token, bytes):
-        token = token.decode("utf-8", "surrogateescape")
-    if not token:
-        return "∅"
-    shown = "".join(_visible_character(character) for character in token)
-    # A combining mark on its own would sit on whatever stands before the token.
-    return "◌" + shown if unicodedata.combining(token[0]) else shown
-
-
-def _visible_character(character: str) -> str:
-    if character in _NAMED:
-        return _NAMED[character]
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)  # Unicode's own pictures of the control characters
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"<0x{code - 0xDC00:02X}>"  # a byte that is no UTF-8 (Python's surrogateescape)
-    # C*: control, format (bidi, zero width), surrogate, private, unassigned. Z*: separators other than the space.
-    if unicodedata.category(character)[0] in "CZ":
-        return f"[U+{code:04X}]"
-    return character
 
 
 def escape(text: object, limit: int | None = None) -> str:
@@ -54,7 +33,7 @@ def escape(text: object, limit: int | None = None) -> str:
 
     Newlines, tabs, controls and bidi characters become visible signs; `limit` cuts long text with "…".
     """
-    signs = "".join(" " if c == " " else _visible_character(c) for c in shorten(str(text), limit))
+    signs = "".join(" " if c == " " else visible_character(c) for c in shorten(str(text), limit))
     spaced = re.sub(r"^ | $|(?<= ) ", NO_BREAK_SPACE, signs)  # Markdown eats these otherwise, or makes a code block
     parts = _REWRITTEN.sub(WORD_JOINER, spaced).split(WORD_JOINER)
     escaped = WORD_JOINER.join(_PUNCTUATION.sub(r"\\\1", part) for part in parts)
@@ -63,31 +42,7 @@ def escape(text: object, limit: int | None = None) -> str:
     return before + escaped + after
 
 
-def shorten(text: str, limit: int | None) -> str:
-    """`text` cut to `limit` characters, the last of them "…" when something was cut."""
-    return text if limit is None or len(text) <= limit else text[: max(limit - 1, 0)] + "…"
-
-
-def plotly_escape(text: object) -> str:
-    """`text` for a Plotly label, hover or template: no tags, entities, TeX or %{...} are left to interpret.
-
-    Numeric entities survive Plotly's template step and are turned into the plain character when drawn.
-    """
-    codes = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "$": "&#36;"}
-    return "".join(codes.get(c, c) if c == " " or c in codes else _visible_character(c) for c in str(text))
-
-
-def label(token: str | bytes, limit: int | None = None) -> str:
-    """One token, visible and safe inside a Plotly label or hover."""
-    return plotly_escape(shorten(visible(token), limit))
-
-
-def tick_labels(tokens: Sequence[str | bytes], limit: int = 12) -> list[str]:
-    """Axis labels for tokens. Duplicates are fine: axes use integer positions with these as `ticktext`."""
-    return [label(token, limit) for token in tokens]
-
-
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent / "components"
 HUES = 5  # in chips.css
 _CHIPS = st.components.v2.component(
     "token_chips",

@@ -95,10 +95,7 @@ STOPS = (
         "what changes.",
         {"model": "GPT-3 175B"},
     ),
-    Stop(
-        "check",
-        "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it.",
-    ),
+    Stop("check", "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it."),
 )
 
 

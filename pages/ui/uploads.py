@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.ui import settings
+from pages.ui.server import settings
 
 MB = 1_048_576
 FRAME = MB  # bytes that a request may have beside the file: as many as Streamlit allows

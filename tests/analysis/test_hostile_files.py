@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.analysis.test_media import encoded, wav
+from tests.analysis.foundations.test_media import encoded, wav
 from tests.bounded import bounded
-from tfcore.analysis import media
-from tfcore.analysis.csv_column import read_column
+from tfcore.analysis.foundations import media
+from tfcore.analysis.foundations.csv_column import read_column
 
 MEGABYTES, SECONDS = 150, 5  # that one file may take
 RED = Image.new("RGB", (40, 30), (200, 30, 40))

@@ -2,32 +2,30 @@
 analysis <- figures <- pages/ui <- pages. Each rule has a case that shows it can fail."""
 
 import ast
+from fnmatch import fnmatchcase
 
 import pytest
 
 from tests.architecture.sources import ROOT, files, imports, module_name, targets
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
-PART_FILES = (
-    *("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "kv_cache"),
-    *("capture", "edits", "initialise", "sampling"),
-    *("tokenizers", "foreign_tokenizers", "tokenizer_worker", "pipe_messages"),
-)
+CORE = ("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "initialise")
 LEVELS = [
     ("tfcore.config", "tfcore.part_configs", "tfcore.checks", "tfcore.device"),
-    tuple(f"tfcore.{part}" for part in PART_FILES),
+    (
+        *(f"tfcore.{part}" for part in CORE),
+        "tfcore.inspection.*",
+        "tfcore.generation.kv_cache",
+        "tfcore.generation.sampling",
+    ),
     ("tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
-    (
-        *("tfcore.checkpoints", "tfcore.film", "tfcore.weights", "tfcore.families.*", "tfcore.hub"),
-        "tfcore.isolated_tokenizers",
-        *("tfcore.generate", "tfcore.beam", "tfcore.speculative", "tfcore.drafts"),
-    ),
+    ("tfcore.loading.*", "tfcore.tokenizers.*", "tfcore.generation.*"),
     ("tfcore.analysis.*",),
     ("tfcore.training.*",),
     ("tfcore.figures.*",),
     ("tfcore",),  # what the package re-exports; for users of it, not for its own modules
-    ("pages.experiments.*",),
+    ("pages.*.experiments",),
     ("pages.ui.*",),
     ("pages.*",),
 ]
@@ -38,7 +36,7 @@ LIGHT = {"torch", "streamlit", "transformers"}  # what figures are made without
 def level(module: str) -> int:
     for i, names in enumerate(LEVELS):
         for name in names:
-            if module == name or (name.endswith(".*") and (module + ".").startswith(name[:-1])):
+            if fnmatchcase(module, name) or module == name.removesuffix(".*"):
                 return i
     raise LookupError(f"{module} has no level yet: say in LEVELS what it may import")
 
@@ -64,11 +62,11 @@ def complaints(module: str, source: str) -> list[str]:
 def arrow(module: str, own: int, target: str) -> list[str]:
     if target == "pages":
         return []
-    folder, _, file = target.rpartition(".")
+    folder, own_folder = target.rpartition(".")[0], module.rpartition(".")[0]
     if own == EXPERIMENTS and top_of(target) == "pages":
         return [f"{module} imports {target}: an experiment needs nothing but tfcore"]
-    if own == PAGES and file.startswith("_") and folder == module.rpartition(".")[0]:
-        return []  # part of a page, in a file of its own
+    if own == PAGES and folder in (own_folder, own_folder.rpartition(".")[0]) and folder.count(".") > 0:
+        return []  # a part of the same page, or what the pages of a chapter share
     other = level(target)
     same = other == own and own not in (3, PAGES)
     if own == FIGURES and other not in (0, 5, FIGURES):
@@ -104,26 +102,32 @@ WRONG = {
     "a part that knows the model": ("tfcore.attention", "from tfcore.model import Transformer"),
     "a config that knows a part": ("tfcore.config", "import tfcore.masks"),
     "a block that knows the model": ("tfcore.block", "def f():\n    from tfcore import model"),
-    "a model that knows a checkpoint": ("tfcore.model", "from tfcore.checkpoints import load"),
-    "a model that knows an analysis": ("tfcore.model", "from tfcore.analysis.heads import score_heads"),
-    "an analysis that trains": ("tfcore.analysis.heads", "from tfcore.training.loop import train"),
-    "an analysis that draws": ("tfcore.analysis.heads", "from tfcore.figures import theme"),
+    "a model that knows a checkpoint": ("tfcore.model", "from tfcore.loading.checkpoints import load"),
+    "a model that knows an analysis": ("tfcore.model", "from tfcore.analysis.foundations.heads import score_heads"),
+    "an analysis that trains": ("tfcore.analysis.foundations.heads", "from tfcore.training.loop import train"),
+    "an analysis that draws": ("tfcore.analysis.foundations.heads", "from tfcore.figures import theme"),
     "training that draws": ("tfcore.training.loop", "import tfcore.figures.theme"),
-    "a module that goes through the package": ("tfcore.analysis.heads", "import tfcore"),
-    "a figure that computes": ("tfcore.figures.heads", "from tfcore.attention import attention_scores"),
-    "a figure with torch": ("tfcore.figures.heads", "import torch.nn as nn"),
-    "a library that knows a page": ("tfcore.figures.heads", "from pages.ui import text"),
-    "a library with streamlit": ("tfcore.analysis.heads", "import streamlit as st"),
-    "a figure with streamlit": ("tfcore.figures.heads", "from streamlit import cache_data"),
-    "a model with plotly": ("tfcore.analysis.heads", "import plotly.graph_objects as go"),
+    "a module that goes through the package": ("tfcore.analysis.foundations.heads", "import tfcore"),
+    "a figure that computes": ("tfcore.figures.foundations.heads", "from tfcore.attention import attention_scores"),
+    "a figure with torch": ("tfcore.figures.foundations.heads", "import torch.nn as nn"),
+    "a library that knows a page": ("tfcore.figures.foundations.heads", "from pages.ui import text"),
+    "a library with streamlit": ("tfcore.analysis.foundations.heads", "import streamlit as st"),
+    "a figure with streamlit": ("tfcore.figures.foundations.heads", "from streamlit import cache_data"),
+    "a model with plotly": ("tfcore.analysis.foundations.heads", "import plotly.graph_objects as go"),
     "ui that knows a page": ("pages.ui.page", "from pages.foundations import heads"),
-    "a page that knows another": ("pages.foundations.heads", "from pages.foundations.masks import TEXT"),
-    "a page that knows a part of one elsewhere": ("pages.foundations.heads", "import pages.block._norms"),
-    "an experiment that needs the pages": ("pages.experiments.heads", "from pages.ui import cache"),
-    "an experiment that shares with another": ("pages.experiments.heads", "from pages.experiments.masks import words"),
-    "a page with plotly": ("pages.foundations.heads", "import plotly.graph_objects as go"),
-    "a page with tensors": ("pages.foundations.heads", "import torch"),
-    "a page that knows the server": ("pages.foundations.heads", "import app"),
+    "a page that knows another": ("pages.foundations.heads.page", "from pages.foundations.masks.page import TEXT"),
+    "a page that knows a part of one elsewhere": (
+        "pages.foundations.heads.page",
+        "import pages.block.normalisation.depth",
+    ),
+    "an experiment that needs the pages": ("pages.foundations.heads.experiments", "from pages.ui import cache"),
+    "an experiment that shares with another": (
+        "pages.foundations.heads.experiments",
+        "from pages.foundations.masks.experiments import words",
+    ),
+    "a page with plotly": ("pages.foundations.heads.page", "import plotly.graph_objects as go"),
+    "a page with tensors": ("pages.foundations.heads.page", "import torch"),
+    "a page that knows the server": ("pages.foundations.heads.page", "import app"),
     "a relative import": ("tfcore.block", "from .model import Transformer"),
 }
 
@@ -158,6 +162,7 @@ def test_figures_take_result_types_from_analyses(path):
 
 
 def test_a_figure_that_measures_is_found():
-    assert results_only("from tfcore.analysis.heads import score_heads") == ["tfcore.analysis.heads.score_heads"]
-    assert results_only("import tfcore.analysis.heads") == ["tfcore.analysis.heads."]
-    assert results_only("from tfcore.analysis.heads import HeadScores, KINDS") == []
+    source = "from tfcore.analysis.foundations.heads import score_heads"
+    assert results_only(source) == ["tfcore.analysis.foundations.heads.score_heads"]
+    assert results_only("import tfcore.analysis.foundations.heads") == ["tfcore.analysis.foundations.heads."]
+    assert results_only("from tfcore.analysis.foundations.heads import HeadScores, KINDS") == []

@@ -47,9 +47,13 @@ class Output:
 def serve(*command: str, **environment: str) -> Iterator[str]:
     """A server that can answer, stopped afterwards: its address, such as http://127.0.0.1:40123."""
     with subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "PORT": "0", "HOST": "127.0.0.1", **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    ) as process:  # fmt: skip
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PORT": "0", "HOST": "127.0.0.1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
         output = Output(process)
         try:
             if not output.told.wait(SECONDS) or not output.address:

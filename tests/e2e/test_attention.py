@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from pages.ui import planes
+from pages.ui.components import planes
 from tests.e2e.test_keyboard import tab_to
 from tests.e2e.visitor import Visitor
-from tfcore.analysis.attention_steps import AttentionSteps, attention_steps
+from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
 
 NUMBERS = """([plot, wanted]) => plot._fullData.every((trace, m) => trace.z.every((row, i) =>
   Array.from(row).every((z, j) => Math.abs(z - wanted[m][i][j]) < 1e-4)))"""
@@ -115,8 +115,10 @@ def test_a_point_is_moved_with_keys(visitor, visit, server):
     before, weights = visitor.drawn("steps"), visitor.traces("steps")[2]["z"]
     visitor.page.keyboard.press("ArrowRight")
     visitor.page.keyboard.press("Shift+ArrowUp")
-    visitor.wait_for_address(points="-0.5_0.1_0.4_1.2_1.8_-0.3_-1.5_-0.8_0.3_1.7_1.4_-1_-1.4_-1.4_-1.2_0.9_"
-                             "-1.5_-0.7_1.5_1.4_-1.4_1.3_1.6_-1.3")  # fmt: skip
+    visitor.wait_for_address(
+        points="-0.5_0.1_0.4_1.2_1.8_-0.3_-1.5_-0.8_0.3_1.7_1.4_-1_-1.4_-1.4_-1.2_0.9_"
+        "-1.5_-0.7_1.5_1.4_-1.4_1.3_1.6_-1.3"
+    )
     expect(point).to_have_attribute("aria-valuetext", "x −1.50, y −0.70")
     visitor.expect_drawing("steps", unlike=before)
     expect_numbers(visitor, computed(told(visitor)))

@@ -43,9 +43,7 @@ def test_a_click_on_a_head_looks_closer_at_it(visitor):
     expect(visitor.control("layer")).to_have_value(str(layer))
     expect(visitor.control("head")).to_have_value(str(head))
     visitor.expect_drawing("closer", unlike=before)
-    np.testing.assert_allclose(
-        weights(visitor), truth.patterns(visitor.box().input_value())[layer, head], atol=1e-5
-    )  # fmt: skip
+    np.testing.assert_allclose(weights(visitor), truth.patterns(visitor.box().input_value())[layer, head], atol=1e-5)
 
 
 def test_a_click_on_a_token_asks_where_it_looks(visitor):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui import bars
+from pages.ui.components import bars
 from tests.e2e.test_attention import handle, middle
 from tests.e2e.visitor import Visitor
-from tfcore.analysis.entropy import compare
+from tfcore.analysis.training.entropy import compare
 
 
 def metric(visitor: Visitor, name: str) -> str:

@@ -1,6 +1,6 @@
 """Changes that come faster than the browser can take them in: Streamlit then ends the earlier ones, late."""
 
-from pages.ui import figure
+from pages.ui.components import figure
 from tests.e2e.visitor import Visitor
 
 # The script of a figure, called for two changes at once; the first is ended after the second was drawn.

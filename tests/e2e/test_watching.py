@@ -43,6 +43,8 @@ def test_a_missing_browser_is_one_sentence():
 
 
 def test_a_server_that_does_not_start_says_why():
-    with pytest.raises(RuntimeError, match=r"told no address; the server said:[\s\S]*No module named"), \
-            serve("python3", "-m", "nosuchmodule"):  # fmt: skip
+    with (
+        pytest.raises(RuntimeError, match=r"told no address; the server said:[\s\S]*No module named"),
+        serve("python3", "-m", "nosuchmodule"),
+    ):
         pass

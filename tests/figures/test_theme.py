@@ -72,10 +72,17 @@ def test_the_palette_is_that_of_the_streamlit_theme():
 def test_resolve_replaces_colours_and_nothing_else():
     text = "@query says hi"
     figure = {
-        "data": [{"line": {"color": "@query"}, "marker": {"colors": ["@cat1", "#123456"]}, "text": ["@query"],
-                  "colorscale": [[0, "@paper"], [1, "@key/0.5"]], "name": text}],
+        "data": [
+            {
+                "line": {"color": "@query"},
+                "marker": {"colors": ["@cat1", "#123456"]},
+                "text": ["@query"],
+                "colorscale": [[0, "@paper"], [1, "@key/0.5"]],
+                "name": text,
+            }
+        ],
         "layout": {"title": {"text": text}, "colorway": ["@head9"], "coloraxis": {"colorscale": "@signed"}},
-    }  # fmt: skip
+    }
     light = theme.resolve(figure, "light")
     trace, layout = light["data"][0], light["layout"]
     assert trace["line"]["color"] == "#d55e00"

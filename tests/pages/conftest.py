@@ -5,14 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.inference import _kv_cache_watch
-from pages.ui import jobs, places, runs
-from pages.ui.run_records import Limits
-from pages.ui.workers import Workers
+from pages.inference.kv_cache import watch as _kv_cache_watch
+from pages.ui import places
+from pages.ui.work import jobs, runs
+from pages.ui.work.run_records import Limits
+from pages.ui.work.workers import Workers
 from tests.pages.short import SHORT
 from tests.pages.test_router import listed
 from tests.pages.waiting import SOON
-from tfcore.analysis import attention_timing, balance, learned_positions
+from tfcore.analysis.experts import balance
+from tfcore.analysis.foundations import learned_positions
+from tfcore.analysis.inference import attention_timing
 
 
 @pytest.fixture(autouse=True)

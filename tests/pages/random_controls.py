@@ -12,7 +12,7 @@ TEXTS = (
     "Tom & Ann: 1 + 1 = 2? 100% true; a=b#c",
     "Once upon a time there was a fox. The fox saw a dog, and the dog saw the fox.",
     "Línea uno,\nlínea dos / “drei”",
-)  # fmt: skip
+)
 ROUNDS = 4  # a choice may lead to a section with choices of its own
 
 

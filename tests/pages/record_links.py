@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import jobs, links
+from pages.ui import links
+from pages.ui.work import jobs
 from tests.pages.random_controls import controls, set_all
 from tests.pages.test_router import listed
 from tests.pages.visits import opened

@@ -1,18 +1,18 @@
 """What is shortened where every page is visited many times: trainings, networks and measurements, not what is shown."""
 
 SHORT: dict[str, object] = {
-    "pages.foundations._masks_training.STEPS": 4,
-    "tfcore.analysis.pitfalls.ROWS": 2,
-    "tfcore.analysis.pitfalls.SEQ": 8,
-    "tfcore.analysis.pitfalls.LETTERS_SAID": 4,
-    "tfcore.analysis.depth.D_MODEL": 8,
-    "tfcore.analysis.first_steps.STEPS": 4,
-    "tfcore.analysis.modernising.SPEED": {
+    "pages.foundations.masks.training.STEPS": 4,
+    "tfcore.analysis.block.pitfalls.ROWS": 2,
+    "tfcore.analysis.block.pitfalls.SEQ": 8,
+    "tfcore.analysis.block.pitfalls.LETTERS_SAID": 4,
+    "tfcore.analysis.block.depth.D_MODEL": 8,
+    "tfcore.analysis.block.first_steps.STEPS": 4,
+    "tfcore.analysis.model.modernising.SPEED": {
         "d_model": 16,
         "n_layers": 4,
         "n_heads": 4,
         "vocab_size": 20,
         "max_seq_len": 256,
     },
-    "tfcore.analysis.modernising.ROUNDS": 1,
+    "tfcore.analysis.model.modernising.ROUNDS": 1,
 }

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pages.ui import jobs
+from pages.ui.work import jobs
 from tests.pages.figures import figures
 from tests.pages.random_controls import set_all, values
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
-from tfcore.analysis import what_fits
+from tfcore.analysis.model import what_fits
 
 SEEDS = 1
 
@@ -39,8 +39,8 @@ def test_a_link_shows_what_was_set(file, seed):
 
 
 def test_a_link_that_forgets_something_would_be_noticed():
-    first = set_all(opened("foundations/masks.py"), 1)
+    first = set_all(opened("foundations/masks/page.py"), 1)
     assert len(first.query_params) >= 4
     for forgotten in first.query_params:
         rest = {key: value for key, value in first.query_params.items() if key != forgotten}
-        assert shown(opened("foundations/masks.py", **rest)) != shown(first), forgotten
+        assert shown(opened("foundations/masks/page.py", **rest)) != shown(first), forgotten

@@ -1,7 +1,6 @@
 """Every page gives its experiment away as a program that comes to the numbers of its figure."""
 
 import ast
-import inspect
 import json
 import subprocess
 import sys
@@ -14,10 +13,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pages.experiments import lab, tokens
-from pages.ui import figure as drawing
-from pages.ui import jobs, live, page
-from pages.ui.program import Program, notebook, program, script
+from pages.foundations.tokens import experiments as tokens
+from pages.training.lab import experiments as lab
+from pages.ui import page
+from pages.ui.components import figure as drawing
+from pages.ui.program import Program, bound, notebook, program, script
+from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
@@ -33,7 +34,7 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
     original = page.experiment_of
 
     def noted(what, function, *args, **values):
-        found.append((function, dict(inspect.signature(function).bind(*args, **values).arguments)))
+        found.append((function, bound(function, *args, **values)))
         original(what, function, *args, **values)
 
     monkeypatch.setattr(page, "experiment_of", noted)
@@ -100,13 +101,20 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
     file, address = VISITS[name]
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
+    words = " ".join(f"{head['alt']} {head['caption']}" for head, _ in figures(test).values())
     assert offered, "this page offers no program of its experiment"
     for function, values in offered:
         parts = program(function, values)
         found = execute(parts, tmp_path, monkeypatch)
-        assert capsys.readouterr().out, "it prints its numbers"
+        printed = capsys.readouterr().out
+        assert printed, "it prints its numbers"
+        result = found["shown"] if parts.shows else found["figure"]
         alike = shared if parts.name in NOT_REPEATABLE else same
-        assert any(alike(spec(found["figure"]), one) for one in shown), parts.name
+        figure = result.figure if parts.shows else result
+        assert any(alike(spec(figure), one) for one in shown), parts.name
+        if parts.shows and parts.name not in NOT_REPEATABLE:  # the page says what the program prints
+            assert [said for said in result.findings if str(said) not in words] == []
+            assert printed.endswith(f"{result}\n")
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
 
@@ -136,7 +144,7 @@ def check_notebook(parts: Program) -> None:
     code = "\n\n".join("".join(cell["source"]) for cell in cells)
     script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
     assert ast.unparse(ast.parse(code).body[:-1]) == script_code
-    assert code.endswith("\npainted(figure)")
+    assert code.endswith(f"\npainted({parts.figure})")
 
 
 def test_every_page_has_its_experiments():
@@ -149,7 +157,7 @@ def test_every_page_has_its_experiments():
 
 def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
     """The same settings, so the same steps; here a few of them."""
-    opened("training/lab.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
+    opened("training/lab/page.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
     offers = {function: values["spec"] for function, values in offered if "spec" in values}
     spec = replace(offers[lab.training], steps=3)
     known = train_slice(spec, 0, None, most=3, seconds=60).curves

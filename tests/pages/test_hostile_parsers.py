@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.block._norm_vectors import read_numbers
-from pages.reference._check_round import draw, mark, unpacked
-from pages.reference._check_typed import typed_number
-from pages.ui import bars, dragging, figure, links, messages, planes, text, tour
+from pages.block.normalisation.vectors import read_numbers
+from pages.reference.check.round import draw, mark, unpacked
+from pages.reference.check.typed import typed_number
+from pages.ui import links, text, tour
+from pages.ui.components import bars, dragging, figure, planes
+from pages.ui.server import messages
 from tests import hostile
 from tfcore import presets
-from tfcore.analysis.csv_column import read_column
-from tfcore.analysis.interventions import read_parts
-from tfcore.analysis.protein import read_protein
+from tfcore.analysis.foundations.csv_column import read_column
+from tfcore.analysis.foundations.protein import read_protein
+from tfcore.analysis.inside.interventions import read_parts
 
 BARS, POINTS, CONFIG = (9_000, 1_000), ((0.5, -0.5), (1.0, 0.0)), presets.gpt2_small()
 SLOTS = draw(1, ("block", "model"), 2)

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from pages.ui import former_labels, jobs
+from pages.ui import former_labels
+from pages.ui.work import jobs
 from tests.pages.record_links import shown
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pages.reference import _check_live as live
-from pages.reference._check_kinds import Choice, Number, Order, Reading
-from pages.reference._check_round import (
+from pages.reference.check import live as live
+from pages.reference.check.kinds import Choice, Number, Order, Reading
+from pages.reference.check.round import (
     CHAPTERS,
     LENGTH,
     LEVELS,
@@ -19,8 +19,8 @@ from pages.reference._check_round import (
     shown,
     unpacked,
     verdict,
-)  # fmt: skip
-from pages.reference._check_typed import typed_number
+)
+from pages.reference.check.typed import typed_number
 from pages.ui import places, tour
 from tests.pages.test_router import PAGES, listed
 
@@ -169,13 +169,29 @@ def test_damaged_codes_are_no_answers(word):
 @pytest.mark.parametrize(
     ("text", "unit", "value"),
     [
-        ("1,234", "", 1234), ("1.2e6", "", 1.2e6), ("124M", "parameters", 124e6), ("124.4 M", "parameters", 124.4e6),
-        ("124.4 M parameters", "parameters", 124.4e6), ("7B", "parameters", 7e9), ("12k", "", 12_000),
-        ("85.9 GB", "GB", 85.9e9), ("85.9", "GB", 85.9e9), ("80 GiB", "GB", 80 * 2**30), ("12 b", "GB", 12),
-        ("１２", "", 12), ("٣٤", "", 34), ("12 345 678", "", 12_345_678), ("−3.5", "", -3.5), ("~ 2", "", 2),
-        ("1/16", "", 0.0625), ("2^-4", "", 0.0625), ("50%", "", 0.5), ("3 bits", "bits", 3), (" .5 ", "", 0.5),
+        ("1,234", "", 1234),
+        ("1.2e6", "", 1.2e6),
+        ("124M", "parameters", 124e6),
+        ("124.4 M", "parameters", 124.4e6),
+        ("124.4 M parameters", "parameters", 124.4e6),
+        ("7B", "parameters", 7e9),
+        ("12k", "", 12_000),
+        ("85.9 GB", "GB", 85.9e9),
+        ("85.9", "GB", 85.9e9),
+        ("80 GiB", "GB", 80 * 2**30),
+        ("12 b", "GB", 12),
+        ("１２", "", 12),
+        ("٣٤", "", 34),
+        ("12 345 678", "", 12_345_678),
+        ("−3.5", "", -3.5),
+        ("~ 2", "", 2),
+        ("1/16", "", 0.0625),
+        ("2^-4", "", 0.0625),
+        ("50%", "", 0.5),
+        ("3 bits", "bits", 3),
+        (" .5 ", "", 0.5),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_read_as_people_write_them(text, unit, value):
     assert typed_number(text, unit).value == pytest.approx(value)
 
@@ -183,12 +199,25 @@ def test_numbers_are_read_as_people_write_them(text, unit, value):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("1e999", "exponent"), ("9" * 41, "longer"), ("4,5", "4.5"), ("1,23", "4.5"), ("", "Type a number"),
-        ("nan", "not a number"), ("inf", "not a number"), ("1/0", "not a number"), ("2^99999", "not a number"),
-        ("3 dogs", "dogs"), ("<script>", "not a number"), ("0x10", "not a number"), ("1\n2", "not a number"),
-        ("9" * 10_000, "longer"), ("85.9 GB", "gb"), ("1e1e1", "not a number"), ("\u202e5", "not a number"),
+        ("1e999", "exponent"),
+        ("9" * 41, "longer"),
+        ("4,5", "4.5"),
+        ("1,23", "4.5"),
+        ("", "Type a number"),
+        ("nan", "not a number"),
+        ("inf", "not a number"),
+        ("1/0", "not a number"),
+        ("2^99999", "not a number"),
+        ("3 dogs", "dogs"),
+        ("<script>", "not a number"),
+        ("0x10", "not a number"),
+        ("1\n2", "not a number"),
+        ("9" * 10_000, "longer"),
+        ("85.9 GB", "gb"),
+        ("1e1e1", "not a number"),
+        ("\u202e5", "not a number"),
     ],
-)  # fmt: skip
+)
 def test_anything_else_gets_one_sentence(text, word):
     found = typed_number(text)
     assert found.value is None

@@ -13,12 +13,8 @@ def listed() -> list[tuple[str, str, str, str]]:
 
 
 def test_every_page_on_the_list_is_a_file_and_every_file_is_on_the_list():
-    files = {
-        p.relative_to(PAGES).as_posix()
-        for p in PAGES.rglob("*.py")
-        if p.parent.name not in ("ui", "experiments") and p.name[0] != "_"
-    }
-    assert {file for file, *_ in listed()} == files - {"router.py"}
+    files = {p.relative_to(PAGES).as_posix() for p in PAGES.rglob("page.py") if p.parent.name != "ui"}
+    assert {file for file, *_ in listed()} == files
 
 
 def test_addresses_and_titles_are_unique_and_one_page_is_the_front():

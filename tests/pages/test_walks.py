@@ -89,10 +89,7 @@ def test_what_a_link_says_wrongly_is_corrected_until_its_control_moves(server, p
 
 # Address, then what is done there: crashes that visitors met.
 WAYS: dict[str, tuple[str, list[tuple[str, str | int]]]] = {
-    "a text becomes shorter than a choice": (
-        "/architectures",
-        [("step", "end"), ("sentence", "Hello."), ("layer", 0)],
-    ),
+    "a text becomes shorter than a choice": ("/architectures", [("step", "end"), ("sentence", "Hello."), ("layer", 0)]),
     "a text becomes shorter than a token of it": (
         "/heads",
         [("token", "end"), ("text", "The cat sat."), ("layer", 0), ("token", 1)],

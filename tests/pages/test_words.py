@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("pages", "tfcore", "deploy", "tools")
 # Names that files and columns have; nobody reads them on a page.
 NAMES = {
-    "pages/reference/_check_training.py": {"bits a byte"},  # it seeds the numbers of a question, in old links too
+    "pages/reference/check/training.py": {"bits a byte"},  # it seeds the numbers of a question, in old links too
     "tfcore/training/recipes/ladder_scaling.py": {"foretold"},
     "tfcore/training/recipes/stories.py": {"twin"},
 }
@@ -76,15 +76,40 @@ def test_visible_texts_have_the_fields_words(name):
 @pytest.mark.parametrize(
     "text",
     [
-        "Token that looks", "a long text", "Ask, offer, carry", "mixes the **values** with them",
-        "Ask many small questions", "Keep what fires", "reads both ways", "hidden tokens, anew each time",
-        "ms to read 128", "ms a token written", "Numbers as", "Guesses a pass", "Tokens to write", "Moved by",
-        "at its mean", "Most harm", "Close one door at a time", "their likings", "most faithful", "by heart",
-        "Free running", "foretold", "tokens of use", "Batch: rows a step", "nats a token", "bytes a parameter",
-        "heads of keys and values", "heads of queries", "random tokens, said twice", "a small teller of stories",
-        "its larger brother", "healthy twin",
+        "Token that looks",
+        "a long text",
+        "Ask, offer, carry",
+        "mixes the **values** with them",
+        "Ask many small questions",
+        "Keep what fires",
+        "reads both ways",
+        "hidden tokens, anew each time",
+        "ms to read 128",
+        "ms a token written",
+        "Numbers as",
+        "Guesses a pass",
+        "Tokens to write",
+        "Moved by",
+        "at its mean",
+        "Most harm",
+        "Close one door at a time",
+        "their likings",
+        "most faithful",
+        "by heart",
+        "Free running",
+        "foretold",
+        "tokens of use",
+        "Batch: rows a step",
+        "nats a token",
+        "bytes a parameter",
+        "heads of keys and values",
+        "heads of queries",
+        "random tokens, said twice",
+        "a small teller of stories",
+        "its larger brother",
+        "healthy twin",
     ],
-)  # fmt: skip
+)
 def test_it_can_fail(text):
     assert found(text), text
     assert [words for _, words in literals(ast.parse(f"f('{text}')"))] == [text]
@@ -93,10 +118,18 @@ def test_it_can_fail(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "query token", "free-running (autoregressive)", "nats per token", "as many numbers as Q", "harmless",
-        "position 5 moved by 2", "draft length", "KV heads", "repeated random tokens", "gives a token to an expert",
+        "query token",
+        "free-running (autoregressive)",
+        "nats per token",
+        "as many numbers as Q",
+        "harmless",
+        "position 5 moved by 2",
+        "draft length",
+        "KV heads",
+        "repeated random tokens",
+        "gives a token to an expert",
     ],
-)  # fmt: skip
+)
 def test_it_lets_the_fields_words_through(text):
     assert not found(text), found(text)
 

@@ -12,8 +12,7 @@ ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
 def opened(file: str, **address: str) -> AppTest:
     """The page of this file as a fresh visitor meets it at this address."""
     test = _fresh()
-    if "_" in Path(file).stem:  # its address is not its file's name, and AppTest learns addresses from a first run
-        test._registered_pages = _addresses()
+    test._registered_pages = _addresses()  # an address is no file's name, and AppTest learns them from a first run
     test.switch_page(file)
     test.query_params.update(address)
     return run(test)

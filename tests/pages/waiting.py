@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from pages.ui import jobs
+from pages.ui.work import jobs
 
 SOON = 240.0  # seconds that nothing takes, however busy the machine is
 

@@ -96,7 +96,8 @@ BOTH = {
     ),
     "t5, few buckets": (
         hf.T5ForConditionalGeneration,
-        T5 | {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "decoder_start_token_id": 3}
+        T5
+        | {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "decoder_start_token_id": 3}
         | {"relative_attention_max_distance": 9, "layer_norm_epsilon": 1e-2},
     ),
     "t5, odd buckets": (
@@ -104,7 +105,7 @@ BOTH = {
         T5 | {"relative_attention_num_buckets": 7, "relative_attention_max_distance": 5},
     ),
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
-}  # fmt: skip
+}
 
 
 def written(kind, settings, folder, **options):

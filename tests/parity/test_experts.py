@@ -10,8 +10,8 @@ from transformers.models.qwen2_moe.modeling_qwen2_moe import Qwen2MoeSparseMoeBl
 
 from benchmarks.experts import peer
 from tests.small import config, difference
-from tfcore.capture import Tape
 from tfcore.experts import Experts
+from tfcore.inspection.capture import Tape
 from tfcore.part_configs import ExpertsConfig
 
 TOLERANCE = 1e-5

@@ -19,8 +19,8 @@ from tests.parity.checkpoints import BOTH as ENCODER_DECODERS
 from tests.parity.checkpoints import DECODERS, written
 from tests.small import model as small
 from tfcore import generate, load
-from tfcore.beam import beam_search
-from tfcore.sampling import Sampling, min_p, repetition_penalty, temperature, top_k, top_p
+from tfcore.generation.beam import beam_search
+from tfcore.generation.sampling import Sampling, min_p, repetition_penalty, temperature, top_k, top_p
 
 BOTH = {"architecture": "encoder-decoder", "start_id": 5}
 IDS = [3, 1, 4, 1, 5]

@@ -34,10 +34,13 @@ def rotations(draw):
         values |= {"low_freq_factor": draw(st.sampled_from([0.5, 1.0])), "high_freq_factor": 4.0}
     if kind == "yarn":
         options = {
-            "attention_factor": st.sampled_from([0.5, 2.0]), "truncate": st.booleans(),
-            "mscale": st.sampled_from([0.5, 2.0]), "mscale_all_dim": st.sampled_from([0.5, 1.0]),
-            "beta_fast": st.sampled_from([4.0, 16.0]), "beta_slow": st.sampled_from([0.5, 2.0]),
-        }  # fmt: skip
+            "attention_factor": st.sampled_from([0.5, 2.0]),
+            "truncate": st.booleans(),
+            "mscale": st.sampled_from([0.5, 2.0]),
+            "mscale_all_dim": st.sampled_from([0.5, 1.0]),
+            "beta_fast": st.sampled_from([4.0, 16.0]),
+            "beta_slow": st.sampled_from([0.5, 2.0]),
+        }
         values |= draw(st.fixed_dictionaries({}, optional=options))
     return values
 
@@ -49,12 +52,19 @@ def decoders(draw):
     n_kv = draw(st.sampled_from([1, 2, 3]))
     n_heads = n_kv * draw(st.sampled_from([1, 2, 3]))
     values = {
-        "vocab_size": 61, "num_attention_heads": n_heads, "num_key_value_heads": n_kv, "hidden_size": 4 * n_heads,
-        "head_dim": draw(st.sampled_from([4, 10, 16])), "intermediate_size": draw(st.integers(1, 40)),
-        "num_hidden_layers": draw(LAYERS), "max_position_embeddings": draw(st.sampled_from([24, 64])),
-        "rms_norm_eps": draw(EPS), "tie_word_embeddings": draw(st.booleans()), "hidden_act": draw(GATES),
+        "vocab_size": 61,
+        "num_attention_heads": n_heads,
+        "num_key_value_heads": n_kv,
+        "hidden_size": 4 * n_heads,
+        "head_dim": draw(st.sampled_from([4, 10, 16])),
+        "intermediate_size": draw(st.integers(1, 40)),
+        "num_hidden_layers": draw(LAYERS),
+        "max_position_embeddings": draw(st.sampled_from([24, 64])),
+        "rms_norm_eps": draw(EPS),
+        "tie_word_embeddings": draw(st.booleans()),
+        "hidden_act": draw(GATES),
         "rope_parameters": draw(rotations()),
-    }  # fmt: skip
+    }
     windows = st.sampled_from([2, 5, 13, 40])
     if name in ("Llama", "Qwen3", "Gemma"):
         values["attention_bias"] = draw(st.booleans())
@@ -74,12 +84,19 @@ def decoders(draw):
 def gpt2s(draw):
     n_heads = draw(st.sampled_from([1, 2, 3, 6]))
     values = {
-        "vocab_size": 61, "n_embd": n_heads * draw(st.integers(1, 5)), "n_layer": draw(LAYERS), "n_head": n_heads,
-        "n_positions": 32, "n_inner": draw(st.none() | st.integers(1, 40)), "activation_function": draw(GATES),
-        "scale_attn_weights": draw(st.booleans()), "scale_attn_by_inverse_layer_idx": draw(st.booleans()),
-        "reorder_and_upcast_attn": draw(st.booleans()), "tie_word_embeddings": draw(st.booleans()),
+        "vocab_size": 61,
+        "n_embd": n_heads * draw(st.integers(1, 5)),
+        "n_layer": draw(LAYERS),
+        "n_head": n_heads,
+        "n_positions": 32,
+        "n_inner": draw(st.none() | st.integers(1, 40)),
+        "activation_function": draw(GATES),
+        "scale_attn_weights": draw(st.booleans()),
+        "scale_attn_by_inverse_layer_idx": draw(st.booleans()),
+        "reorder_and_upcast_attn": draw(st.booleans()),
+        "tie_word_embeddings": draw(st.booleans()),
         "layer_norm_epsilon": draw(EPS),
-    }  # fmt: skip
+    }
     return draw(st.sampled_from([hf.GPT2LMHeadModel, hf.GPT2Model])), values
 
 
@@ -93,10 +110,14 @@ def berts(draw):
         shape["activation"] = draw(st.sampled_from(["gelu", "relu"]))
         return draw(st.sampled_from([hf.DistilBertForMaskedLM, hf.DistilBertModel])), shared | shape
     shape = {
-        "hidden_size": width, "intermediate_size": d_ff, "num_hidden_layers": draw(LAYERS),
-        "num_attention_heads": n_heads, "type_vocab_size": draw(st.integers(1, 3)), "hidden_act": draw(GATES),
+        "hidden_size": width,
+        "intermediate_size": d_ff,
+        "num_hidden_layers": draw(LAYERS),
+        "num_attention_heads": n_heads,
+        "type_vocab_size": draw(st.integers(1, 3)),
+        "hidden_act": draw(GATES),
         "layer_norm_eps": draw(EPS),
-    }  # fmt: skip
+    }
     return draw(st.sampled_from([hf.BertForMaskedLM, hf.BertForPreTraining, hf.BertModel])), shared | shape
 
 
@@ -105,14 +126,22 @@ def t5s(draw):
     buckets = draw(st.integers(4, 20))
     inner = draw(st.sampled_from(["relu", "gelu", "silu", "gated-relu", "gated-gelu", "gated-silu"]))
     values = {
-        "vocab_size": 61, "d_model": draw(st.integers(1, 24)), "d_kv": draw(st.integers(1, 12)),
-        "d_ff": draw(st.integers(1, 40)), "num_layers": draw(LAYERS), "num_decoder_layers": draw(LAYERS),
-        "num_heads": draw(st.integers(1, 6)), "feed_forward_proj": inner, "layer_norm_epsilon": draw(EPS),
+        "vocab_size": 61,
+        "d_model": draw(st.integers(1, 24)),
+        "d_kv": draw(st.integers(1, 12)),
+        "d_ff": draw(st.integers(1, 40)),
+        "num_layers": draw(LAYERS),
+        "num_decoder_layers": draw(LAYERS),
+        "num_heads": draw(st.integers(1, 6)),
+        "feed_forward_proj": inner,
+        "layer_norm_epsilon": draw(EPS),
         "relative_attention_num_buckets": buckets,
         "relative_attention_max_distance": draw(st.integers(buckets // 2 + 1, 40)),
-        "tie_word_embeddings": draw(st.booleans()), "decoder_start_token_id": draw(st.integers(0, 3)),
-        "pad_token_id": 0, "eos_token_id": 1,
-    }  # fmt: skip
+        "tie_word_embeddings": draw(st.booleans()),
+        "decoder_start_token_id": draw(st.integers(0, 3)),
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+    }
     return draw(st.sampled_from([hf.T5ForConditionalGeneration, hf.T5Model])), values
 
 
@@ -164,12 +193,7 @@ def test_any_encoder_decoder(drawn, pad):
     ours, theirs = pair(*drawn)
     tokens, answers, real = ids(2, SEQ), ids(2, 7, seed=1), padding(pad)
     every = torch.ones(2, 7, dtype=torch.bool)
-    expected = theirs(
-        input_ids=tokens,
-        attention_mask=real.long(),
-        decoder_input_ids=answers,
-        output_attentions=True,
-    )
+    expected = theirs(input_ids=tokens, attention_mask=real.long(), decoder_input_ids=answers, output_attentions=True)
     output = ours(tokens, decoder_ids=answers, padding_mask=real, capture="*pattern")
     assert_scores(output, expected, every, tolerance(expected))
     assert_patterns(output.activations, "encoder.blocks.{}.attn.pattern", expected.encoder_attentions, real)

@@ -7,7 +7,7 @@ from torch import nn
 from tests.small import config, difference
 from tfcore.attention import Attention, Visibility
 from tfcore.block import Block
-from tfcore.capture import Tape, known_names
+from tfcore.inspection.capture import Tape, known_names
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
 REAL = torch.tensor([[True] * 9, [True] * 6 + [False] * 3])

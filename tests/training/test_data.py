@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.tiny_run import write_corpus
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data
 from tfcore.training.data import IGNORE, CorpusError
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tfcore.checkpoints import load
+from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training.recipes.fill import FILL, take_embeddings
 
 

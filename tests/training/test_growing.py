@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.composition import composition
-from tfcore.analysis.growth import Moment, formation, formed, in_context_score, jump, places
-from tfcore.film import load_film
+from tfcore.analysis.inside.composition import composition
+from tfcore.analysis.inside.growth import Moment, formation, formed, in_context_score, jump, places
+from tfcore.loading.checkpoint_history import load_film
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 
 TINY = GrowConfig(steps=12, vocab_size=16, seq=24, rows=4)

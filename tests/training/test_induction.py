@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tfcore.checkpoints import load
-from tfcore.film import load_film
+from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoints import load
 from tfcore.training.recipes.induction import INDUCTION, induction
 
 SMALL = replace(

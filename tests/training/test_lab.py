@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load
 
 import tfcore
-from tfcore.analysis.training_run import look
+from tfcore.analysis.training.training_run import look
 from tfcore.training.data import IGNORE
 from tfcore.training.lab.choices import PLAIN, norms, rates, updates
 from tfcore.training.lab.files import packed
@@ -37,11 +37,7 @@ def rows_of(spec, batch):
     return [[names[i] for i in row] for row in whole.tolist()], (batch.targets != IGNORE)
 
 
-WANTED = {
-    "copy": lambda given: given,
-    "reverse": lambda given: given[::-1],
-    "sort": sorted,
-}
+WANTED = {"copy": lambda given: given, "reverse": lambda given: given[::-1], "sort": sorted}
 
 
 @pytest.mark.parametrize("name", WANTED)

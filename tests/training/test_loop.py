@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
 from tests.training import tiny_run
-from tfcore.analysis.expert_load import expert_load
-from tfcore.checkpoints import load
+from tfcore.analysis.experts.expert_load import expert_load
+from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.ladder import read_table

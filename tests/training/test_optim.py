@@ -41,8 +41,7 @@ def test_decay_moves_only_what_decays():
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
-    [(0, 0.1), (4, 0.5), (9, 1.0), (10, 1.0), (60, 0.55), (110, 0.1), (500, 0.1)],
+    ("step", "expected"), [(0, 0.1), (4, 0.5), (9, 1.0), (10, 1.0), (60, 0.55), (110, 0.1), (500, 0.1)]
 )
 def test_the_rate_warms_up_in_a_line_and_falls_in_half_a_cosine(step, expected):
     assert warmup_cosine(step, 110, 10, 1.0, 0.1) == pytest.approx(expected)

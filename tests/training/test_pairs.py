@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import pairs
 from tfcore.training.data import IGNORE, CorpusError
 from tfcore.training.pairs import SOURCE, Encoded, Pair

@@ -20,16 +20,32 @@ def guesses_figure(probabilities: Float[ndarray, " guess"], labels: Sequence[str
     places = list(range(len(labels)))
     texts = [f"{p:.1%}" if p >= 0.001 else "< 0.1%" for p in probabilities.tolist()]
     bars = {
-        "type": "bar", "orientation": "h", "x": probabilities.astype(np.float32), "y": places, "text": texts,
-        "textposition": "outside", "cliponaxis": False, "marker": {"color": "@embedding"}, "customdata": list(labels),
-        "hovertemplate": "'%{customdata}': %{x:.4f}<extra></extra>", "textfont": {"size": 12, "color": "@ink"},
-    }  # fmt: skip
+        "type": "bar",
+        "orientation": "h",
+        "x": probabilities.astype(np.float32),
+        "y": places,
+        "text": texts,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "marker": {"color": "@embedding"},
+        "customdata": list(labels),
+        "hovertemplate": "'%{customdata}': %{x:.4f}<extra></extra>",
+        "textfont": {"size": 12, "color": "@ink"},
+    }
     names = [f"'{label}'" for label in labels]
     layout = theme.base_layout(
-        height, margin={"l": label_room(names) + 8, "r": 52, "t": 6, "b": 26}, bargap=0.25,
+        height,
+        margin={"l": label_room(names) + 8, "r": 52, "t": 6, "b": 26},
+        bargap=0.25,
         xaxis={"range": [0, 1], "tickformat": ".0%", "fixedrange": True, "automargin": False, "nticks": 5},
-        yaxis={"tickvals": places, "ticktext": names, "range": [len(names) - 0.5, -0.5], "fixedrange": True,
-               "automargin": False, "showgrid": False,
-               "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"}},
-    )  # fmt: skip
+        yaxis={
+            "tickvals": places,
+            "ticktext": names,
+            "range": [len(names) - 0.5, -0.5],
+            "fixedrange": True,
+            "automargin": False,
+            "showgrid": False,
+            "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"},
+        },
+    )
     return theme.build([bars], layout)

@@ -2,7 +2,7 @@
 
 import math
 
-from tfcore.figures.parameters import short
+from tfcore.figures.model.parameters import short
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

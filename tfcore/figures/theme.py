@@ -2,7 +2,8 @@
 
 A figure builder never names a colour. It names a role ("@query", "@muted", "@head3", "@key/0.3" for 30 % opacity) or a
 scale ("@weights", "@signed", "@seq:value"), and whoever draws the figure puts the colours of the theme in their place:
-`pages/ui/figure.js` in the browser, `resolve` here in Python. One figure, both themes; switching needs no server.
+`pages/ui/components/figure.js` in the browser, `resolve` here in Python. One figure, both themes; switching needs no
+server.
 
 Names are only looked for under keys that end in "color", "colors", "colorscale" or "colorway", so no token of a
 user's text is ever taken for one.
@@ -167,15 +168,19 @@ def base_layout(height: int, **parts: Any) -> dict[str, Any]:
         "font": {"family": FONT, "size": 13, "color": "@ink"},
         "paper_bgcolor": "@paper",
         "plot_bgcolor": "@paper",
-        "hoverlabel": {"bgcolor": "@paper", "bordercolor": "@muted", "align": "left",
-                       "font": {"family": FONT, "size": 13, "color": "@ink"}},
+        "hoverlabel": {
+            "bgcolor": "@paper",
+            "bordercolor": "@muted",
+            "align": "left",
+            "font": {"family": FONT, "size": 13, "color": "@ink"},
+        },
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
         "colorway": [f"@cat{i}" for i in range(len(CATEGORIES))],
         "dragmode": False,
         "hovermode": "closest",
         "xaxis": {},
         "yaxis": {},
-    }  # fmt: skip
+    }
     for name, value in parts.items():
         merge = name in ("margin", "font", "legend", "hoverlabel")
         layout[name] = {**layout[name], **value} if merge else value
@@ -189,10 +194,16 @@ def _axis(axis: Mapping[str, Any]) -> dict[str, Any]:
     title = axis.get("title", {})
     title = {"text": title} if isinstance(title, str) else dict(title)
     return {
-        "gridcolor": "@grid", "zeroline": False, "linecolor": "@grid", "tickcolor": "@grid", "ticks": "",
-        "automargin": True, "tickfont": {"size": 12, "color": "@muted"}, **axis,
+        "gridcolor": "@grid",
+        "zeroline": False,
+        "linecolor": "@grid",
+        "tickcolor": "@grid",
+        "ticks": "",
+        "automargin": True,
+        "tickfont": {"size": 12, "color": "@muted"},
+        **axis,
         "title": {"font": {"size": 13, "color": "@ink"}, "standoff": 8, **title},
-    }  # fmt: skip
+    }
 
 
 def browser_tables() -> dict[str, Any]:

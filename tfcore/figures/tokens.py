@@ -59,20 +59,37 @@ def token_heatmap(
     # Under the pointer the last trace that has a value counts: a blocked cell has none in the second.
     data = [
         {
-            "type": "heatmap", "z": blocked.astype(np.uint8), "zmin": 0, "zmax": 1, "showscale": False,
-            "colorscale": [[0, "@muted/0"], [1, "@muted/0.16"]], "hovertemplate": blocked_hover + "<extra></extra>",
+            "type": "heatmap",
+            "z": blocked.astype(np.uint8),
+            "zmin": 0,
+            "zmax": 1,
+            "showscale": False,
+            "colorscale": [[0, "@muted/0"], [1, "@muted/0.16"]],
+            "hovertemplate": blocked_hover + "<extra></extra>",
         },
         {
-            "type": "heatmap", "z": np.where(blocked, np.nan, values).astype(np.float32), "hoverongaps": False,
-            "zmin": zmin, "zmax": zmax, "colorscale": scale, "hovertemplate": hover + "<extra></extra>",
+            "type": "heatmap",
+            "z": np.where(blocked, np.nan, values).astype(np.float32),
+            "hoverongaps": False,
+            "zmin": zmin,
+            "zmax": zmax,
+            "colorscale": scale,
+            "hovertemplate": hover + "<extra></extra>",
             "showscale": bar,
             "colorbar": {"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
         },
         {
-            "type": "scatter", "mode": "lines", "x": x, "y": y, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip",
-            "line": {"color": "@muted/0.6", "width": 1}, "showlegend": False,
+            "type": "scatter",
+            "mode": "lines",
+            "x": x,
+            "y": y,
+            "xaxis": "x2",
+            "yaxis": "y2",
+            "hoverinfo": "skip",
+            "line": {"color": "@muted/0.6", "width": 1},
+            "showlegend": False,
         },
-    ]  # fmt: skip
+    ]
     return theme.build(data, _layout(queries, keys, height))
 
 
@@ -86,11 +103,26 @@ def _layout(queries: Sequence[str], keys: Sequence[str], height: int) -> dict[st
         margin={"l": left + 26, "r": 8, "t": 12, "b": below + 26},
         xaxis={**axis, **hover_ticks(keys), "range": across},
         yaxis={**axis, **hover_ticks(queries), "range": down},
-        xaxis2={**axis, **ticks(keys), "range": across, "overlaying": "x", "anchor": "y2", "side": "bottom",
-                "tickangle": -SLANT, "title": {"text": KEY, "standoff": 4}},
-        yaxis2={**axis, **ticks(queries, int((height - below - 38) / LINE)), "range": down, "overlaying": "y",
-                "anchor": "x2", "side": "left", "title": {"text": QUERY, "standoff": 4}},
-    )  # fmt: skip
+        xaxis2={
+            **axis,
+            **ticks(keys),
+            "range": across,
+            "overlaying": "x",
+            "anchor": "y2",
+            "side": "bottom",
+            "tickangle": -SLANT,
+            "title": {"text": KEY, "standoff": 4},
+        },
+        yaxis2={
+            **axis,
+            **ticks(queries, int((height - below - 38) / LINE)),
+            "range": down,
+            "overlaying": "y",
+            "anchor": "x2",
+            "side": "left",
+            "title": {"text": QUERY, "standoff": 4},
+        },
+    )
 
 
 def hover_ticks(labels: Sequence[str]) -> dict[str, Any]:
@@ -110,9 +142,13 @@ def ticks(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]:
 def token_axis(labels: Sequence[str], most: int = MOST_LABELS) -> dict[str, Any]:
     """The axis under bars, one for each token of a text."""
     return {
-        **ticks(labels, most), "range": [-0.6, len(labels) - 0.4], "tickangle": -SLANT, "automargin": False,
-        "showgrid": False, "fixedrange": True,
-    }  # fmt: skip
+        **ticks(labels, most),
+        "range": [-0.6, len(labels) - 0.4],
+        "tickangle": -SLANT,
+        "automargin": False,
+        "showgrid": False,
+        "fixedrange": True,
+    }
 
 
 def label_room(labels: Sequence[str], slant: int = 0) -> float:

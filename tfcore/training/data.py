@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfcore.tokenizers import SEPARATOR, BPETokenizer
+from tfcore.tokenizers.tokenizer import SEPARATOR, BPETokenizer
 
 IGNORE = -100  # a target that does not count
 

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from tfcore.analysis.growth import Moment, moment
+from tfcore.analysis.inside.growth import Moment, moment
 from tfcore.checks import check_whole
 from tfcore.config import ModelConfig
-from tfcore.film import Film, load_film
+from tfcore.loading.checkpoint_history import Film, load_film
 from tfcore.model import Transformer
 from tfcore.training.data import periodic, shift
 from tfcore.training.optim import adamw, warmup_cosine
@@ -50,9 +50,15 @@ class GrowConfig:
     def model(self) -> ModelConfig:
         """Attention alone, no feed-forward part."""
         return ModelConfig(
-            vocab_size=self.vocab_size, d_model=64, n_layers=self.n_layers, n_heads=4, d_head=16, d_ff=0,
-            max_seq_len=max(self.seq, 2 * self.vocab_size), tie_embeddings=False,
-        )  # fmt: skip
+            vocab_size=self.vocab_size,
+            d_model=64,
+            n_layers=self.n_layers,
+            n_heads=4,
+            d_head=16,
+            d_ff=0,
+            max_seq_len=max(self.seq, 2 * self.vocab_size),
+            tie_embeddings=False,
+        )
 
 
 def repeating_rows(

@@ -9,21 +9,21 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.alignment import read_links, right
-from tfcore.analysis.attention_maps import attention_maps
-from tfcore.analysis.expert_load import ExpertLoad, expert_load
-from tfcore.analysis.expert_scan import load_scan as load_expert_scan
-from tfcore.analysis.expert_scan import told
-from tfcore.analysis.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.information import bits_per_byte
-from tfcore.analysis.masked_tokens import filled
-from tfcore.analysis.neuron_scan import load_scan
-from tfcore.analysis.neurons import snippets
-from tfcore.analysis.translation import chrf, exact, translate
-from tfcore.checkpoints import PRETRAINED, load
-from tfcore.film import load_film
+from tfcore.analysis.block.neuron_scan import load_scan
+from tfcore.analysis.block.neurons import snippets
+from tfcore.analysis.experts.expert_load import ExpertLoad, expert_load
+from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
+from tfcore.analysis.experts.expert_scan import told
+from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
+from tfcore.analysis.model.alignment import read_links, right
+from tfcore.analysis.model.masked_tokens import filled
+from tfcore.analysis.model.translation import chrf, exact, translate
+from tfcore.analysis.training.information import bits_per_byte
+from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, pairs
 
 SOME = 40  # stories on which heads are measured
@@ -166,9 +166,11 @@ def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]
     difference = max(abs(float(s.values[s.peak]) - s.stored) for s in read)
     return {
-        "neurons": layers * per_layer, "windows": len(found.windows), "strongest": float(np.abs(found.value).max()),
+        "neurons": layers * per_layer,
+        "windows": len(found.windows),
+        "strongest": float(np.abs(found.value).max()),
         "largest_difference": round(difference, 4),
-    }  # fmt: skip
+    }
 
 
 def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
@@ -182,6 +184,8 @@ def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
     again = _load_on_stories(model, tokenizer, corpus)
     right = {f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(told(found).token)}
     return {
-        "tokens": found.tokens, "tokens_kept": len(found.ids), **right,
+        "tokens": found.tokens,
+        "tokens_kept": len(found.ids),
+        **right,
         "largest_difference": round(float(np.abs(again.choices - found.choices).max()), 6),
-    }  # fmt: skip
+    }

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training.data import IGNORE, Batch, CorpusError, read_text
 
 SOURCE = ("tatoeba-eng-fra/fra.txt", "English-French pairs of Tatoeba, English TAB French on each line, CC BY 2.0")

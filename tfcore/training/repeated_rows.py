@@ -6,9 +6,11 @@ from tfcore.training.recipes.stories import STORIES, STORIES_LEARNED, STORIES_MO
 
 ONLY = ("induction",)  # models that were trained on nothing else
 RECIPES: dict[str, StoriesRecipe] = {
-    "stories": STORIES, "stories-moe": STORIES_MOE, "stories-learned": STORIES_LEARNED,
+    "stories": STORIES,
+    "stories-moe": STORIES_MOE,
+    "stories-learned": STORIES_LEARNED,
     "stories-shared": STORIES_SHARED,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

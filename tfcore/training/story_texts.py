@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.tokenizers import BPETokenizer, load_tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer, load_tokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes
 

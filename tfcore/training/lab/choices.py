@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import torch
 
-from tfcore.analysis.training_choices import Norms, Rates, Updates
+from tfcore.analysis.training.training_choices import Norms, Rates, Updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import ALONE, one_step, started
@@ -50,10 +50,11 @@ def _updates(spec: LabSpec, kind: str) -> Updates:
     one_step(model, optimizer, material.batch(spec, WARM), spec, WARM)
     moved = {name: p for name, p in model.named_parameters() if name in before and p.grad is not None}
     return Updates(
-        kind, tuple(moved),
+        kind,
+        tuple(moved),
         np.array([_size(p.grad) for p in moved.values() if p.grad is not None]),
         np.array([_size(p.detach() - before[name]) for name, p in moved.items()]),
-    )  # fmt: skip
+    )
 
 
 def _steady(spec: LabSpec) -> LabSpec:

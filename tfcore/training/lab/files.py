@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from tfcore.checkpoints import save
-from tfcore.tokenizers import NamedTokenizer
+from tfcore.loading.checkpoints import save
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import model_of

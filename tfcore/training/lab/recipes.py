@@ -4,7 +4,7 @@ from functools import cache
 
 import torch
 
-from tfcore.analysis.pitfall_tasks import sentences
+from tfcore.analysis.block.pitfall_tasks import sentences
 from tfcore.training.lab.spec import LabSpec, TaskName
 
 SENTENCES = 60
@@ -26,9 +26,18 @@ def recipe(name: TaskName) -> LabSpec:
         "reverse": {**letters, "steps": 120},
         "sort": {**letters, "steps": 300, "feed_forward": True},
         "addition": {
-            "symbols": 53, "share": 50, "n_layers": 1, "d_model": 96, "feed_forward": True, "positions": "learned",
-            "rows": 512, "lr": 2e-3, "schedule": "constant", "weight_decay": 1.0, "steps": 1_000,
+            "symbols": 53,
+            "share": 50,
+            "n_layers": 1,
+            "d_model": 96,
+            "feed_forward": True,
+            "positions": "learned",
+            "rows": 512,
+            "lr": 2e-3,
+            "schedule": "constant",
+            "weight_decay": 1.0,
+            "steps": 1_000,
         },
         "characters": {"text": own_text(), "length": 48, "steps": 240, "feed_forward": True},
-    }  # fmt: skip
+    }
     return LabSpec(task=name, **known[name])  # type: ignore[arg-type]

@@ -82,11 +82,17 @@ class LabSpec:
     def model_config(self, vocab_size: int) -> ModelConfig:
         """The model, for a number of tokens that the task decides."""
         return ModelConfig(
-            vocab_size=vocab_size, d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
-            d_ff=4 * self.d_model if self.feed_forward else 0, activation="relu", positions=self.positions,
-            max_seq_len=max(self.seq, LEARNED) if self.positions == "learned" else CONTEXT, tie_embeddings=False,
+            vocab_size=vocab_size,
+            d_model=self.d_model,
+            n_layers=self.n_layers,
+            n_heads=self.n_heads,
+            d_ff=4 * self.d_model if self.feed_forward else 0,
+            activation="relu",
+            positions=self.positions,
+            max_seq_len=max(self.seq, LEARNED) if self.positions == "learned" else CONTEXT,
+            tie_embeddings=False,
             dropout=self.dropout,
-        )  # fmt: skip
+        )
 
     @property
     def parameters(self) -> int:

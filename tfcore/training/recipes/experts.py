@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfcore.analysis.expert_scan import save_scan, scan, told
+from tfcore.analysis.experts.expert_scan import save_scan, scan, told
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes.neurons import LICENCE, with_tokenizer
@@ -47,6 +47,7 @@ def experts(
     save_scan(out, found, LICENCE)
     known = told(found)
     return {
-        "tokens read": found.tokens, "tokens kept": len(found.ids),
+        "tokens read": found.tokens,
+        "tokens kept": len(found.ids),
         **{f"experts named right by the token, layer {i}": float(right) for i, right in enumerate(known.token)},
-    }  # fmt: skip
+    }

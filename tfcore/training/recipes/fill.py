@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.masked_tokens import filled, mask_id
-from tfcore.checkpoints import load, save
+from tfcore.analysis.model.masked_tokens import filled, mask_id
 from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import load, save
 from tfcore.model import Transformer
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts
 from tfcore.training.loop import Processes, Progress, Settings, train
 from tfcore.training.recipes.stories import STORIES

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from tfcore.checkpoints import load, save
 from tfcore.config import ModelConfig
-from tfcore.film import save_film
+from tfcore.loading.checkpoint_history import save_film
+from tfcore.loading.checkpoints import load, save
 from tfcore.model import Transformer
-from tfcore.tokenizers import ByteTokenizer
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress, Settings, train
 from tfcore.training.measures import best, copying

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.neuron_scan import PADDING, cut, save_scan, scan
-from tfcore.checkpoints import load
+from tfcore.analysis.block.neuron_scan import PADDING, cut, save_scan, scan
+from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
-from tfcore.tokenizers import Tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
 
@@ -73,6 +73,8 @@ def neurons(
     save_scan(out, found, LICENCE)
     layers, per_layer = found.value.shape[:2]
     return {
-        "neurons": layers * per_layer, "windows read": len(windows), "windows kept": len(found.windows),
+        "neurons": layers * per_layer,
+        "windows read": len(windows),
+        "windows kept": len(found.windows),
         "tokens read": int(np.count_nonzero(windows != PADDING)),
-    }  # fmt: skip
+    }

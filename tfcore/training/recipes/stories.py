@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.heads import repeated_tokens_measure
-from tfcore.analysis.information import bits_per_byte
-from tfcore.checkpoints import save
+from tfcore.analysis.foundations.heads import repeated_tokens_measure
+from tfcore.analysis.training.information import bits_per_byte
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
+from tfcore.loading.checkpoints import save
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training import data, story_texts
@@ -83,8 +83,16 @@ STORIES_MOE = replace(
 STORIES_LEARNED = replace(
     STORIES,
     model=ModelConfig(
-        vocab_size=2048, d_model=96, n_layers=2, n_heads=4, d_ff=384, max_seq_len=64, positions="learned",
-        norm="layernorm", activation="gelu_tanh", bias=True,
+        vocab_size=2048,
+        d_model=96,
+        n_layers=2,
+        n_heads=4,
+        d_ff=384,
+        max_seq_len=64,
+        positions="learned",
+        norm="layernorm",
+        activation="gelu_tanh",
+        bias=True,
     ),
     start=Settings(steps=100, rows=32, lr=1e-3, lr_min=1e-3, warmup=50, betas=(0.9, 0.98)),
     start_seq=64,
@@ -92,14 +100,18 @@ STORIES_LEARNED = replace(
     settings=Settings(steps=2_500, rows=48, lr=3e-3, lr_min=2e-5, warmup=200, betas=(0.9, 0.98), weight_decay=0.1),
     repeated_rows=8,
     grown=1_200,
-)  # fmt: skip
+)
 
 # One of nine experts reads every token, as in DeepSeekMoE (arXiv:2401.06066, equations 9 to 11): the softmax is over
 # the eight others, and the weights of the chosen do not sum to 1. Small, with short rows: it is made in minutes.
 STORIES_SHARED = replace(
     STORIES,
     model=ModelConfig(
-        vocab_size=2048, d_model=128, n_layers=2, n_heads=4, max_seq_len=128,
+        vocab_size=2048,
+        d_model=128,
+        n_layers=2,
+        n_heads=4,
+        max_seq_len=128,
         experts=ExpertsConfig(
             n_experts=8, top_k=2, d_expert=64, n_shared=1, softmax="before", balance_loss=0.05, z_loss=1e-4
         ),
@@ -110,7 +122,7 @@ STORIES_SHARED = replace(
     repeated_rows=3,
     grown=1_200,
     even_steps=200,
-)  # fmt: skip
+)
 
 
 def stories(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
-from tfcore.analysis.translation import chrf, exact, translate
-from tfcore.checkpoints import save
+from tfcore.analysis.model.translation import chrf, exact, translate
 from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import save
 from tfcore.model import Transformer
 from tfcore.presets import transformer_base
-from tfcore.tokenizers import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, pairs
 from tfcore.training.loop import Processes, Progress, Settings, train
 from tfcore.training.story_texts import trained_tokenizer
@@ -35,14 +35,28 @@ class TranslateRecipe:
 
 TRANSLATE = TranslateRecipe(
     model=replace(
-        transformer_base(), vocab_size=4096, d_model=192, n_layers=3, n_heads=6, d_ff=768, max_seq_len=128,
-        dropout=0.1, init_std=192**-0.5,
+        transformer_base(),
+        vocab_size=4096,
+        d_model=192,
+        n_layers=3,
+        n_heads=6,
+        d_ff=768,
+        max_seq_len=128,
+        dropout=0.1,
+        init_std=192**-0.5,
     ),
     settings=Settings(
-        steps=12_000, rows=128, lr=1e-3, lr_min=1e-5, warmup=1_000, betas=(0.9, 0.98), weight_decay=0.01,
-        smoothing=0.1, evaluate_every=500,
+        steps=12_000,
+        rows=128,
+        lr=1e-3,
+        lr_min=1e-5,
+        warmup=1_000,
+        betas=(0.9, 0.98),
+        weight_decay=0.01,
+        smoothing=0.1,
+        evaluate_every=500,
     ),
-)  # fmt: skip
+)
 
 
 def translate_(

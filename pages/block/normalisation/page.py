@@ -1,0 +1,21 @@
+"""The page on normalisation: by hand, over which axis, where it stands, and what that does to training."""
+
+from collections.abc import Callable
+
+from pages.block.normalisation import depth as depth
+from pages.block.normalisation import vectors as vectors
+from pages.ui import controls, page
+
+PANELS: dict[str, Callable[[], None]] = {
+    "By hand": vectors.by_hand,
+    "Which axis": vectors.which_axis,
+    "Where it stands": depth.placements,
+    "First steps": depth.first_steps,
+}
+
+page.begin(
+    "What does normalisation do?",
+    "LayerNorm and RMSNorm give each token's vector the same size. Over which axis they normalise, and whether they "
+    "stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decides how well a deep network trains.",
+)
+PANELS[controls.segmented("Look at", "part", list(PANELS), "By hand")]()

@@ -1,0 +1,156 @@
+"""Break a Transformer on purpose: each mistake trained here and now beside its healthy twin."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.block.pitfalls import experiments as experiments
+from pages.block.pitfalls.words import HALF, WORDS
+from pages.ui import controls, page
+from pages.ui.components.figure import figure
+from pages.ui.work import jobs, live
+from tfcore.analysis.block import pitfall_variants as variants
+from tfcore.analysis.block.pitfall_findings import Finding, finding
+from tfcore.analysis.block.pitfalls import (
+    DOSES,
+    KINDS,
+    Look,
+    Pitfall,
+    PitfallConfig,
+    Twin,
+    last_said,
+    most_steps,
+    train_twins,
+)
+from tfcore.figures.block import pitfalls as figures
+from tfcore.masks import bidirectional
+
+HEIGHT = 380
+NAMES: dict[Pitfall, str] = {kind: words.name for kind, words in WORDS.items()}
+TRY: dict[str, dict[str, Any]] = {
+    "no causal mask": {"kind": "mask"},
+    "a deep one without skips": {"kind": "skip", "skip": 8, "steps": 80},
+    "learning rate × 300": {"kind": "rate", "rate": 300},
+    "nearly all gradients lost": {"kind": "half", "half": 4096},
+    "no positions": {"kind": "positions"},
+}
+SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
+    "mask": bidirectional,
+    "axis": variants.AcrossBatch,
+    "skip": variants.WithoutSkip,
+    "final": variants.Untouched,
+    "half": variants.HalfGradients,
+}
+
+
+def choose() -> PitfallConfig:
+    """The experiment that the controls ask for."""
+    dose = 0
+    if words.dose:
+        options, usual = DOSES[kind]
+        names = {option: words.doses.format(f"{option:,}") for option in options}
+        dose = controls.select(words.dose, kind, options, usual, names)
+    steps = controls.slider("Training steps", "steps", 40, most_steps(kind, dose), 160, 20)
+    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    return PitfallConfig(kind=kind, dose=dose, seed=seed, steps=steps)
+
+
+def show(config: PitfallConfig, looks: list[Look]) -> None:
+    """Both figures, and what the two models write."""
+    words, found, last = WORDS[config.kind], finding(config, looks), looks[-1]
+    table = pd.DataFrame(
+        [(look.step, *look.loss, *look.symptom) for look in looks],
+        columns=[
+            "step",
+            "loss with mistake",
+            "loss of baseline",
+            f"{words.symptom} with mistake",
+            f"{words.symptom} of baseline",
+        ],
+    )
+    places = st.columns(2, gap="medium")
+    parts = (
+        ("loss", "Training loss", last.loss, found.loss.text, figures.loss_figure(looks, found, config.steps, HEIGHT)),
+        (
+            "symptom",
+            words.symptom.capitalize(),
+            last.symptom,
+            found.symptom.text,
+            figures.symptom_figure(looks, found, config.steps, words.symptom, HEIGHT, log=words.log, top=words.top),
+        ),
+    )
+    for place, (key, title, (bad, good), remark, drawn) in zip(places, parts, strict=True):
+        numbers = f"{bad:.3g} with the mistake, {good:.3g} without"
+        with place:
+            figure(
+                drawn,
+                key=key,
+                height=HEIGHT,
+                table=table,
+                alt=f"{title} after {last.step} steps, {words.name}: {numbers}. {remark}.",
+                caption=f"{title} after {last.step} steps: {numbers}.",
+            )
+    say(looks, found)
+
+
+def say(looks: list[Look], found: Finding) -> None:
+    """What each model says now, and what the numbers say."""
+    spoken = last_said(looks)
+    if spoken is not None and spoken.said is not None:
+        names = ("With the mistake", "Baseline")
+        for place, name, said in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):
+            place.caption(f"{name}, after {spoken.step} steps, says:")
+            place.code(said, language=None, wrap_lines=True)
+    st.markdown(f"**Found.** {found.sentence}")
+
+
+def draw(job: jobs.Job) -> None:
+    """The training as it is now."""
+    with beside:
+        done = job.items[-1].step if job.items else 0
+        live.bar(config, job, done, config.steps, {"seed": (config.seed + 1) % 21})
+    with picture:
+        if job.items:
+            show(config, list(job.items))
+        else:
+            st.info("Nothing is trained yet: it begins as soon as there is room.")
+
+
+page.begin(
+    "Break it on purpose",
+    "A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake is "
+    "trained now, on this server, beside a baseline without it, with the same seed and the same batches.",
+)
+kind = controls.segmented("Mistake", "kind", list(KINDS), "mask", NAMES)
+words = WORDS[kind]
+left, right = st.columns([1, 3], gap="large")
+with left:
+    config = choose()
+    beside = st.container()
+with right:
+    st.markdown(words.claim)
+    st.code(words.change, language="diff", wrap_lines=True)
+    picture = st.container()
+live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
+if kind == "half":
+    st.caption(HALF.format(dose=config.dose, tokens=768 * config.dose))
+page.try_this(TRY)
+page.what_to_see(words.see)
+st.markdown(f"**What settles it.** {words.settle}")
+TASK = (
+    "Task: rows of 10 symbols of 16, to be said backwards by an encoder of 2 layers, width 64."
+    if kind == "positions"
+    else "Task: sentences of a little language of our own, letter by letter; decoders of width 64, 16 texts of 48 "
+    "letters per step, AdamW."
+)
+st.caption(f"Paper: {words.source}. {TASK}")
+page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
+page.experiment(experiments.twins, config)
+page.question(
+    "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "
+    "nonsense. What do you test first?",
+    "Whether the causal mask is on. Change one token and compare the outputs before it: with a causal mask they are "
+    "the same bits. A loss below the entropy of the task is a leak; “no mask” above shows how it looks.",
+)

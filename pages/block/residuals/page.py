@@ -1,0 +1,21 @@
+"""The page on residual connections: gradients, paths, initial weights, dropout."""
+
+from collections.abc import Callable
+
+from pages.block.residuals import depth as depth
+from pages.block.residuals import paths as paths
+from pages.ui import controls, page
+
+PANELS: dict[str, Callable[[], None]] = {
+    "Gradients": depth.gradients,
+    "Skip blocks": paths.skip_blocks,
+    "Initial weights": depth.initial_weights,
+    "Dropout": paths.dropout,
+}
+
+page.begin(
+    "Why residual connections?",
+    "Each sublayer adds its output to the residual stream, which runs from the first layer to the last. Gradients flow "
+    "back along the sums, and a model without one of its sublayers still computes something.",
+)
+PANELS[controls.segmented("Look at", "part", list(PANELS), "Gradients")]()

@@ -1,0 +1,106 @@
+"""The page on balance: trainings that were made are kept, so that remedies can be compared and none is made twice."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import pandas as pd
+import streamlit as st
+
+from pages.experts.balance.words import NONE, WORDS
+from pages.ui.work import jobs
+from tfcore.analysis.experts.balance import BalanceConfig, Look
+from tfcore.analysis.experts.balance_findings import ending
+
+KEPT = "_balance_kept"  # in the session: the trainings that this visitor saw to their end, newest last
+MOST = 40
+Key: TypeAlias = tuple[BalanceConfig, ...]
+Runs: TypeAlias = Mapping[BalanceConfig, Sequence[Look]]
+
+
+def keep(key: Key, job: jobs.Job) -> None:
+    """Remember that these trainings were seen to their end."""
+    if job.state == "done":
+        others = [other for other in st.session_state.get(KEPT, []) if other != key]
+        st.session_state[KEPT] = [*others, key][-MOST:]
+
+
+def kept() -> dict[BalanceConfig, Sequence[Look]]:
+    """All looks of the trainings this visitor saw, as far as the server still has them."""
+    found: dict[BalanceConfig, Sequence[Look]] = {}
+    for key in st.session_state.get(KEPT, []):
+        job = jobs.JOBS.look(key, jobs.visitor())
+        if job is not None and job.state == "done":
+            found |= dict(zip(key, zip(*job.items, strict=True), strict=True))
+    return found
+
+
+def label(config: BalanceConfig) -> str:
+    """A training in a table or a legend: its remedy and how much of it."""
+    if config.remedy == "none":
+        return NONE
+    sign = {"loss": "α", "capacity": "c", "noise": "σ", "experts": "c", "bias": "u"}[config.remedy]
+    more = f", w = {config.importance:g}" if config.importance else ""
+    return f"{WORDS[config.remedy].name}, {sign} = {config.strength:g}{more}"
+
+
+def table(runs: Runs) -> pd.DataFrame:
+    """One row for each training, from the last tenth of its steps."""
+    rows = []
+    for config, looks in runs.items():
+        end = ending(looks)
+        rows.append(
+            {
+                "remedy": label(config),
+                "largest": 100 * end.largest,
+                "idle": end.idle,
+                "entropy": end.entropy,
+                "no expert": 100 * end.lost,
+                "over 1.25": 100 * end.overflow,
+                "training loss": end.loss,
+                "held-out loss": end.held_out,
+                "in generation": end.written,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def show_table(configs: Key, looks: Runs) -> None:
+    """The trainings on screen and all kept ones of the same positions, seed and length."""
+    base = configs[0].without
+    others = {config: run for config, run in kept().items() if config.without == base and config not in looks}
+    runs = {**looks, **others}
+    st.markdown(f"**Compared** on the same seed and the same batches, {len(runs)} runs:")
+    column, loss = st.column_config.NumberColumn, "Nats per character. "
+    st.dataframe(
+        table(runs),
+        hide_index=True,
+        column_config={
+            "largest": column(format="%.1f %%", help="Share of the characters that the busiest expert takes."),
+            "idle": column(help="Experts that get less than 1 % of the characters, of 8."),
+            "entropy": column(format="%.2f", help="Of the load, over ln 8: 1 is even, 0 is one expert for all."),
+            "no expert": column(format="%.0f %%", help="Characters that no expert computes."),
+            "over 1.25": column(format="%.0f %%", help="Choices that a capacity factor of 1.25 would drop."),
+            "training loss": column(format="%.3f", help=loss + "Without what the remedy adds."),
+            "held-out loss": column(format="%.3f", help=loss + "Other texts of the language, in one batch."),
+            "in generation": column(format="%.3f", help=loss + "The same texts, character by character."),
+        },
+    )
+    st.caption("All but the last two columns are means over the last tenth of the steps.")
+
+
+def every_look(runs: Runs) -> pd.DataFrame:
+    """The numbers behind all curves, one row for each look."""
+    return pd.DataFrame(
+        {
+            "remedy": label(config),
+            "step": look.step,
+            "entropy / ln 8": look.entropy,
+            "without an expert": look.lost,
+            "beyond room for 1.25": look.overflow,
+            "training loss": look.loss,
+            "held-out loss": look.held_out,
+            **{f"load of expert {i + 1}": share for i, share in enumerate(look.load.tolist())},
+        }
+        for config, looks in runs.items()
+        for look in looks
+    )

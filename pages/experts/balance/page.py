@@ -1,0 +1,200 @@
+"""Load balancing: a mixture of experts trained here and now without a remedy, and beside it with one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.experts.balance import experiments as experiments
+from pages.experts.balance import kept as kept
+from pages.experts.balance.words import WORDS
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from pages.ui.work import jobs, live
+from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, likeness, train_run
+from tfcore.analysis.experts.balance import train_together as train
+from tfcore.analysis.experts.balance_findings import ending, finding
+from tfcore.analysis.experts.fact_sentences import fact_floor
+from tfcore.figures.experts import balance as figures
+
+HEIGHT, SMALL, CURVES = 300, 210, 720
+NAMES: dict[Remedy, str] = {remedy: words.name for remedy, words in WORDS.items()}
+IMPORTANCE = 0.1  # the paper's
+PLACES: dict[Where, str] = {"sinusoidal": "sinusoidal", "rope": "RoPE"}
+VIEWS = {"one": "this remedy", "all": "all five"}
+DRAWN = {"bands": "bands", "map": "heatmap"}
+COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")
+TRY: dict[str, dict[str, Any]] = {
+    "too weak a loss": {"view": "one", "remedy": "loss", "alpha": 0.001},
+    "noise alone": {"view": "one", "remedy": "noise", "noise": 1.0, "importance": 0.0},
+    "capacity factor 1": {"view": "one", "remedy": "capacity", "capacity": 1.0},
+    "expert choice": {"view": "one", "remedy": "experts"},
+    "a slower bias": {"view": "one", "remedy": "bias", "bias": 0.003},
+    "all five": {"view": "all"},
+    "RoPE: hardly a collapse": {"view": "one", "remedy": "loss", "positions": "rope"},
+}
+
+
+@cache.data(max_entries=64)
+def alike_at_start(positions: Where, seed: int) -> float:
+    """How alike letters are for a router that has not been trained."""
+    return likeness(BalanceConfig(positions=positions, seed=seed))
+
+
+def choose_strength(remedy: Remedy) -> BalanceConfig:
+    """The remedy with the strength that its slider says."""
+    if remedy == "loss":
+        stops = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+        return BalanceConfig(remedy=remedy, strength=controls.stops("Strength α", "alpha", stops, 0.03))
+    if remedy == "capacity":
+        room = controls.slider("Capacity factor c", "capacity", 1.0, 4.0, 1.25, 0.25)
+        return BalanceConfig(remedy=remedy, strength=room)
+    if remedy == "noise":
+        noise = controls.slider("Noise σ", "noise", 0.5, 4.0, 1.0, 0.5)
+        weight = controls.stops("Importance loss w", "importance", (0.0, 0.01, 0.1, 1.0), IMPORTANCE)
+        return BalanceConfig(remedy=remedy, strength=noise, importance=weight)
+    if remedy == "experts":
+        share = controls.slider("Mean experts per character, c", "choice", 1, 3, 1)
+        return BalanceConfig(remedy=remedy, strength=float(share))
+    step = controls.stops("Step of the bias u", "bias", (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1), 0.01)
+    return BalanceConfig(remedy=remedy, strength=step)
+
+
+def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
+    """All of them, those that are not chosen at their usual strengths."""
+    usual = {r: BalanceConfig(remedy=r, importance=IMPORTANCE if r == "noise" else 0.0) for r in REMEDIES}
+    return list((usual | {chosen.remedy: chosen}).values())
+
+
+def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None:
+    """The load of each expert in one training."""
+    end, name = ending(looks), kept.label(config)
+    st.markdown(f"**{name[0].upper()}{name[1:]}**")
+    draw = figures.map_figure if how == "map" else figures.bands_figure
+    lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost >= 0.005 else ""
+    figure(
+        draw(looks, config.steps, height),
+        key=f"load_{config.remedy}",
+        height=height,
+        alt=f"Load of 8 experts, {name}: after {end.step} steps expert {end.expert + 1} takes {end.largest:.0%} of the "
+        f"characters, {end.idle} experts get less than 1 %{lost}.",
+        caption=f"Load of 8 experts over {end.step} steps: the busiest takes {end.largest:.0%}, {end.idle} get less "
+        f"than 1 %{lost}.",
+    )
+
+
+def show(runs: kept.Runs) -> None:
+    """The load of each expert, training by training, and what was found."""
+    entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
+    for start in range(0, len(entries), columns):
+        row = entries[start : start + columns]
+        for place, (config, looks) in zip(st.columns(columns, gap="medium"), row, strict=False):
+            with place:
+                show_load(config, looks, HEIGHT if columns == 2 else SMALL)
+    plain, cured = ending(runs[configs[0]]), next(config for config in configs if config.remedy == remedy)
+    st.markdown(f"**Found.** {finding(plain, ending(runs[cured]), WORDS[remedy].phrase)}")
+
+
+def show_curves(runs: kept.Runs) -> None:
+    """Share, entropy, what is lost and the loss, over the same steps."""
+    curves = [
+        figures.Curve(kept.label(config), looks, colour)
+        for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)
+    ]
+    numbers = [
+        f"{kept.label(config)}: largest share {end.largest:.0%}, entropy {end.entropy:.2f}, held-out loss "
+        f"{end.held_out:.2f}"
+        for config, end in ((config, ending(looks)) for config, looks in runs.items())
+    ]
+    figure(
+        figures.curves_figure(curves, configs[0].steps, fact_floor(), CURVES),
+        key="curves",
+        height=CURVES,
+        alt=f"Largest share, entropy of the load, characters without an expert, and loss. {'; '.join(numbers)}.",
+        caption=f"After {next(iter(runs.values()))[-1].step} steps. {'; '.join(numbers)}.",
+        table=lambda: kept.every_look(runs),
+    )
+
+
+def draw(job: jobs.Job) -> None:
+    """The training as it is now."""
+    with beside:
+        done = job.items[-1][0].step if job.items else 0
+        live.bar(configs, job, done, steps, {"seed": (seed + 1) % 21})
+    kept.keep(configs, job)
+    runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
+    with picture:
+        if runs:
+            show(runs)
+        else:
+            st.info("Nothing is trained yet: it begins as soon as there is room.")
+    with below:
+        if runs:
+            show_curves(runs)
+            kept.show_table(configs, runs)
+        else:  # a fragment may write here later only if it wrote here at first
+            st.empty()
+
+
+page.begin(
+    "Routing collapse and load balancing",
+    "A router learns to send each character to one of eight experts. The chosen expert is trained, gets better, and is "
+    "chosen more: without a balancing method the load can collapse onto one expert. Watch it in trainings that run "
+    "now, and compare five methods against it.",
+    r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x) \\ "
+    r"p(x) = \mathrm{softmax}(W_r\, x) \end{gathered}",
+)
+left, right = st.columns([1, 3], gap="large")
+with left:
+    view = controls.segmented("Trained", "view", list(VIEWS), "one", VIEWS)
+with right:
+    remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", NAMES)
+left, right = st.columns([1, 3], gap="large")
+below = st.container()
+with left:
+    chosen = choose_strength(remedy)
+    how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
+    positions = controls.segmented(
+        "Positions",
+        "positions",
+        list(PLACES),
+        "sinusoidal",
+        PLACES,
+        help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. RoPE "
+        "leaves the embeddings as they are, and choices differ.",
+    )
+    steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
+    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    beside = st.container()
+several = [
+    replace(config, positions=positions, seed=seed, steps=steps)
+    for config in (every_remedy(chosen) if view == "all" else [chosen])
+]
+configs: kept.Key = (several[0].without, *several)
+with right:
+    st.markdown(WORDS[remedy].claim)
+    st.latex(WORDS[remedy].formula)
+    picture = st.container()
+known = kept.kept()
+live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
+page.try_this(TRY)
+page.what_to_see(WORDS[remedy].see)
+alike = {where: alike_at_start(where, seed) for where in PLACES}
+st.caption(
+    f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
+    "Task: sentences of a small artificial language in which the first two words decide the others, character by "
+    "character; a decoder of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 sequences of 48 characters per "
+    "step, AdamW at 0.003 with 20 steps of warm-up. What makes it collapse: top-1 routing, no balance loss, and added "
+    "positions (arXiv:1706.03762), which make the inputs of an untrained router alike: the mean cosine of its inputs "
+    f"at two positions is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
+    "Seeds differ: a second expert may get a share without any method."
+)
+page.source(WORDS[remedy].code, train_run)
+page.experiment(experiments.remedies, configs)
+page.question(
+    "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",
+    "It uses the parameters of one expert, not of eight: the idle ones get no characters, so no gradient. And they "
+    "cost all the same: memory, and in expert parallelism devices of their own, of which seven wait while the busy one "
+    "sets the time of a step.",
+)

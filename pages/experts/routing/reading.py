@@ -1,0 +1,161 @@
+"""The page on routing: which model reads which text, and what its routers do with it."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.experts.routing.experiments import mixture
+from pages.ui import cache, controls, fragments, notices, text
+from pages.ui.loading import models
+from tfcore import shipped
+from tfcore.analysis.experts.expert_scan import ExpertScan, load_scan
+from tfcore.analysis.experts.text_routing import RouterChange, TextRouting, route
+from tfcore.config import ModelConfig
+from tfcore.loading.checkpoints import CheckpointError
+
+TRAINED, SHARED, UNTRAINED = "stories-moe", "stories-shared", "untrained"
+CHARACTERS, TOKENS, FEW = 2_000, 128, 16  # characters and tokens that are read; experts that can be shown side by side
+TEXT = (
+    "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away and Lily "
+    'ran after it. "Come back, ball!" she said. The ball did not stop. A big dog saw the ball and said, "I can help '
+    'you, Lily!" The dog ran fast and got the ball. Lily was very happy.'
+)
+
+
+class Reading(NamedTuple):
+    """A text as the chosen model reads it.
+
+    Args:
+        model: its name, for `network`.
+        pasted: the text.
+        ids, tokens: as many as are used.
+        layers: the blocks that have experts.
+        n_experts, top_k: of each.
+    """
+
+    model: str
+    pasted: str
+    ids: list[int]
+    tokens: list[str]
+    layers: range
+    n_experts: int
+    top_k: int
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def untrained() -> tuple[Any, Any]:
+    """A model of the same shape with random weights, and the tokenizer it would have."""
+    return mixture(UNTRAINED)
+
+
+def network(name: str) -> tuple[Any, Any]:
+    """A model and its tokenizer, read only."""
+    return untrained() if name == UNTRAINED else cache.model(name)
+
+
+@cache.data(max_entries=128)
+def first_tokens(name: str, pasted: str) -> tuple[list[int], list[str], int]:
+    """The ids and the tokens that are used of a text, and how many it has."""
+    model, tokenizer = network(name)
+    ids = tokenizer.encode(pasted)
+    kept = ids[: min(TOKENS, model.config.max_seq_len)]
+    return kept, tokenizer.tokens(kept), len(ids)
+
+
+@cache.data(max_entries=96)
+def routed(name: str, pasted: str, change: RouterChange | None = None) -> TextRouting:
+    """What the routers do with a text, as trained or with a change."""
+    return route(network(name)[0], first_tokens(name, pasted)[0], change)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def kept_scan() -> ExpertScan | str:
+    """Who takes what in the held-out stories, or why that is not there."""
+    try:
+        found = load_scan(TRAINED)
+    except CheckpointError:
+        return (
+            "The counts over the held-out stories are not here (experts.safetensors, beside the model); "
+            "`make train RECIPE=experts` makes them in a minute. Shown instead is your text alone."
+        )
+    experts = network(TRAINED)[0].config.experts
+    if experts is None or found.load.shape[1] != experts.n_experts:
+        return "The counts over the held-out stories belong to another model. Shown instead is your text alone."
+    return found
+
+
+def scan_of(name: str) -> ExpertScan | None:
+    """The counts over the held-out stories of this model, if there are any."""
+    found = kept_scan() if name == TRAINED else None
+    return found if isinstance(found, ExpertScan) else None
+
+
+def no_experts(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why there is nothing to route in a model, or None."""
+    if config.experts is None:
+        return "it has no experts: every token takes the same way through it."
+    return models.silent(config, tokenizer)
+
+
+def choose() -> str:
+    """A mixture of experts: a shipped one, the larger of them untrained, or the visitor's own."""
+    here = TRAINED in shipped()
+    names = {name: name for name in ([TRAINED, SHARED] if here else []) + [UNTRAINED]}
+    name = models.choose("decoder", default=next(iter(names)), why_not=no_experts, options=names)
+    if name == UNTRAINED:
+        why = "" if here else "No trained mixture of experts is here yet. "
+        st.info(
+            f"{why}This one has the shape of {TRAINED} and random weights, never trained: its choices mean nothing, "
+            "which is worth a look beside a trained router."
+        )
+    return name
+
+
+def read(only: str = "") -> Reading:
+    """The controls for text and model, or for the text alone where only one model will do; stops the page where there
+    is no text."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=130)
+    name = only or choose()
+    ids, tokens, total = first_tokens(name, pasted)
+    notices.tokens(total, len(ids))
+    if not ids:
+        st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        fragments.stop()
+    config = network(name)[0].config
+    layers = range(config.experts.dense_layers, config.n_layers)
+    return Reading(name, pasted, ids, tokens, layers, config.experts.n_experts, config.experts.top_k)
+
+
+def choose_layer(reading: Reading) -> tuple[int, int]:
+    """A layer with experts: its number, and its place among them."""
+    first, last = reading.layers[0], reading.layers[-1]
+    layer = controls.slider("Layer", "layer", first, last, first)
+    return layer, layer - first
+
+
+def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
+    """For the chips: the experts of every token in a layer, the largest weight first; hatched those without room."""
+    bars = []
+    for chosen, dropped, weights, probs in zip(
+        found.chosen[at], found.dropped[at], found.weights[at], found.probs[at], strict=True
+    ):
+        experts = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -probs[i])
+        total = float(weights.sum()) or 1.0
+        bar = [
+            text.Part(str(i + 1), 0.25 if dropped[i] else float(weights[i]) / total, i, bool(dropped[i]))
+            for i in experts
+        ]
+        bars.append(bar or [text.Part("–", 1.0, None, True)])
+    return bars
+
+
+def titles(reading: Reading, found: TextRouting, at: int) -> list[str]:
+    """For the chips: who takes the token, as a sentence."""
+    said = []
+    for token, chosen, dropped, weights in zip(
+        reading.tokens, found.chosen[at], found.dropped[at], found.weights[at], strict=True
+    ):
+        experts = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -weights[i])
+        words = [f"expert {i + 1} " + ("has no room" if dropped[i] else f"weighs {weights[i]:.2f}") for i in experts]
+        said.append(f"{text.visible(token)}: {', '.join(words) or 'no expert takes it'}")
+    return said

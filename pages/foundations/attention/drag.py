@@ -1,0 +1,163 @@
+"""Panel of the page on attention: four tokens whose queries, keys and values can be dragged."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.foundations.attention import experiments as experiments
+from pages.ui import controls, fragments, page
+from pages.ui.components import planes
+from pages.ui.components.figure import figure
+from tfcore import attention
+from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
+from tfcore.figures.foundations.attention import steps_figure
+
+WORDS = ["the", "cat", "sat", "up"]
+QUERIES: planes.Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
+KEYS: planes.Points = ((0.3, 1.7), (1.4, -1.0), (-1.4, -1.4), (-1.2, 0.9))
+VALUES: planes.Points = ((-1.6, -1.2), (1.5, 1.4), (-1.4, 1.3), (1.6, -1.3))
+PLANES = [
+    planes.Plane(
+        title="● queries and ■ keys: the more they point the same way, the higher the score.",
+        label="Queries and keys",
+        kinds=("query", "key"),
+    ),
+    planes.Plane(
+        title="◆ values. Rings: outputs; lines: the weights of the chosen query.",
+        label="Values and outputs",
+        kinds=("value",),
+    ),
+]
+
+
+def points(queries: planes.Points, keys: planes.Points, values: planes.Points = VALUES) -> dict[str, Any]:
+    """What a "try this" button sets."""
+    return {"points": planes.written(queries + keys + values), "t": 1.0}
+
+
+TRY: dict[str, dict[str, Any]] = {
+    "start again": points(QUERIES, KEYS) | {"token": "sat"},
+    "a query of zero": points((*QUERIES[:2], (0.0, 0.0), QUERIES[3]), KEYS) | {"token": "sat"},
+    "one winner": points((*QUERIES[:2], (2.0, -2.0), QUERIES[3]), (KEYS[0], (2.0, -2.0), *KEYS[2:])) | {"token": "sat"},
+    "two keys alike": points(QUERIES, (*KEYS[:2], KEYS[1], KEYS[3])) | {"token": "sat"},
+    "each attends to itself": points(KEYS, KEYS) | {"token": "cat"},
+    "higher temperature": {"t": 5.0},
+}
+
+
+def panel() -> None:
+    """Drag, and see every number follow."""
+    left, right = st.columns([3, 2], gap="medium")
+    matrices = st.container()
+    with right:
+        temperature = controls.slider("Temperature T: softmax(score / T)", "t", 0.1, 10.0, 1.0, 0.1, format="%.1f")
+    _live(left, right, matrices, temperature)
+    page.try_this(TRY)
+    page.what_to_see(
+        "Drag the orange query of a token towards a blue key: their dot product grows, that key's weight with it, and "
+        "the token's ring (its output) moves towards the green value of that key. A longer query makes the same "
+        "weights sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, "
+        "then the arrow keys, with Shift for larger steps."
+    )
+    page.terms("query", "key", "value", "weighted sum of values")
+    page.source(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values)
+    st.caption("Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.")
+    page.question(
+        "Can a ring ever leave the shape that the four green values span?",
+        "No. The weights are positive and sum to 1, so an output is a weighted average of the values: it lies in their "
+        "convex hull.",
+    )
+
+
+@fragments.fragment
+def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
+    """Points, matrices and sentence, computed again for every position of the pointer: the less is here the better."""
+    dragged = planes.read("points", QUERIES + KEYS + VALUES)
+    n = len(WORDS)
+    with right:
+        word = controls.segmented("Query token", "token", WORDS, "sat")
+    steps = attention_steps(dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature)
+    chosen = WORDS.index(word)
+    finding = _finding(steps, chosen)
+    with left:
+        _planes(dragged, steps, chosen)
+    with right:
+        st.markdown(finding)
+    plain = finding.replace("*", "")
+    with matrices:
+        figure(
+            steps_figure(steps, WORDS, chosen, planes.LIMIT, temperature),
+            key="steps",
+            height=236,
+            min_width=660,
+            table=lambda: _table(steps),
+            alt=f"Four matrices in a row: products of queries and keys, the same divided by the square root of 2, the "
+            f"weights, and the outputs. {plain}",
+            caption=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). "
+            "Queries down, keys across; every row of weights sums to 1. Blue is negative, red positive.",
+        )
+        page.experiment(
+            experiments.steps, dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature, tuple(WORDS), chosen
+        )
+
+
+def _finding(steps: AttentionSteps, chosen: int) -> str:
+    """What the chosen query does, with its numbers (Markdown)."""
+    weights = steps.weights[chosen]
+    best = int(weights.argmax())
+    x, y = steps.outputs[chosen]
+    if weights.max() - weights.min() < 0.005:
+        where = f"attends to all tokens alike, with **{weights[best]:.2f}** each"
+    else:
+        score = steps.scores[chosen, best]
+        where = f"attends most to “{WORDS[best]}”, with weight **{weights[best]:.2f}** (score {score:.2f})"
+    return f"“{WORDS[chosen]}” {where}. Its output is **({x:.2f}, {y:.2f})**."
+
+
+def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
+    values = dragged[2 * len(WORDS) :]
+    outputs = [(float(x), float(y)) for x, y in steps.outputs]
+    weights = [float(weight) for weight in steps.weights[chosen]]
+    planes.show(
+        "points",
+        dragged,
+        tokens=WORDS,
+        planes=PLANES,
+        chosen=chosen,
+        marks=[
+            planes.Mark(plane=1, at=at, title=f"output of {word}: {at[0]:.2f}, {at[1]:.2f}", strong=i == chosen)
+            for i, (word, at) in enumerate(zip(WORDS, outputs, strict=True))
+        ],
+        lines=[
+            planes.Link(plane=1, start=value, end=outputs[chosen], width=round(9 * weight, 2))
+            for value, weight in zip(values, weights, strict=True)
+        ],
+        on_move=_choose,
+    )
+
+
+def _choose(kind: str, token: int) -> None:
+    """A query that is dragged becomes the chosen one."""
+    if kind == "query":
+        controls.set_values(token=WORDS[token])
+
+
+def _table(steps: AttentionSteps) -> pd.DataFrame:
+    """All four matrices, one row a query and key (the output once a query)."""
+    n = len(WORDS)
+    rows = [
+        {
+            "query": WORDS[i],
+            "key": WORDS[j],
+            "q.k": steps.products[i, j],
+            "score": steps.scores[i, j],
+            "weight": steps.weights[i, j],
+            "output x": steps.outputs[i, 0],
+            "output y": steps.outputs[i, 1],
+        }
+        for i in range(n)
+        for j in range(n)
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,95 @@
+"""Panel of the page on attention: softmax of three numbers at any temperature, and an example to check by hand."""
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.attention import experiments as experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.foundations import attention_steps
+from tfcore.figures.foundations.attention import temperature_figure
+
+sweep = cache.data(max_entries=64)(attention_steps.temperature_sweep)
+
+SCORES = (8.0, 0.1, -0.3)
+# scores: the weights that one course prints beside them
+PRINTED: dict[tuple[float, ...], str] = {SCORES: "0.9997, 0.0002, 0.0001", (1.0, 0.0125, -0.0375): "the same"}
+
+
+def panel() -> None:
+    """Sliders beside the curves, then the check."""
+    st.markdown(
+        "**Temperature divides the scores before the softmax**: a low one gives the largest score nearly all the "
+        "weight, a high one makes the weights even."
+    )
+    st.latex(r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        scores = tuple(
+            controls.slider(f"Score x{i + 1}", f"x{i + 1}", -10.0, 10.0, score, 0.1, format="%.1f")
+            for i, score in enumerate(SCORES)
+        )
+        temperature = controls.slider("Temperature T", "temperature", 0.1, 20.0, 1.0, 0.1, format="%.1f")
+    result = sweep(scores, temperature)
+    words = ", ".join(f"{weight:.4f}" for weight in result.weights)
+    said = ", ".join(f"{score:g}" for score in scores)
+    finding = f"softmax of ({said}) at T = {temperature:g}: {words}"
+    with right:
+        for place, i in zip(st.columns(len(scores) + 1), range(len(scores) + 1), strict=True):
+            if i < len(scores):
+                place.metric(f"Weight of x{i + 1}", f"{result.weights[i]:.4f}")
+            else:
+                place.metric("Entropy", f"{result.entropy:.2f} bits")
+        figure(
+            temperature_figure(result, scores, temperature),
+            key="temperature",
+            height=320,
+            table=lambda: pd.DataFrame(
+                result.curves, columns=[f"x = {s:g} ({i})" for i, s in enumerate(scores)]
+            ).assign(temperature=result.temperatures),
+            alt=f"Weights against the temperature from 0.1 to 100. {finding}. Entropy {result.entropy:.2f} of "
+            f"{math.log2(len(scores)):.2f} bits.",
+            caption=f"{finding}.",
+        )
+    page.try_this(
+        {
+            "the example": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 1.0},
+            "÷ √64": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 8.0},
+            "a tie": {"x1": 2.0, "x2": 2.0, "x3": -2.0, "temperature": 1.0},
+            "low temperature": {"temperature": 0.1},
+            "high temperature": {"temperature": 20.0},
+        }
+    )
+    _check()
+    page.what_to_see(
+        "The order of the weights never changes with T, only how far apart they are. Adding the same number to all "
+        "scores changes nothing; only differences count. At T = 8 = √64 you see what the division by √d_k does in a "
+        "head of 64 dimensions: the largest weight is no longer nearly 1."
+    )
+    page.source(attention_steps.softmax_at, attention_steps.entropy_bits)
+    page.experiment(experiments.temperature, scores, temperature)
+    st.caption("Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.")
+    page.question(
+        "Two scores are equal and the third is lower. What are the weights as T goes to 0?",
+        "1/2, 1/2 and 0: the softmax does not break ties. Try “a tie” and pull the temperature down.",
+    )
+
+
+def _check() -> None:
+    """An example from one course's explanation of the division, with all its digits."""
+    st.markdown("**A check.** An example from one course on why scores are divided by √64 = 8, computed now:")
+    rows = []
+    for scores, printed in PRINTED.items():
+        weights = sweep(scores, 1.0).weights
+        digits = 4 if scores == SCORES else 3
+        rows.append(
+            {
+                "softmax of": ", ".join(f"{x:g}" for x in scores),
+                "is": ", ".join(f"{p:.{digits}f}" for p in weights),
+                "printed there": printed,
+                "sum": f"{weights.sum():.4f}",
+            }
+        )
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")

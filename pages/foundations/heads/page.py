@@ -1,0 +1,55 @@
+"""Paste a text, see the attention of every head of a trained model."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.foundations.heads.compare import side_by_side
+from pages.foundations.heads.cuts import cuts
+from pages.foundations.heads.every_head import every_head
+from pages.foundations.heads.maps import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, model_parts, read
+from pages.ui import controls, fragments, page
+from pages.ui.loading import models
+
+NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
+TRY: dict[str, dict[str, Any]] = {
+    "an induction head": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "a previous-token head": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "from “he” to “Max”": {"model": "stories", "text": TEXT, "layer": 2, "head": 3, "token": 32},
+    "a repeated sequence": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
+    "a model of attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
+    "a bidirectional encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+}
+SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
+
+page.begin(
+    "What does each head attend to?",
+    "Each attention head of a trained model has attention weights of its own: one attends to the previous token, "
+    "another to the token that followed an earlier occurrence. Paste a text and see all heads at once.",
+)
+box, choice = st.columns([4, 1], vertical_alignment="bottom")
+with box:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+with choice:
+    name = models.choose(default=DEFAULT_MODEL)
+page.try_this({label: {"show": "heads", "of": "head", **values} for label, values in TRY.items()})
+parts = model_parts(name)
+with st.container(horizontal=True):
+    section = controls.segmented("See", "show", list(SECTIONS), "heads", SECTIONS)
+    part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
+if not pasted:
+    st.info("There is no text yet: type or paste some above, or pick an example.")
+    fragments.stop()
+reading = read(name, pasted, part)
+if reading is None:
+    st.info("The tokenizer of this model makes no token of this text: type something else.")
+    fragments.stop()
+if reading.dropped:
+    kept = len(reading.found.ids)
+    st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
+if section == "heads":
+    every_head(reading)
+elif section == "compare":
+    side_by_side(reading, name, part)
+else:
+    cuts(reading, name)

@@ -1,0 +1,249 @@
+"""Choose who may look at whom, and see what that does to the attention of a trained model, and what leaks."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.masks import experiments as experiments
+from pages.foundations.masks.training import cheating
+from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from pages.ui.reading import first_tokens
+from tfcore.analysis.foundations.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
+from tfcore.analysis.foundations.masking import replacement_for as other_token
+from tfcore.attention import attention_weights
+from tfcore.figures.foundations import masks as figures
+from tfcore.masks import FUNCTIONS, Kind, MaskConfig
+
+CHARACTERS, TOKENS, LONG = 2_000, 64, 1_024
+TEXT = (
+    "Once upon a time, there was a little girl named Lily. She had a red ball. "
+    "One day the ball rolled away and Lily ran after it."
+)
+# kind: (name, what it is and who uses it, its own sliders)
+MASKS: dict[Kind, tuple[str, str, list[str]]] = {
+    "causal": (
+        "causal",
+        "Each token sees itself and what came before: GPT, LLaMA (arXiv:1706.03762, section 3.2.3).",
+        [],
+    ),
+    "bidirectional": (
+        "bidirectional",
+        "No mask: every token sees every token, as in an encoder such as BERT (arXiv:1810.04805).",
+        [],
+    ),
+    "prefix": (
+        "prefix-LM",
+        "Bidirectional within the prefix, causal after it (arXiv:1910.10683, figure 3).",
+        ["prefix"],
+    ),
+    "padding": (
+        "padding",
+        "No token attends to padding, which only fills up a batch; it attends to itself: no row is empty.",
+        ["padded"],
+    ),
+    "window": (
+        "sliding window",
+        "Causal, and at most so far back: Mistral 7B, 4,096 tokens (arXiv:2310.06825).",
+        ["window"],
+    ),
+    "window_global": (
+        "window + global",
+        "A window, and first tokens that all attend to (after Longformer, arXiv:2004.05150).",
+        ["window", "n_global"],
+    ),
+    "dilated": (
+        "dilated",
+        "A window with gaps: as cheap, but reaching further (after Longformer, arXiv:2004.05150).",
+        ["window", "dilation"],
+    ),
+    "blocks": (
+        "block-sparse",
+        "The own block, and earlier blocks at a stride (after Sparse Transformers, arXiv:1904.10509).",
+        ["block", "stride"],
+    ),
+}
+NAMES: dict[Kind, str] = {kind: name for kind, (name, _, _) in MASKS.items()}
+# parameter: (label, lowest, highest, default)
+SLIDERS = {
+    "prefix": ("Prefix (tokens)", 0, TOKENS, 12),
+    "padded": ("Padding tokens", 0, TOKENS, 6),
+    "window": ("Window (tokens, itself included)", 1, 32, 6),
+    "n_global": ("Global tokens at the start", 0, 8, 1),
+    "dilation": ("Dilation (distance between tokens)", 1, 8, 3),
+    "block": ("Block size (tokens)", 1, 16, 6),
+    "stride": ("Stride: one of so many earlier blocks", 1, 8, 2),
+}
+TRY: dict[str, dict[str, Any]] = {
+    "a decoder": {"kind": "causal"},
+    "an encoder": {"kind": "bidirectional"},
+    "a prefix-LM": {"kind": "prefix", "prefix": 20, "position": 15},
+    "a short window": {"kind": "window", "window": 3},
+    "an attention sink and a window": {"kind": "window_global", "window": 4, "n_global": 1},
+    "padding": {"kind": "padding", "padded": 10, "and_causal": True},
+}
+
+
+@cache.data(max_entries=12)
+def attention(model_name: str, pasted: str, config: MaskConfig) -> MaskedAttention:
+    return masked_attention(cache.model(model_name)[0], first_tokens(model_name, pasted, TOKENS).ids, config)
+
+
+@cache.data(max_entries=64)
+def cost(config: MaskConfig, n: int) -> MaskCost:
+    return mask_cost(config, n)
+
+
+@cache.data(max_entries=256)
+def leak(model_name: str, pasted: str, config: MaskConfig, position: int) -> tuple[Leak, str]:
+    """What changes in the outputs when one token does, and which token is put there."""
+    model, tokenizer = cache.model(model_name)
+    ids = first_tokens(model_name, pasted, TOKENS).ids
+    other = other_token(tokenizer.encode, ids[position])
+    return leak_test(model, ids, config, position, other), tokenizer.tokens([other])[0]
+
+
+def choose_mask() -> MaskConfig:
+    kind = controls.select("Mask", "kind", list(NAMES), "causal", NAMES)
+    st.caption(MASKS[kind][1])
+    values: dict[str, Any] = {}
+    for key in MASKS[kind][2]:
+        label, low, high, default = SLIDERS[key]
+        values[key] = controls.slider(label, key, low, high, default)
+    if kind == "padding":
+        values["padded_first"] = controls.toggle("Padding comes first", "padded_first")
+        values["and_causal"] = controls.toggle("Causal as well", "and_causal")
+    return MaskConfig(kind=kind, **values)
+
+
+def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
+    """A (query, key) matrix as rows."""
+    rows = pd.DataFrame(matrix).stack().rename(value).rename_axis(["query", "key"]).reset_index()
+    return rows.assign(query_token=[labels[i] for i in rows["query"]], key_token=[labels[i] for i in rows["key"]])
+
+
+@fragments.fragment
+def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
+    """Change one token and measure the change of the outputs before it."""
+    n = len(tokens)
+    position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
+    name = NAMES[config.kind]
+    masked, other = leak(model_name, pasted, config, position)
+    free, _ = leak(model_name, pasted, MaskConfig(kind="bidirectional"), position)
+    st.markdown(
+        f"Token {position}, **{text.escape(text.visible(tokens[position]))}**, becomes "
+        f"**{text.escape(text.visible(other))}**; the model runs on both texts, and all logits are compared."
+    )
+    for place, result, who in zip(st.columns(2), (masked, free), (f"mask: {name}", "no mask"), strict=True):
+        verdict = (
+            "equal to the last bit" if result.equal else f"{result.reached} of {position} earlier positions changed"
+        )
+        number = f"{result.before:.3g}" if result.before else "0.0"
+        place.metric(
+            f"Largest difference before the changed token, {who}", number, verdict, delta_color="off", delta_arrow="off"
+        )
+    how = "equal to the last bit" if masked.equal else f"differ by up to {masked.before:.3g}"
+    figure(
+        figures.leak_figure(masked, free, labels, name, 360),
+        key="leak",
+        alt=f"With the mask {name}, the outputs at the {position} positions before the changed token are {how}; "
+        f"without a mask they differ by up to {free.before:.3g}.",
+        height=360,
+        min_width=520,
+        caption=f"Largest absolute difference of a logit at each of {n} positions; shaded: before the changed token.",
+        table=lambda: pd.DataFrame({"token": tokens, name: masked.difference, "no mask": free.difference}),
+    )
+    page.experiment(experiments.leak, model_name, pasted, TOKENS, config, position)
+
+
+page.begin(
+    "Which tokens may attend to which?",
+    "The attention mask removes pairs of query and key before the softmax. It makes attention causal, bidirectional or "
+    "sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
+    r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\quad "
+    r"M_{ij} = 0 \text{ if } i \text{ may see } j,\ -\infty \text{ if not}",
+)
+page.try_this(TRY)
+beside, picture = st.columns([2, 3], gap="large")
+with beside:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
+    config = choose_mask()
+    model_name = models.choose("decoder", "encoder")
+    n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
+    layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
+    head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
+ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
+n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
+notices.tokens(total, n)
+if not ids:
+    st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+    fragments.stop()
+
+attended = attention(model_name, pasted, config)
+with picture:
+    near, far = cost(config, n), cost(config, LONG)
+    ahead = f"{near.ahead:,} of them with a later key" if near.ahead else "none of them with a later key"
+    figure(
+        figures.mask_figure(attended.allowed, labels, 480),
+        key="mask",
+        alt=f"The mask {name} allows {near.pairs:,} of {n * n:,} pairs, {near.share:.1%}; {ahead}.",
+        height=480,
+        min_width=420,
+        caption=f"{name}: {near.pairs:,} of {n * n:,} pairs, {near.share:.1%}; {ahead}. "
+        f"At {LONG:,} tokens the same mask allows {far.share:.1%}. Violet: allowed. Grey, hatched: blocked.",
+        table=lambda: pairs_table(attended.allowed, tokens, "allowed"),
+        cursor=True,
+    )
+
+blocked = attended.blocked_share[layer, head]
+for title, draw, values in (
+    ("Scores", figures.scores_figure, (attended.scores, attended.scores)),
+    ("Weights", figures.weights_figure, (attended.unmasked, attended.masked)),
+):
+    st.subheader(f"{title} of layer {layer}, head {head}", anchor=False)
+    for place, masked in zip(st.columns(2, gap="medium"), (False, True), strict=True):
+        when = "after the mask" if masked else "before the mask"
+        finding = f"{blocked:.0%} of the weight {'was' if masked else 'lies'} on pairs that this mask ({name}) blocks"
+        with place:
+            figure(
+                draw(attended, layer, head, labels, 420, masked=masked),
+                key=f"{title} {when}",
+                alt=f"{title} of layer {layer}, head {head} {when}: {finding}.",
+                height=420,
+                min_width=420,
+                caption=f"{title} {when}, (query, key) = ({n}, {n}): {finding}.",
+                table=lambda m=values[masked][layer, head], v=f"{title} {when}": pairs_table(m, tokens, v),
+                cursor=True,
+            )
+page.what_to_see(
+    "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of each "
+    "row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with weight "
+    "1. The mask acts in every layer, so from layer 1 on it changes the scores themselves as well."
+)
+
+st.subheader("Leak test: does a later token change earlier outputs?", anchor=False)
+if n > 1:
+    leak_section(model_name, pasted, config, tokens, labels)
+else:
+    st.info("One token has nothing before it: the test needs at least two.")
+page.what_to_see(
+    "Under every causal mask the differences before the changed token are not small but exactly 0: the same bits. A "
+    "prefix-LM leaks inside the prefix, on purpose, and a padding mask alone does not stop later tokens. A model "
+    "trained to predict the next token through a leak could simply copy it: the section below trains one."
+)
+page.terms("attention mask", "causal mask", "bidirectional attention")
+page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
+page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
+st.caption(
+    "An encoder-decoder has three masks, one for each of its attentions: see translate on the page of heads, and the "
+    "three side by side on that of architectures."
+)
+cheating()
+page.question(
+    "A prefix-LM lets the first tokens attend to later ones. Why is that no leak?",
+    "Because the prefix is not predicted. It is given (a question, a text to translate); only what follows is "
+    "predicted and counts in the loss, and there attention is causal. Change a token after the prefix and the test "
+    "finds no leak; change one inside and it reaches the prefix before it.",
+)

@@ -1,0 +1,61 @@
+"""The page on masks: a model trained without one, here and now, beside one trained with it."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.masks import experiments as experiments
+from pages.ui import controls, page
+from pages.ui.components.figure import figure
+from pages.ui.work import jobs, live
+from tfcore.analysis.block.pitfall_findings import finding
+from tfcore.analysis.block.pitfalls import Look, PitfallConfig, last_said, train_twins
+from tfcore.figures.block import pitfalls as figures
+from tfcore.masks import bidirectional
+
+STEPS, HEIGHT = 160, 340
+
+
+def cheating() -> None:
+    """The section: a switch that begins the training, both curves, and what both models write."""
+    st.subheader("Trained without a mask: the label leaks", anchor=False)
+    st.markdown(
+        "A model that attends to the token it is to predict need not learn anything else. Two small models, the same "
+        "seed and the same texts, a token per letter; one has no causal mask."
+    )
+    if not controls.toggle("Train both, now (some ten seconds)", "train"):
+        return
+    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    config = PitfallConfig(kind="mask", seed=seed, steps=STEPS)
+
+    def draw(job: jobs.Job) -> None:
+        looks: list[Look] = list(job.items)
+        live.bar(config, job, looks[-1].step if looks else 0, STEPS, {"seed": (seed + 1) % 21})
+        if looks:
+            show(config, looks)
+
+    live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
+    page.source(bidirectional, train_twins)
+    page.experiment(experiments.cheating, seed, STEPS)
+
+
+def show(config: PitfallConfig, looks: list[Look]) -> None:
+    """The losses so far, and what the models write."""
+    found, (bad, good) = finding(config, looks), looks[-1].loss
+    curves, texts = st.columns([3, 2], gap="medium")
+    with curves:
+        figure(
+            figures.loss_figure(looks, found, STEPS, HEIGHT),
+            key="cheating",
+            height=HEIGHT,
+            table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),
+            alt=f"Training loss after {looks[-1].step} steps: {bad:.3g} without a mask, {good:.3g} with it.",
+            caption=f"Training loss, nats per letter, after {looks[-1].step} steps: {bad:.3g} without a mask, "
+            f"{good:.3g} with it.",
+        )
+    with texts:
+        spoken = last_said(looks)
+        said = spoken.said if spoken is not None else None
+        for name, words in zip(("Generated without a mask", "Generated with a mask"), said or (), strict=False):
+            st.caption(f"{name}:")
+            st.code(words, language=None, wrap_lines=True)
+    st.markdown(f"**Found.** {found.sentence}")

@@ -1,0 +1,81 @@
+"""Panel of the page on positions: how far each scheme carries beyond the length it was trained at."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions.effects import NAMES
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.foundations import beyond_length
+from tfcore.analysis.foundations.beyond_length import Beyond
+from tfcore.figures.foundations.beyond_length import beyond_figure
+from tfcore.training import ladder
+
+TRY: dict[str, dict[str, Any]] = {
+    "the rise of all schemes": {"shown": [], "rise": True},
+    "learned against ALiBi": {"shown": ["learned", "alibi"], "rise": True},
+    "RoPE against none": {"shown": ["rope", "none"], "rise": False},
+    "the losses themselves": {"shown": [], "rise": False},
+}
+
+
+@cache.data(max_entries=1)
+def measured() -> Beyond | None:
+    """The ladder that ships; None where it does not, or not with every scheme."""
+    found = beyond_length.beyond(ladder.read_table(ladder.SHIPPED / "positions.csv"))
+    return found if found and set(found.loss) == set(NAMES) else None
+
+
+def beyond() -> None:
+    """The panel."""
+    found = measured()
+    if found is None:
+        st.info("The models of this panel are not trained yet: their recipe is ladder-positions.")
+        return
+    furthest, seeds = int(found.ends[-1]), len(found.loss["none"])
+    st.markdown(
+        f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on sequences "
+        f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
+    )
+    st.latex(r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n")
+    page.try_this(TRY)
+    shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
+    rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
+    rises = {scheme: found.rise(scheme) for scheme in shown}
+    best, worst = min(rises, key=lambda s: rises[s]), max(rises, key=lambda s: rises[s])
+    finding = (
+        f"At position {furthest} {NAMES[best]} costs {rises[best]:+.2f} nats per token against position {found.trained}"
+        + (f", {NAMES[worst]} {rises[worst]:+.2f}." if worst != best else ".")
+    )
+    names = {scheme: NAMES[scheme] for scheme in shown}
+    figure(
+        beyond_figure(found, names, rise, 400),
+        key="beyond",
+        height=400,
+        min_width=360,
+        alt=f"Held-out loss by position for {', '.join(names.values())}. {finding}",
+        caption=f"{finding} Every point is the mean of {int(found.ends[0])} positions; bands hold all {seeds} seeds.",
+        table=lambda: pd.DataFrame(
+            {"position": found.ends, **{NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
+        ),
+    )
+    page.what_to_see(
+        f"{beyond_length.finding(found, NAMES)} Right of the dotted line sinusoids and rotations come in combinations "
+        "that were not in the training data. Learned position embeddings beyond it were never trained: they have their "
+        "initial values. ALiBi's bias goes on as a straight line."
+    )
+    page.source(beyond_length.beyond, ladder.climb)
+    page.experiment(experiments.beyond, names, rise)
+    st.caption(
+        "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): what "
+        "counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."
+    )
+    page.question(
+        "A model without positions has no information about order, has it? Why is its loss not far worse?",
+        "Under a causal mask it has: the first token attends to itself alone, the tenth to ten, and a head with "
+        "uniform weights depends on how many there are (arXiv:2203.16634). The order of those before is harder to "
+        "infer.",
+    )

@@ -1,0 +1,118 @@
+"""Panel of the page on positions: every scheme in turn on one head of a trained model."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.positions import experiments as experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from tfcore import positions
+from tfcore.analysis.foundations import position_effects
+from tfcore.analysis.foundations.position_effects import Effect
+from tfcore.config import ModelConfig, Positions
+from tfcore.figures.foundations import position_effects as figures
+
+MODEL, TOKENS, CHARACTERS = "stories", 40, 2_000
+TEXT = (
+    "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red ball."
+)
+NAMES: dict[str, str] = {
+    "none": "none",
+    "sinusoidal": "sinusoidal",
+    "learned": "learned",
+    "rope": "RoPE",
+    "alibi": "ALiBi",
+}
+
+
+@cache.data(max_entries=48)
+def effects_on(model_name: str, pasted: str, head: int) -> dict[Positions, Effect]:
+    model, tokenizer = cache.model(model_name)
+    kept = tokenizer.encode(pasted)[: min(TOKENS, model.config.max_seq_len)]
+    return position_effects.position_effects(model, kept, head) if kept else {}
+
+
+def not_turned(config: ModelConfig, _: object) -> str | None:
+    """Why a model is of no use here."""
+    if config.positions in ("rope", "learned"):
+        return None
+    return f"its positions are {config.positions}, and the experiment needs a model with RoPE or learned ones."
+
+
+def effects() -> None:
+    """The panel that compares them all."""
+    st.markdown(
+        "**One head, one text, every scheme in turn**: queries and keys of a trained model before they know any "
+        "position, then with each scheme's own positions. Learned position embeddings belong to the model that learned "
+        "them: choose one that did, and they are the fifth."
+    )
+    st.latex(
+        r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
+        r"\underbrace{R_i q_i \cdot R_j k_j}_{\text{RoPE}} \qquad \underbrace{q_i\cdot k_j - m\,(i-j)}_{\text{ALiBi}}"
+    )
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        said = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
+        model_name = models.choose("decoder", default=MODEL, why_not=not_turned)
+        head = controls.slider("Head of the first layer", "of_head", 0, models.config(model_name).n_heads - 1, 0)
+    if not said:
+        st.info("There is no text yet: type or paste some.")
+        return
+    found = effects_on(model_name, said, head)
+    if not found:
+        st.info("The tokenizer of this model makes no token of this text: type something else.")
+        return
+    n, trained = len(found["none"].weights), NAMES[models.config(model_name).positions]
+    back = ", ".join(f"{NAMES[name]} {effect.distance:.1f}" for name, effect in found.items())
+    table = pd.DataFrame(
+        {
+            "scheme": [NAMES[name] for name in found],
+            "weight on the previous token": [effect.previous for effect in found.values()],
+            "mean distance (tokens)": [effect.distance for effect in found.values()],
+            "largest change of a score": [float(abs(effect.added).max()) for effect in found.values()],
+        }
+    )
+    with right:
+        figure(
+            figures.added_figure(found, NAMES, 250),
+            key="added",
+            height=250,
+            min_width=620,
+            table=lambda: table,
+            alt="What each scheme adds to the scores of one head; nothing at all without positions.",
+            caption=f"What each scheme changes the scores by, (query, key) = ({n}, {n}); full colour is ±8.",
+        )
+        figure(
+            figures.weights_figure(found, NAMES, 250),
+            key="weights",
+            height=250,
+            min_width=620,
+            table=lambda: table,
+            alt=f"Attention weights of head {head} under every scheme; mean distance in tokens: {back}.",
+            caption=f"The weights that follow, under the causal mask. Mean distance in tokens: {back}.",
+        )
+        st.dataframe(table, hide_index=True)
+    page.try_this(
+        {
+            "a local head": {"model": MODEL, "of_head": 1},
+            "a distant head": {"model": MODEL, "of_head": 4},
+            "hardly changed by RoPE": {"model": MODEL, "of_head": 5},
+            "with learned positions": {"model": "stories-learned", "of_head": 0},
+            "one word repeated": {"said": "no no no no no no no no no no no no"},
+        }
+    )
+    page.what_to_see(
+        "ALiBi adds the same slope to every text. RoPE's change depends on the content of both tokens and on the "
+        "distance. Sinusoidal vectors go through W_Q and W_K like any other input, so their change depends on both "
+        f"positions and on the content. This model was trained with {trained} positions, so only that picture is what "
+        "the head computes; the others show what each scheme would do to the same head."
+    )
+    page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
+    page.experiment(experiments.together, model_name, said, head, TOKENS)
+    st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
+    page.question(
+        "Take a text of one word repeated. With which schemes do the weights of a row still differ?",
+        "All but none: without positions every row of weights is uniform. With ALiBi, RoPE and sinusoidal vectors they "
+        "depend on the distance: try it with the last button.",
+    )

@@ -1,0 +1,160 @@
+"""The panel of learned position vectors: trained on the spot, and those of a model that was trained on stories."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.positions import experiments as experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from tfcore.analysis.foundations import learned_positions, position_table
+from tfcore.analysis.foundations.position_table import PositionTable
+from tfcore.config import ModelConfig
+from tfcore.figures.foundations import learned_positions as figures
+
+MODEL, FEWEST, MOST = "stories-learned", 8, 128  # positions shown
+TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
+
+learn = cache.data(max_entries=4)(learned_positions.learn_positions)
+
+
+@cache.data(max_entries=8)
+def table_of(model_name: str, positions: int) -> PositionTable:
+    return position_table.position_table(cache.model(model_name)[0], positions)
+
+
+def no_table(config: ModelConfig, _: object) -> str | None:
+    """Why a model is of no use here."""
+    if config.positions == "learned":
+        return None if config.max_seq_len >= FEWEST else f"its table has fewer than {FEWEST} positions."
+    return f"its positions are {config.positions}, so there is no table of vectors to look at."
+
+
+def learned() -> None:
+    """The panel of learned position vectors."""
+    st.markdown(
+        "**The table of position embeddings starts as noise and is trained like any other weight**: nothing in it says "
+        "that 3 is next to 4, so what becomes of it depends on the task."
+    )
+    st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
+    source = controls.segmented(
+        "Which table?", "table", ["here", "model"], "here", {"here": "Trained here and now", "model": "Of a model"}
+    )
+    {"here": _here, "model": _of_a_model}[source]()
+    st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
+
+
+def _here() -> None:
+    """A table that is caught while it is learned."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        task = controls.segmented("Repeat which token before?", "task", list(TASKS), "nearby", TASKS)
+        step = controls.slider(
+            "Training steps", "step", 0, learned_positions.STEPS, learned_positions.STEPS, learned_positions.EVERY
+        )
+        with st.spinner(f"Training a one-layer model for {learned_positions.STEPS} steps, a few seconds, once"):
+            run = learn(task)
+        look = step // learned_positions.EVERY
+        st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
+        st.caption(f"uniform guess {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
+    near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
+    back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
+    with right:
+        figure(
+            figures.learned_figure(run, look),
+            key="learned",
+            height=360,
+            min_width=720,
+            table=lambda: pd.DataFrame(run.tables[look]),
+            alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
+            f"{far:.2f}) and attention, {back[0]:.2f} on the previous token and {sum(back):.2f} on the four before.",
+            caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
+            f"on the previous token {back[0]:.2f}, on the four before {sum(back):.2f}.",
+        )
+    page.try_this(
+        {
+            "before training": {"step": 0},
+            "half-way": {"step": 60},
+            "trained": {"step": learned_positions.STEPS},
+            "only the previous token": {"task": "previous", "step": learned_positions.STEPS},
+        }
+    )
+    page.what_to_see(
+        "To repeat one of the last four tokens, neighbouring positions may be confused; to repeat exactly the previous "
+        "token, they must not be. Compare the cosines of neighbours under both tasks: the caption has the number. Both "
+        "are runs of a Transformer of one "
+        f"layer, one head and width 32, {learned_positions.STEPS} steps of {learned_positions.ROWS} sequences of "
+        f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. The table of "
+        "a model trained on stories is under “Of a model”."
+    )
+    page.source(learned_positions.learn_positions, learned_positions.batch)
+    page.experiment(experiments.learned, task, step)
+    page.question(
+        "What does a learned table say about position 32, one beyond the longest text it was trained on?",
+        "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
+        "(whether the model then does something sensible is another matter).",
+    )
+
+
+def _of_a_model() -> None:
+    """The table of a trained model: the one that ships, or a visitor's own."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_table)
+        config = models.config(model_name)
+        longest = min(MOST, config.max_seq_len)
+        n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))
+        head = controls.slider("Head of the first layer", "reader", 0, config.n_heads - 1, 0)
+    result = table_of(model_name, n)
+    near, far = (float(np.diagonal(result.similarity, k).mean()) for k in (1, n // 2))
+    back = result.back(head)
+    with left:
+        st.metric("Weight on the previous token", f"{back[1]:.2f}", help="mean over sequences of random tokens")
+        st.caption(f"on itself {back[0]:.2f}, two back {back[2]:.2f}, three back {back[3]:.2f}")
+    with right:
+        figure(
+            figures.position_table_figure(result, head, 360),
+            key="position_table",
+            height=360,
+            min_width=720,
+            table=lambda: pd.DataFrame(result.table),
+            alt=f"The first {n} position vectors of {model_name}, their cosines (neighbours {near:.2f}, {n // 2} apart "
+            f"{far:.2f}), and attention of head {head} over random tokens, {back[1]:.2f} on the previous token.",
+            caption=f"{model_name}: neighbouring positions have a cosine of {near:.2f}, those {n // 2} apart "
+            f"{far:.2f}. Head {head} over {position_table.ROWS} sequences of random tokens: {back[1]:.2f} on the "
+            "previous token.",
+        )
+        figure(
+            figures.waves_figure(result),
+            key="waves",
+            height=280,
+            table=lambda: pd.DataFrame(result.waves),
+            alt=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
+            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
+            caption=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
+            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
+        )
+    page.try_this(
+        {
+            "a previous-token head": {"of": MODEL, "reader": 0},
+            "another": {"of": MODEL, "reader": 2},
+            "the first sixteen": {"of": MODEL, "positions": 16},
+        }
+    )
+    page.what_to_see(
+        "Nothing in the data says that 3 is next to 4. Where neighbouring positions have become alike in training, a "
+        "band runs along the diagonal of the cosines; an untrained table has cosines around 0. The attention is "
+        "averaged over random tokens, so only the positions are left in it. Mean weight on the previous token, head "
+        f"by head: {', '.join(f'{result.back(i)[1]:.2f}' for i in range(config.n_heads))}. A head with a large one is "
+        "a previous-token head, which induction heads in the layers above can use."
+    )
+    page.source(position_table.position_table)
+    page.experiment(experiments.position_vectors, model_name, n, head)
+    page.question(
+        "stories-learned has a context of 64 tokens. A model trained on sequences of 256 had, after 1,900 steps, "
+        "nearly the table it began with. Why?",
+        "Each row of the table is learned by itself, from the sequences that reach that far. With four times as many "
+        "positions, and fewer sequences per step, each was seen a third as often; sinusoids and RoPE have nothing to "
+        "learn there. Both runs are on the model's card.",
+    )

@@ -1,0 +1,48 @@
+"""The page on positions: one scheme at a time, its figures computed and sent only when it is looked at."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import streamlit as st
+
+from pages.foundations.positions import scores as scores
+from pages.foundations.positions import vectors as vectors
+from pages.foundations.positions.beyond import beyond
+from pages.foundations.positions.effects import effects
+from pages.foundations.positions.learned import learned
+from pages.ui import controls, page
+from tfcore.config import Positions
+
+PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
+    "sinusoidal": vectors.sinusoidal,
+    "learned": learned,
+    "rope": scores.rope,
+    "alibi": scores.alibi,
+    "none": scores.none,
+    "together": effects,
+    "beyond": beyond,
+}
+
+page.begin(
+    "How does a model know the order?",
+    "Attention scores do not depend on the order of the tokens. Each scheme adds positions in another place: "
+    "sinusoidal and learned position embeddings are **added to the embeddings**, RoPE **rotates queries and keys**, "
+    "ALiBi **lowers scores** with distance.",
+)
+scheme = controls.segmented(
+    "Scheme",
+    "scheme",
+    list(PANELS),
+    "sinusoidal",
+    {**scores.NAMES, "together": "All on one head", "beyond": "Beyond the length"},
+)
+PANELS[scheme]()
+if scheme not in ("none", "together", "beyond"):
+    name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
+    largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
+    st.markdown(
+        f"**The shuffle test.** Shuffle “{scores.TEXT}”, run it through a bidirectional Transformer with "
+        f"{name} positions, and a word's output changes by up to **{largest[scheme]:.2f}**. "
+        f"Without positions: **{largest['none']:.0e}**, rounding."
+    )
+    st.button("See the shuffle test", on_click=controls.set_values, kwargs={"scheme": "none", "look": scheme})

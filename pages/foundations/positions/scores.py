@@ -1,0 +1,259 @@
+"""Panels of the page on positions: schemes that act on the scores (RoPE, ALiBi), and none at all."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions.vectors import base_slider, wavelengths
+from pages.ui import cache, controls, page, text
+from pages.ui.components.figure import Event, figure
+from pages.ui.components.player import player
+from tfcore import positions
+from tfcore.analysis.foundations import ordering, position_schemes
+from tfcore.config import Positions
+from tfcore.figures.foundations import position_scores as figures
+
+rotary = cache.data(max_entries=64)(position_schemes.rotary_scores)
+linear = cache.data(max_entries=64)(position_schemes.linear_biases)
+experiment = cache.data(max_entries=64)(ordering.shuffle_experiment)
+
+NAMES: dict[Positions, str] = {
+    "sinusoidal": "Sinusoidal",
+    "learned": "Learned",
+    "rope": "RoPE",
+    "alibi": "ALiBi",
+    "none": "None",
+}
+TEXT = "the dog bites the man and runs away"
+WORDS = 24
+
+
+def rope() -> None:
+    """The panel of rotary positions."""
+    st.markdown(
+        "**RoPE rotates each pair of dimensions of a query or key by an angle proportional to its position**, so their "
+        "product depends on their content, and on their positions only through the distance."
+    )
+    st.latex(r"(R_m q)\cdot(R_n k) = q \cdot R_{n-m}\, k, \qquad \theta_i = b^{-2i/d_{head}}")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        moved = controls.slider("Move both: position of the key", "moved", 0, 4096, 100)
+        player("moved", 0, 4096, moved, label="Move both along the text", period=0.25)
+        distance = controls.slider("Distance: query − key", "distance", 0, 256, 6)
+        alike = controls.slider("Cosine of q and k", "alike", -1.0, 1.0, 0.8, 0.05)
+        d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
+        base = base_slider("rope10")
+        result = rotary(d_head, base, alike, moved, distance)
+        score = float(result.scores[1, distance])
+        st.metric(f"q · k at distance {distance}", f"{score:.3f}")
+        st.metric("Change by moving both", f"{result.difference:.1e}")
+    with right:
+        figure(
+            figures.rotary_pairs_figure(result),
+            key="pairs",
+            height=230,
+            min_width=620,
+            table=lambda: pd.DataFrame({"pair": result.pairs, "share": result.products}),
+            alt=f"{len(result.pairs)} pairs of dimensions as arrows, query at position {moved + distance} and key at "
+            f"{moved}. Moving both rotates both arrows alike; the angle between them stays. Pair 0 turns once in "
+            f"{result.wavelengths[0]:.1f} positions, the last once in {result.wavelengths[-1]:,.0f}.",
+            caption=f"{len(result.pairs)} of {d_head // 2} pairs: the query at position {moved + distance} (long) "
+            f"and the key at {moved} (short); in bold: the share of q · k.",
+        )
+    curve, waves = right.columns([3, 2], gap="medium")
+    with curve:
+        figure(
+            figures.rotary_scores_figure(result, moved, distance),
+            key="scores",
+            height=280,
+            table=lambda: pd.DataFrame(result.scores.T, columns=["key at 0", "moved"]),
+            alt=f"q · k by distance: {result.scores[0, 0]:.1f} at distance 0, {score:.1f} at {distance}, "
+            f"{result.scores[0, -1]:.1f} at 256. With the key at position {moved} the same to within "
+            f"{result.difference:.1e}.",
+            caption=f"{result.scores[0, 0]:.1f} at distance 0, {score:.1f} at {distance}, {result.scores[0, -1]:.1f} "
+            "at 256. The vectors are random, drawn with seed 0 and bent to the chosen cosine.",
+        )
+    with waves:
+        wavelengths(result.wavelengths, base, (), d_head)
+    page.try_this(
+        {
+            "move both": {"moved": 1000},
+            "the same vector twice": {"alike": 1.0},
+            "a longer base": {"rope10": 5.7},
+            "far apart": {"distance": 200},
+        }
+    )
+    page.what_to_see(
+        "Press Play: all arrows rotate, fast ones many times, but the angle between orange and blue stays, and the "
+        "dots lie on the line. Change the distance: fast pairs turn over, slow ones hardly move. For vectors with a "
+        "high cosine, the product falls with distance on the whole, because the fast pairs get out of phase; with a "
+        "larger base it falls later, and models with a long context use one (LLaMA 3: 500,000)."
+    )
+    page.source(positions.rotate, position_schemes.rotary_scores)
+    page.experiment(experiments.rope, d_head, base, alike, moved, distance)
+    st.caption(
+        "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i + 1)"
+    )
+    page.question(
+        "RoPE rotates queries and keys, but not values. Why would rotating values be a bad idea?",
+        "The rotations of a query and a key combine to one by their distance. Nothing rotates a value back, so the "
+        "output would depend on the absolute position of each value.",
+    )
+
+
+def alibi() -> None:
+    """The panel of linear biases."""
+    st.markdown(
+        "**ALiBi has no position embeddings**: every head subtracts its own slope times the distance from the scores, "
+        "so some heads attend mostly to near tokens and others hardly prefer any."
+    )
+    st.latex(
+        r"\mathrm{score}_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_{head}}} - m_h\,(i - j), \qquad "
+        r"m_h = 2^{-8h/n},\; h = 1 \ldots n"
+    )
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        n_heads = controls.slider("Number of heads", "heads", 1, 32, 8)
+        head = controls.slider("Head", "head", 0, n_heads - 1, min(2, n_heads - 1))
+        seq = controls.slider("Length (tokens)", "seq", 4, 128, 32, 4)
+    result = linear(n_heads, head, seq)
+    slope, reach = float(result.slopes[head]), float(result.reach[head])
+    with left:
+        st.metric(f"Slope of head {head}", f"{slope:.4g}")
+        st.metric("Mean distance", f"{reach:.1f} tokens")
+    bias, weights = right.columns(2, gap="medium")
+    with bias:
+        figure(
+            figures.bias_figure(result),
+            key="bias",
+            height=360,
+            cursor=True,
+            table=lambda: pd.DataFrame(result.bias),
+            alt=f"Bias of head {head}: 0 on the diagonal, {-slope:.3g} one token back, {-slope * (seq - 1):.3g} at "
+            "the first token seen from the last.",
+            caption=f"Bias of head {head}, shape ({seq}, {seq}): 0 for itself, {-slope:.3g} per token. Grey: blocked.",
+        )
+    with weights:
+        figure(
+            figures.reach_figure(result, head),
+            key="reach",
+            height=360,
+            table=lambda: pd.DataFrame(result.weights.T, columns=[f"head {h}" for h in range(n_heads)]),
+            alt=f"Attention weights that the biases alone would give: head {head} puts {result.weights[head, 0]:.2f} "
+            f"on the token itself; mean distance {reach:.1f} tokens.",
+            caption=f"If all q · k were equal: head {head} puts {result.weights[head, 0]:.2f} on the last token "
+            "itself.",
+        )
+    figure(
+        figures.slopes_figure(result, head),
+        key="slopes",
+        height=250,
+        on_click=_choose_head,
+        table=lambda: pd.DataFrame({"head": range(n_heads), "slope": result.slopes, "mean distance": result.reach}),
+        alt=f"Slopes of {n_heads} heads on a logarithmic axis, from {result.slopes.max():.3g} to "
+        f"{result.slopes.min():.3g}.",
+        caption=f"{n_heads} slopes, from {result.slopes.max():.3g} to {result.slopes.min():.3g}. Click a bar to "
+        "choose the head.",
+    )
+    page.try_this(
+        {
+            "the steepest slope": {"head": 0},
+            "the flattest slope": {"head": n_heads - 1},
+            "12 heads": {"heads": 12, "head": 8},
+            "a longer sequence": {"seq": 128},
+        }
+    )
+    page.what_to_see(
+        "The colours keep their meaning while you change heads: full colour is a bias of −8, which leaves a token "
+        "1/2981 of its weight. Steep heads fade after a few tokens, flat ones hardly at all. With a number of heads "
+        "that is no power of two the slopes are interleaved, as in the authors' code: try 12."
+    )
+    page.source(positions.alibi_slopes, positions.alibi_bias)
+    page.experiment(experiments.alibi, n_heads, head, seq)
+    st.caption("Train Short, Test Long, section 3, arXiv:2108.12409")
+    page.question(
+        "The slopes are fixed, not trained, and there is no limit to the distance. What does that buy?",
+        "Length extrapolation: in a sequence longer than any in training the bias goes on in a straight line. The "
+        "price: a head with a steep slope gives distant tokens almost no weight, whatever they are.",
+    )
+
+
+def _choose_head(event: Event) -> None:
+    if isinstance(event["point"], int):
+        controls.set_values(head=event["point"])
+
+
+def none() -> None:
+    """The panel without positions: shuffle the words and see whether the model notices."""
+    st.markdown(
+        "**Without positions a bidirectional Transformer cannot tell “dog bites man” from “man bites dog”** "
+        "(permutation equivariance): shuffle the words, and the outputs are the same vectors, shuffled."
+    )
+    st.latex(r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        said = controls.text_area("Text", "text", TEXT, 300, height=80)
+        shuffle = controls.slider("Shuffle number", "shuffle", 1, 20, 1)
+        look = controls.select("Positions of the outputs shown", "look", list(NAMES), "none", NAMES)
+        is_causal = controls.toggle(
+            "Causal mask", "causal", False, help="Each token attends only to itself and those before it"
+        )
+    words = tuple(said.split()[:WORDS])
+    result = experiment(words, shuffle, is_causal)
+    with right:
+        if len(words) < 2:
+            st.info("One word cannot be shuffled: type at least two, with a space between them.")
+        if len(said.split()) > WORDS:
+            st.caption(f"The first {WORDS} words are used.")
+        _differences(result, words, look, is_causal)
+    labels = text.tick_labels(words)
+    change = result.largest[look]
+    figure(
+        figures.outputs_figure(result, look, labels),
+        key="outputs",
+        min_width=760,
+        height=max(300, 130 + 22 * len(words)),
+        table=lambda: pd.DataFrame(result.outputs[ordering.SCHEMES.index(look)], index=list(words)).reset_index(),
+        alt=f"Outputs for the text, for the shuffled text, and these put back in order, with positions {NAMES[look]}: "
+        f"the first and the last differ by up to {change:.1e}.",
+        caption=f"Positions: {NAMES[look]}. Output vectors, shape ({len(words)}, 64), first {figures.TABLE} "
+        f"dimensions; left and right differ by up to {change:.1e}.",
+    )
+    page.try_this(
+        {
+            "without positions": {"look": "none", "causal": False},
+            "with RoPE": {"look": "rope"},
+            "with a causal mask": {"look": "none", "causal": True},
+            "repeated words": {"text": "no no no yes no no"},
+        }
+    )
+    page.what_to_see(
+        "Without positions the left and the right table are the same to the last digits: what is left is the order "
+        "in which the sums are rounded. With any scheme they are not. With a causal mask even the model without "
+        "positions notices, because each token attends to another number of tokens. Computed by a Transformer of two "
+        "layers, four heads and random weights (the same seed for every scheme)."
+    )
+    page.source(ordering.shuffle_experiment)
+    page.experiment(experiments.shuffled, words, shuffle, is_causal, look)
+    st.caption(
+        "Equivariance of attention: arXiv:1810.00825, section 3. Order from the causal mask alone: arXiv:2203.16634"
+    )
+    page.question(
+        "Two equal words in a text: can a model without positions give them different outputs?",
+        "Not without a causal mask: the same embedding and the same keys and values give the same output. Try "
+        "“repeated words” and compare the rows. With positions they differ.",
+    )
+
+
+def _differences(result: ordering.Ordering, words: tuple[str, ...], look: Positions, is_causal: bool) -> None:
+    largest = result.largest
+    sentence = ", ".join(f"{NAMES[scheme]} {largest[scheme]:.1e}" for scheme in ordering.SCHEMES)
+    figure(
+        figures.differences_figure(result, look, NAMES),
+        key="differences",
+        height=280,
+        table=lambda: pd.DataFrame({"scheme": list(NAMES.values()), "largest difference": list(largest.values())}),
+        alt=f"Largest change of a word's output when the words are shuffled: {sentence}.",
+        caption=("Causal mask. " if is_causal else "No mask: bidirectional. ")
+        + f"Shuffled: {' '.join(text.visible(words[i]) for i in result.permutation)}",
+    )

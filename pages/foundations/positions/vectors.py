@@ -1,0 +1,140 @@
+"""Panels of the page on positions: schemes that add waves to each embedding."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.positions import experiments as experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore import positions
+from tfcore.analysis.foundations import position_schemes
+from tfcore.figures.foundations import positions as figures
+
+table = cache.data(max_entries=32)(position_schemes.sinusoidal_table)
+shift = cache.data(max_entries=32)(position_schemes.sinusoidal_shift)
+
+
+def base_slider(key: str) -> float:
+    """The base of the wavelengths on a logarithmic slider."""
+    exponent = controls.slider("Base: 10 to the power of", key, 1.0, 6.0, 4.0, 0.1, format="%.1f")
+    return float(10**exponent)
+
+
+def sinusoidal() -> None:
+    """The panel of the sinusoidal scheme."""
+    st.markdown(
+        "**Sinusoidal position embeddings: every position has its own vector of sines and cosines**, from a period of "
+        "2π tokens to one of nearly 2π · b, and a step of *k* is the same rotation everywhere."
+    )
+    st.latex(r"PE(p, 2i) = \sin\!\big(p / b^{2i/d}\big) \qquad PE(p, 2i{+}1) = \cos\!\big(p / b^{2i/d}\big)")
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
+        d_model = controls.slider("Width d_model", "d_model", 8, 512, 128, 8)
+        base = base_slider("base10")
+        first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
+        second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
+    result, pairs = table(length, d_model, base), (first, second)
+    waves = result.wavelengths
+    with right:
+        figure(
+            figures.table_figure(result, pairs),
+            key="table",
+            height=420,
+            cursor=False,
+            table=lambda: pd.DataFrame(result.table),
+            alt=f"Position vectors of {length} positions by {d_model} dimensions: stripes that get wider from left "
+            f"to right, one period every {waves[0]:.1f} positions at the left end and every {waves[-1]:,.0f} at the "
+            "right.",
+            caption=f"Shape ({length}, {d_model}). One row is what is added to the token at that position; the framed "
+            f"columns are the pairs {first} and {second}.",
+        )
+    page.try_this(
+        {
+            "a tiny model": {"length": 64, "d_model": 16, "pair": 1, "pair2": 4},
+            "the paper's width": {"length": 256, "d_model": 512, "base10": 4.0, "pair": 16, "pair2": 64},
+            "a short base": {"base10": 1.5},
+            "far from the start": {"start": 900, "k": 40},
+        }
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure(
+            figures.curves_figure(result, pairs),
+            key="curves",
+            height=280,
+            table=lambda: _curves(result, pairs),
+            alt=f"Sine and cosine of pair {first}, which repeats after {waves[first]:,.1f} positions, and of pair "
+            f"{second}, which repeats after {waves[second]:,.1f}.",
+            caption=f"Pair {first} repeats after {waves[first]:,.1f} positions, pair {second} after "
+            f"{waves[second]:,.1f}.",
+        )
+    with right:
+        wavelengths(waves, base, pairs, d_model)
+    _shifts(length, d_model, base)
+    page.what_to_see(
+        "The left columns of the table change fast with the position, the right ones slowly. The product of two "
+        "position vectors depends only on their distance, so the dots lie on the line wherever they start; and one "
+        "matrix moves *every* position on by *k*: rotations of 2 by 2 along the diagonal."
+    )
+    page.source(positions.sinusoidal, positions.shift_matrix)
+    page.experiment(experiments.sinusoidal, length, d_model, base, first, second)
+    st.caption("Attention Is All You Need, section 3.5, arXiv:1706.03762")
+    page.question(
+        "The paper says the wavelengths go from 2π to 10000 · 2π. Does the last pair really get there?",
+        f"Not quite: *i* stops at d/2 − 1, so the last wavelength is 2π · b^(1 − 2/d), here **{waves[-1]:,.0f}** of "
+        f"{2 * np.pi * base:,.0f}. Drag the width to 512 and it gets closer; at 8 it is far off.",
+    )
+
+
+def wavelengths(waves: np.ndarray, base: float, marked: tuple[int, ...], d: int) -> None:
+    """The figure of all wavelengths, which RoPE shares."""
+    figure(
+        figures.wavelengths_figure(waves, base, marked),
+        key="wavelengths",
+        height=280,
+        table=lambda: pd.DataFrame({"pair": range(len(waves)), "wavelength": waves}),
+        alt=f"Wavelengths of {len(waves)} pairs on a logarithmic axis: a straight line from {waves[0]:.2f} to "
+        f"{waves[-1]:,.0f} positions.",
+        caption=f"{len(waves)} wavelengths, 2π · b^(2i/{d}): from {waves[0]:.2f} to {waves[-1]:,.0f} positions.",
+    )
+
+
+def _curves(result: position_schemes.SinusoidalTable, pairs: tuple[int, int]) -> pd.DataFrame:
+    return pd.DataFrame({f"dimension {d}": result.table[:, d] for pair in pairs for d in (2 * pair, 2 * pair + 1)})
+
+
+def _shifts(length: int, d_model: int, base: float) -> None:
+    """What a step of k does: the product by offset, and the matrix."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        st.markdown("**A step of k**")
+        k = controls.slider("Offset k", "k", 0, 128, 5)
+        start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
+        result = shift(length, d_model, base, k, start)
+        st.metric("Largest error of $M_k$", f"{result.error:.1e}", help="of PE(p + k) = M_k PE(p), over all p")
+        st.metric("Line against dots", f"{result.spread:.1e}", help="largest difference between the starting points")
+    products, matrix = right.columns(2, gap="medium")
+    at_k = f", {result.products[0, k]:.1f} at k = {k}" if k < length else ""
+    with products:
+        figure(
+            figures.products_figure(result, k, start),
+            key="products",
+            height=340,
+            table=lambda: pd.DataFrame(result.products.T, columns=["from 0", "from p"]),
+            alt=f"Dot product of two position vectors by their offset: {result.products[0, 0]:.0f} at offset "
+            f"0{at_k}; the same from p = 0 and from p = {start}, to within {result.spread:.1e}.",
+            caption=f"PE(p) · PE(p + k) is {result.products[0, 0]:.0f} = d/2 at k = 0{at_k}.",
+        )
+    with matrix:
+        part = f"; the first {figures.BLOCKS} rows and columns." if d_model > figures.BLOCKS else "."
+        figure(
+            figures.shift_figure(result),
+            key="shift",
+            height=340,
+            table=lambda: pd.DataFrame(result.matrix),
+            alt=f"The matrix that moves position vectors on by {k}: 2 by 2 rotations on the diagonal, zero "
+            f"elsewhere; its largest error over {length} positions is {result.error:.1e}.",
+            caption=f"M_k, shape ({d_model}, {d_model}){part}",
+        )

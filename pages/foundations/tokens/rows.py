@@ -1,0 +1,215 @@
+"""The panels on sequences that arrive as text but are not language: a column of numbers, a protein."""
+
+from collections import Counter
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.tokens import cost as cost
+from pages.foundations.tokens import experiments as experiments
+from pages.ui import cache, controls, page, text
+from pages.ui.components.figure import figure
+from tfcore.analysis.foundations import csv_column, sample_sequences, time_windows
+from tfcore.analysis.foundations import protein as proteins
+from tfcore.analysis.foundations.csv_column import Column
+from tfcore.analysis.foundations.time_windows import Windows
+from tfcore.figures.foundations import protein as protein_figures
+from tfcore.figures.foundations import sequences as figures
+
+CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(sample_sequences.temperatures().tolist(), 1))
+CHARACTERS, STEPS, LONGEST = 20_000, 2_000, 64
+FEW = "month;sales\nJan;12,5\nFeb;n/a\nMar;14,1\nApr;\nMay;15,8\nJun;17,2\nJul;16,9\nAug;18,4\nSep;broken\nOct;19,7\n"
+UBIQUITIN = "MQIFVKTLTGKTITLEVEPSDTIENVKAKIQDKEGIPPDQQRLIFAGKQLEDGRTLSDYNIQKESTLHLVLRLRGG"
+INSULIN = ">insulin, chains A and B with what joins them, human\nMALWMRLLPLLALLALWGPDPAAAFVNQHLCGSHLVEALYLVCGERGFFYTPKTRREAEDLQVGQVELGGGPGAGSLQPLALEGSLQKRGIVEQCCTSICSLYQLENYCN"  # noqa: E501
+RESIDUES = 2_000
+HUES = (0, 1, 2, 4, 3)  # of the chips, by group: the colours of the bars beside them
+LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
+
+
+@cache.data(max_entries=16)
+def column(pasted: str, index: int | None) -> Column | str:
+    """The numbers of a column, or what is wrong with the table."""
+    try:
+        return csv_column.read_column(pasted, index)
+    except ValueError as problem:
+        return str(problem)
+
+
+@cache.data(max_entries=64)
+def windows(pasted: str, index: int, length: int, stride: int) -> Windows:
+    found = csv_column.read_column(pasted, index)
+    return time_windows.cut_windows(found.values[:STEPS], length, stride)
+
+
+def series() -> None:
+    """The panel on time series."""
+    st.markdown("**Windows of the series become tokens** (patches): several consecutive values make one vector.")
+    st.latex(
+        r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
+        r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i"
+    )
+    page.try_this(
+        {
+            "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
+            "no overlap": {"points": 16, "stride": 16},
+            "one value per token": {"points": 1, "stride": 1},
+            "whole weeks": {"points": 7, "stride": 7},
+            "a table with gaps": {"csv": FEW, "points": 3, "stride": 1, "window": 1},
+        }
+    )
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        pasted = controls.text_area("Numbers: one per line, or a CSV table", "csv", CSV, CHARACTERS, height=130)
+        first = column(pasted, None)
+        found = _choose_column(pasted, first) if isinstance(first, Column) else first
+    if isinstance(found, str):
+        st.warning(text.escape(found[:1].upper() + found[1:], 300) + ".")
+        return
+    steps = min(len(found.values), STEPS)
+    if steps < 2:
+        st.info("One number is no series yet: paste at least two.")
+        return
+    with left:
+        length = controls.slider("Window P (steps)", "points", 1, min(LONGEST, steps), min(16, steps))
+        stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
+        result = windows(pasted, found.index, length, stride)
+        n = len(result.starts)
+        at = controls.slider("Window to look at", "window", 0, n - 1, min(12, n - 1))
+        _report(found)
+    with right:
+        _windows(result, length, at)
+    cost.metrics(n, "Tokens (windows)", "Values per token", str(length))
+    strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
+    lengths = [time_windows.window_count(steps, length, s) for s in strides]
+    cost.curve(strides, lengths, strides.index(stride), "stride S", f"a stride of {stride}")
+    page.what_to_see(
+        "The bars under the curve are the windows; with a stride shorter than the window they overlap. The series is "
+        "first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
+        "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
+    )
+    page.source(time_windows.cut_windows, csv_column.read_column)
+    page.experiment(experiments.series, pasted, found.index, STEPS, length, stride, at)
+    st.caption("A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730")
+    page.question(
+        "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
+        "Its maps have 42² = 1,764 cells instead of 336² = 112,896: 64 times fewer, the square of the stride.",
+    )
+
+
+def _choose_column(pasted: str, first: Column) -> Column | str:
+    """The column of a table that has several."""
+    if len(first.names) < 2:
+        return first
+    names = {i: f"{i + 1}: {text.shorten(text.visible(name), 30)}" for i, name in enumerate(first.names[:50])}
+    return column(pasted, controls.select("Column", "column", list(names), min(first.index, 49), names))
+
+
+def _report(found: Column) -> None:
+    """What was read, and every kind of row that was not."""
+    count, bad = len(found.values), found.skipped
+    words = f"{count:,} numbers in “{text.escape(found.names[found.index], 30)}”."
+    if bad:
+        shown = ", ".join(f"line {line} ({text.escape(cell.strip() or 'empty', 12)})" for line, cell in bad[:4])
+        more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
+        rows = "1 row has" if len(bad) == 1 else f"{len(bad):,} rows have"
+        words += f" {rows} no number there and {'was' if len(bad) == 1 else 'were'} left out: {shown}{more}."
+    if count > STEPS:
+        words += f" The first {STEPS:,} are used."
+    st.caption(words)
+
+
+def _windows(result: Windows, length: int, at: int) -> None:
+    n, start = len(result.starts), int(result.starts[at])
+    mean = float(result.windows[at].mean())
+    figure(
+        figures.series_figure(result, length, at, 320),
+        key="series",
+        height=320,
+        alt=f"A series of {len(result.values):,} steps and its {n} windows of {length} steps; window {at} covers steps "
+        f"{start} to {start + length - 1}.",
+        caption=f"{len(result.values):,} steps, mean {result.mean:.3g}, deviation {result.deviation:.3g}. Window {at}: "
+        f"steps {start} to {start + length - 1}, {mean:+.2f} deviations from the mean. Dotted: the last value "
+        f"again, {result.padded} steps long.",
+        table=lambda: pd.DataFrame({"value": result.values}),
+    )
+    figure(
+        figures.windows_figure(result, at, 260),
+        key="windows",
+        height=260,
+        alt=f"The tokens: {n} rows of {length} numbers in deviations from the mean.",
+        caption=f"The tokens, shape ({n}, {length}), in deviations from the mean; window {at} framed.",
+        table=lambda: pd.DataFrame(result.windows),
+    )
+
+
+def protein() -> None:
+    """The panel on proteins."""
+    st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
+    st.latex(r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]")
+    page.try_this(
+        {
+            "ubiquitin": {"residues": UBIQUITIN},
+            "insulin, as FASTA": {"residues": INSULIN},
+            "collagen repeats": {"residues": "GPPGPPGAPGPQGFQGPPGEPGEPGASGPMGPRGPPGPPGKNGDDGEAGKPG"},
+            "a wrong letter": {"residues": "MQIFVJTLTGK"},
+        }
+    )
+    pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
+    try:
+        found = proteins.read_protein(pasted)
+    except ValueError as problem:
+        st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300) + ".")
+        return
+    n, counts = len(found.ids), Counter(found.residues)
+    groups = list(proteins.GROUPS)
+    most, times = counts.most_common(1)[0]
+    hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
+    text.chips(
+        ["<cls>", *found.residues, "<eos>"],
+        key="residue chips",
+        hues=hues,
+        notes=[str(i) for i in found.ids],
+        label=f"{n} tokens with their ids",
+    )
+    pieces = len(cache.model("stories")[1].encode(found.residues))
+    name = f"{text.escape(found.name, 60)}: " if found.name else ""
+    st.caption(
+        f"{name}{len(found.residues):,} residues, with a token before and one after; ids as in ESM-2, whose vocabulary "
+        f"has 33. The tokenizer of stories would make {pieces:,} meaningless pieces of it."
+    )
+    cost.metrics(n, "Tokens", "Letters per token", "1")
+    left, right = st.columns(2, gap="large")
+    with left:
+        letters = sorted(counts, key=lambda letter: (groups_of(letter), -counts[letter]))
+        figure(
+            protein_figures.composition_figure(
+                letters, [counts[c] for c in letters], [groups_of(c) for c in letters], groups, 320
+            ),
+            key="composition",
+            height=320,
+            alt=f"How often each of {len(counts)} kinds of residue occurs: most often {most}, {times} times.",
+            caption=f"{len(counts)} kinds of residue; most often {most}, {times} of {len(found.residues):,}.",
+            table=lambda: pd.DataFrame({"residue": letters, "count": [counts[c] for c in letters]}),
+        )
+    with right:
+        lengths = sorted({*LENGTHS, n})
+        cost.curve(lengths, lengths, lengths.index(n), "tokens", f"{len(found.residues):,} residues")
+    page.what_to_see(
+        "One residue, one token, nothing is joined: a change of a single residue can break a protein, so none may "
+        "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
+        "length: titin, the longest human protein, has about 34,000 residues."
+    )
+    page.source(proteins.read_protein)
+    page.experiment(experiments.protein, pasted)
+    st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
+    page.question(
+        "Why does a model of proteins not learn merges, as one of language does?",
+        "It could, but it is used for single residues: which one fits here, what happens if this one changes, which "
+        "two are in contact. Each of these needs the residue as a token of its own, with its own row in every "
+        "attention map.",
+    )
+
+
+def groups_of(letter: str) -> int:
+    """The group of a residue, as a place in GROUPS."""
+    return next(i for i, letters in enumerate(proteins.GROUPS.values()) if letter in letters)

@@ -1,0 +1,213 @@
+"""The panels on an image as patches and a sound as frames."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.tokens import cost as cost
+from pages.foundations.tokens import experiments as experiments
+from pages.foundations.tokens.uploads import upload
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.foundations import audio_frames, media, patches, sample_sequences
+from tfcore.analysis.foundations.audio_frames import AudioFrames
+from tfcore.analysis.foundations.sample_sequences import Melody
+from tfcore.figures.foundations import sequences as figures
+
+STRIP = 12  # patches shown in a row
+PATCHES = list(range(4, 65, 2))
+HOPS = [2.0, 2.5, 4.0, 5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0]
+SOUNDS: dict[Melody, str] = {"notes": "notes", "sweep": "a sweep", "vowel": "a vowel"}
+
+scene = cache.data(max_entries=16)(sample_sequences.scene)
+
+
+@cache.data(max_entries=12)
+def made(kind: Melody, seconds: int, window_ms: float, hop_ms: float) -> AudioFrames:
+    """A synthesised sound in frames."""
+    return audio_frames.cut_frames(sample_sequences.melody(kind, float(seconds)), window_ms, hop_ms)
+
+
+def image() -> None:
+    """The panel on images."""
+    st.markdown("**Cut the picture into squares, read them line by line, and flatten each into one vector.**")
+    st.latex(
+        r"n = \left\lfloor\tfrac{H}{P}\right\rfloor\left\lfloor\tfrac{W}{P}\right\rfloor, \qquad "
+        r"x_i = E\,\mathrm{flatten}(\mathrm{patch}_i) + p_i, \quad E \in \mathbb{R}^{d \times 3P^2}"
+    )
+    page.try_this(
+        {
+            "ViT-B/16": {"side": 224, "patch": 16, "at": 77},
+            "ViT-H/14": {"side": 224, "patch": 14},
+            "ViT-B/32": {"side": 224, "patch": 32, "at": 16},
+            "nearly pixels": {"side": 224, "patch": 4, "at": 900},
+            "a rest is lost": {"side": 224, "patch": 48, "at": 5},
+            "twice the side": {"side": 448, "patch": 16, "at": 300},
+        }
+    )
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        patch = controls.slider("Side P of a patch (pixels)", "patch", PATCHES[0], PATCHES[-1], 16, 2)
+        side = controls.slider("Side of the image (pixels)", "side", 64, media.PICTURE_SIDE, 224, 32)
+        n = patches.patch_count(side, patch)
+        at = controls.slider("Patch to look at", "at", 0, n - 1, min(77, n - 1))
+        own = upload(
+            "Your own picture",
+            "picture",
+            ["png", "jpg", "jpeg"],
+            media.PICTURE_MEGABYTES,
+            lambda data: media.picture(data, media.PICTURE_SIDE),
+        )
+    pixels = scene(side) if own is None else media.scaled(own, side)
+    with right:
+        _picture(pixels, side, patch, at)
+    cost.metrics(n, "Tokens (patches)", "Values per token", f"{3 * patch * patch:,}")
+    _strip(pixels, patch, at, n)
+    lengths = [patches.patch_count(side, p) for p in PATCHES]
+    cost.curve(PATCHES, lengths, PATCHES.index(patch), "side of a patch", f"patches of {patch} pixels")
+    page.what_to_see(
+        "Halve the side of a patch and there are four times as many tokens, so sixteen times as many cells in every "
+        "attention map. In the row below the picture a patch stands beside its left and right neighbours, but the one "
+        "above it is a whole line away: only the position vectors can tell the model that they touch."
+    )
+    page.source(patches.patchify, sample_sequences.scene if own is None else media.picture)
+    if own is None:
+        page.experiment(experiments.image, side, patch, PATCHES)
+    else:
+        page.experiment(experiments.own_image, "picture.png", side, patch, PATCHES, media.PICTURE_SIDE)
+    st.caption(
+        "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
+        "class, stands in front"
+    )
+    page.question(
+        "A picture of 224 × 224 has 50,176 pixels. Why is no pixel a token?",
+        "An attention map would have 50,176² = 2.5 billion cells, in every head of every layer. Patches of 16 make "
+        "196 tokens and 38,416 cells; the 768 numbers of a patch fit into one vector of width 768.",
+    )
+
+
+def _picture(pixels: Any, side: int, patch: int, at: int) -> None:
+    count = side // patch
+    lost = side - count * patch
+    rest = f" The last {lost} pixels at the right and at the bottom fill no patch and are left out." if lost else ""
+
+    def choose(event: dict[str, Any]) -> None:
+        match event["point"]:
+            case [int(row), int(column)] if row < count and column < count:
+                controls.set_values(at=row * count + column)
+
+    figure(
+        figures.picture_figure(media.data_address(pixels), side, patch, at, 460),
+        key="picture",
+        height=460,
+        on_click=choose,
+        alt=f"A picture of {side} by {side} pixels cut into {count} rows of {count} patches, {count * count:,} in all, "
+        f"patch {at} framed.",
+        caption=f"{side}/{patch} → {count} × {count} = {count * count:,} patches, numbered line by line; patch {at} "
+        f"is framed, click another.{rest}",
+    )
+
+
+def _strip(pixels: Any, patch: int, at: int, n: int) -> None:
+    vectors = patches.patchify(pixels, patch)
+    first = max(0, min(at - 2, n - STRIP))
+    shown = vectors[first : first + STRIP]
+    addresses = [media.data_address(vector.reshape(patch, patch, 3), "PNG") for vector in shown]
+    mean = vectors[at].reshape(-1, 3).mean(axis=0)
+    figure(
+        figures.strip_figure(addresses, first, at, 150),
+        key="strip",
+        height=150,
+        min_width=600,
+        alt=f"The sequence around patch {at}: patches {first} to {first + len(shown) - 1} in a row.",
+        caption=f"What the model reads: patches {first} to {first + len(shown) - 1} of {n:,}, shape "
+        f"({n:,}, {vectors.shape[1]:,}). Patch {at} has mean red, green, blue "
+        f"{mean[0]:.0f}, {mean[1]:.0f}, {mean[2]:.0f} of 255.",
+        table=lambda: pd.DataFrame(shown.T, columns=[f"patch {first + i}" for i in range(len(shown))]),
+    )
+
+
+def sound() -> None:
+    """The panel on sounds."""
+    st.markdown(
+        "**Slide a short window over the sound; each stop is a frame.** A frame becomes a column of loudness by pitch."
+    )
+    st.latex(
+        r"n_{frames} = \left\lfloor\tfrac{\text{samples}}{\text{hop}}\right\rfloor, \qquad "
+        r"X_{mf} = \log_{10} \sum_k M_{mk} \left|\mathrm{FFT}(w \cdot s_f)_k\right|^2"
+    )
+    page.try_this(
+        {
+            "Whisper's frames": {"window_ms": 25.0, "hop_ms": 10.0, "sound": "notes"},
+            "30 seconds": {"seconds": 30, "hop_ms": 10.0, "window_ms": 25.0},
+            "sharp in pitch": {"window_ms": 60.0, "sound": "notes"},
+            "sharp in time": {"window_ms": 6.0, "hop_ms": 2.5, "sound": "notes"},
+            "a rising tone": {"sound": "sweep"},
+            "ah to ee": {"sound": "vowel", "window_ms": 25.0},
+        }
+    )
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        kind = controls.segmented("Sound", "sound", list(SOUNDS), "notes", SOUNDS)
+        seconds = controls.slider("Seconds", "seconds", 1, media.SOUND_SECONDS, 2)
+        window_ms = controls.slider("Window (ms)", "window_ms", 5.0, 60.0, 25.0, 1.0, format="%.0f")
+        hop_ms = controls.slider("Hop: from frame to frame (ms)", "hop_ms", 2.5, 30.0, 10.0, 2.5, format="%.1f")
+        own = upload("Your own WAV file", "wave", ["wav"], media.SOUND_MEGABYTES, media.sound)
+        if own is not None:
+            st.caption("Your file is shown; “Sound” and “Seconds” above belong to the example.")
+    result = made(kind, seconds, window_ms, hop_ms) if own is None else audio_frames.cut_frames(own, window_ms, hop_ms)
+    with left:
+        at = controls.slider("Frame to look at", "frame", 0, result.frames - 1, min(60, result.frames - 1))
+        st.audio(result.samples, sample_rate=media.RATE)
+    with right:
+        _sound(result, at)
+    n = audio_frames.positions(result.frames)
+    cost.metrics(n, "Tokens after stride 2", "Frames before", f"{result.frames:,}")
+    hops = sorted({*HOPS[1:], hop_ms})
+    lengths = [audio_frames.positions(len(result.samples) // round(media.RATE * hop / 1000)) for hop in hops]
+    cost.curve(hops, lengths, hops.index(hop_ms), "hop (ms)", f"a hop of {hop_ms:g} ms")
+    whole = audio_frames.frame_count(audio_frames.SECONDS * media.RATE, result.hop)
+    page.what_to_see(
+        "The windows overlap, so nothing falls between two frames. A long window tells pitches apart but blurs when "
+        "they began; a short one does the opposite. Whisper reads 30 seconds at a time, silence added at the end, and "
+        "a convolution with stride 2 halves the frames: at this hop "
+        f"**{whole:,} frames → {audio_frames.positions(whole):,} tokens** for half a minute."
+    )
+    page.source(audio_frames.log_mel, audio_frames.mel_filters)
+    if own is None:
+        page.experiment(experiments.frames, kind, float(seconds), window_ms, hop_ms, at)
+    else:
+        page.experiment(experiments.own_frames, "sound.wav", window_ms, hop_ms, at)
+    st.caption("Robust Speech Recognition via Large-Scale Weak Supervision (Whisper), section 2.2, arXiv:2212.04356")
+    page.question(
+        "A second of speech has 16,000 samples, and about three words. How many tokens is it here, and as text?",
+        "100 frames, 50 tokens after the stride; as text about four. Sound says more than words (who, how, what "
+        "noise), but most of the difference is that a frame is cut by the clock, not by meaning.",
+    )
+
+
+def _sound(result: AudioFrames, at: int) -> None:
+    seconds = len(result.samples) / media.RATE
+    loudest = float(result.hertz[int(result.mel[:, at].argmax())])
+    figure(
+        figures.spectrogram_figure(result, at, 300),
+        key="spectrogram",
+        height=300,
+        alt=f"Loudness by pitch of {result.frames:,} frames in {seconds:.1f} seconds; frame {at} is loudest near "
+        f"{loudest:,.0f} hertz.",
+        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples per "
+        f"second, one column every {result.hop} samples. Frame {at} is loudest near {loudest:,.0f} Hz.",
+        table=lambda: pd.DataFrame({"hertz": result.hertz, f"log10 power of frame {at}": result.mel[:, at]}),
+    )
+    overlap = 1 - result.hop / result.window
+    shared = f"neighbours share {overlap:.0%}" if overlap > 0 else f"a gap of {result.hop - result.window} samples"
+    figure(
+        figures.frames_figure(result, at, 240),
+        key="frames",
+        height=240,
+        alt=f"The wave around frame {at} under its window of {result.window} samples and those of its neighbours: "
+        f"{shared}.",
+        caption=f"Frame {at}: {result.window} samples under a Hann window, the next one {result.hop} samples on; "
+        f"{shared}.",
+    )

@@ -1,0 +1,158 @@
+"""The panel on text: the same text as characters, bytes and tokens, coloured alike."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.foundations.tokens import experiments as experiments
+from pages.ui import cache, controls, page, text
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from tfcore.analysis.foundations import text_pieces
+from tfcore.analysis.foundations.text_pieces import Density, TextPieces
+from tfcore.config import ModelConfig
+from tfcore.figures.foundations import text_pieces as figures
+from tfcore.tokenizers.tokenizer import BPETokenizer
+
+MODEL, CHARACTERS, CHIPS = "stories", 2_000, 240
+TEXT = "The grandmother's unhappiness weighed 1234 grams. Жил-был 猫 🐱!"
+LOUD, QUIET = 4, 3  # hues: pieces of characters, and the ones that tokens take in turn
+YOURS = "your text"
+KINDS = {
+    "a children's story": "Once upon a time there was a little girl who lived in a big house with her mother.",
+    "a newspaper": "The committee postponed its decision on infrastructure subsidies until the next quarter.",
+    "code": "def area(width, height):\n    return width * height  # in square metres\n",
+    "numbers": "3.14159265 2026 1048576 0.0001 299792458",
+    "German": "Es war einmal ein kleines Mädchen, das wohnte mit seiner Mutter in einem großen Haus.",
+    "Russian": "Жила-была маленькая девочка, и жила она с мамой в большом доме.",
+    "Hindi": "एक समय की बात है, एक छोटी लड़की अपनी माँ के साथ एक बड़े घर में रहती थी।",
+    "Chinese": "从前有一个小女孩，她和妈妈住在一座大房子里。",
+    "emoji": "🐱🐶🌳🏠🌊🎂🚲🧵🪁👩‍🚀",
+}
+TRY = {
+    "a story": {"text": KINDS["a children's story"]},
+    "rare words": {"text": "Photosynthesis, antidisestablishmentarianism and the axolotl's chrysanthemum."},
+    "numbers": {"text": "7 + 35 = 42, 2026 is not 1234567, and pi is 3.14159."},
+    "other scripts": {"text": "мир, 世界, العالم, दुनिया, κόσμος, światło"},
+    "emoji": {"text": "A cat 🐱, a family 👩‍👩‍👧 and a flag 🇫🇷."},
+    "code": {"text": KINDS["code"]},
+}
+READERS = {MODEL: MODEL}
+
+
+def changes_text(_: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a tokenizer is of no use where tokens stand beside the letters and bytes they are made of."""
+    if isinstance(tokenizer, BPETokenizer):
+        return None
+    return (
+        "its tokenizer changes a text before it cuts it, or puts tokens around it, so that they do not line up with "
+        "the letters."
+    )
+
+
+@cache.data(max_entries=32)
+def cut(model_name: str, pasted: str) -> TextPieces:
+    return text_pieces.cut(pasted, cache.model(model_name)[1])
+
+
+@cache.data(max_entries=32)
+def densities(model_name: str, pasted: str) -> list[Density]:
+    return text_pieces.densities({YOURS: pasted, **KINDS}, cache.model(model_name)[1])
+
+
+def panel() -> None:
+    """The same text, three ways."""
+    st.latex(r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]")
+    page.try_this(TRY)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=changes_text, options=READERS)
+    if not pasted:
+        st.info("There is no text yet: type or paste some, or pick an example.")
+        return
+    found = cut(model_name, pasted)
+    with left:
+        _rows(found, models.config(model_name).vocab_size)
+    with right:
+        _density(found, densities(model_name, pasted))
+    page.what_to_see(
+        "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one token, "
+        "with the space before them (·); rare words fall into several. A character that has no token of its own is "
+        "never lost: it becomes tokens of its **bytes** (orange), at most four for one character."
+    )
+    page.source(text_pieces.cut, text_pieces.densities)
+    page.experiment(experiments.text, model_name, pasted, KINDS)
+    st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
+    page.question(
+        "The vocabulary of stories was learned from English stories. What does that mean for other languages?",
+        "More tokens for the same content. Of the texts in the figure, stories cuts the English one into "
+        f"{_tokens(0)}, the German one into {_tokens(4)}, the Russian into {_tokens(5)} and the Hindi into "
+        f"{_tokens(6)} tokens. More tokens cost more computation and fill the context sooner; vocabularies learned "
+        "from many languages narrow the gap.",
+    )
+
+
+def _tokens(which: int) -> int:
+    """Tokens of one of the example texts, cut by the model that ships."""
+    return densities(MODEL, "")[1 + which].tokens
+
+
+def _rows(found: TextPieces, vocabulary: int) -> None:
+    """Characters, bytes and tokens as chips that share the colours of the tokens."""
+    hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
+    characters = [hue[token] for token in found.token_of_character]
+    parts = int(found.part.sum())
+    rows = (
+        (f"{len(found.text):,} characters", "characters", list(found.text), characters, None),
+        (
+            f"{len(found.data):,} bytes",
+            "bytes",
+            [f"{byte:02X}" for byte in found.data],
+            [hue[token] for token in found.token_of_byte],
+            None,
+        ),
+        (
+            f"{len(found.ids):,} tokens with their ids, {found.per_token:.2f} characters in one",
+            "tokens",
+            list(found.tokens),
+            hue,
+            [str(i) for i in found.ids],
+        ),
+    )
+    for title, key, pieces, hues, notes in rows:
+        st.markdown(f"**{title}**")
+        text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
+    more = f" Only the first {CHIPS} of each row are drawn." if max(len(found.data), len(found.ids)) > CHIPS else ""
+    fallback = (
+        f"{parts} of {len(found.ids)} tokens are only part of a character (orange)."
+        if parts
+        else ("Every token here is whole characters.")
+    )
+    st.caption(f"{fallback} The vocabulary has {vocabulary:,} ids.{more}")
+
+
+def _density(found: TextPieces, all_found: list[Density]) -> None:
+    best, worst = (pick(all_found[1:], key=lambda one: one.per_token) for pick in (max, min))
+    figure(
+        figures.density_figure(all_found, YOURS, 430),
+        key="density",
+        height=430,
+        alt=f"Characters per token: {found.per_token:.2f} in your text, {best.per_token:.2f} for {best.name}, "
+        f"{worst.per_token:.2f} for {worst.name}.",
+        caption=f"Characters in one token, your text on top. {best.name.capitalize()}: {best.per_token:.2f}; "
+        f"{worst.name}: {worst.per_token:.2f}. Below 1 there are more tokens than characters.",
+        table=lambda: pd.DataFrame(
+            [
+                {
+                    "text": one.name,
+                    "characters": one.characters,
+                    "bytes": one.data_bytes,
+                    "tokens": one.tokens,
+                    "parts of characters": one.parts,
+                }
+                for one in all_found
+            ]
+        ),
+    )

@@ -1,0 +1,133 @@
+"""Section of the page on generation: beam search as a tree."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.generation import experiments as experiments
+from pages.inference.generation.settings import TEXT, TOKENS, Prompt, joined
+from pages.ui import cache, controls, page, text
+from pages.ui.components.figure import figure
+from tfcore.analysis.inference import beam_tree as analysis
+from tfcore.analysis.inference.beam_tree import BeamTree
+from tfcore.figures.inference import beam_tree as figures
+from tfcore.generation import beam
+
+TRY: dict[str, dict[str, Any]] = {
+    "greedy loses": {"text": TEXT, "beams": 3, "steps": 8, "sentence": False, "length_penalty": 1.0},
+    "one beam: greedy": {"beams": 1},
+    "many beams": {"beams": 6},
+    "α = 0: short wins": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 0.0},
+    "α = 2: long wins": {"text": TEXT, "sentence": True, "beams": 4, "steps": 12, "length_penalty": 2.0},
+}
+
+
+@cache.data(max_entries=8)
+def ends(model: str) -> tuple[int, ...]:
+    return analysis.sentence_ends(cache.model(model)[1])
+
+
+@cache.data(max_entries=64)
+def search(prompt: Prompt, beams: int, tokens: int, length_penalty: float, stop_ids: tuple[int, ...]) -> BeamTree:
+    return analysis.beam_tree(
+        prompt.network, prompt.ids, beams=beams, tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids
+    )
+
+
+def show(prompt: Prompt) -> None:
+    """The section."""
+    st.markdown(
+        "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
+        "likely: a likely text behind an unlikely first token can be found."
+    )
+    st.latex(r"\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_{i=1}^{|y|} \log p(y_i \mid \text{text}, y_{<i})")
+    page.try_this(TRY)
+    places = st.columns(4, gap="medium", vertical_alignment="bottom")
+    with places[0]:
+        beams = controls.slider("Beam width", "beams", 1, 6, 3)
+    with places[1]:
+        steps = controls.slider("Max new tokens", "steps", 1, 14, 8)
+    with places[2]:
+        penalty = controls.slider(
+            "Length penalty α",
+            "length_penalty",
+            -1.0,
+            3.0,
+            1.0,
+            0.25,
+            format="%.2f",
+            help="0: the sum of log-probabilities, which favours short texts. 1: their mean. Above 1: favours long "
+            "ones.",
+        )
+    with places[3]:
+        sentence = controls.toggle(
+            "End with the sentence",
+            "sentence",
+            help="Off: all texts have the same length, so the length penalty changes the scores, not the order.",
+        )
+    stop_ids = ends(prompt.model) if sentence else prompt.stop_ids
+    tree = search(prompt, beams, steps, penalty, stop_ids)
+    _tree(prompt, tree, beams)
+    _results(prompt, tree)
+    page.what_to_see(
+        "Above the dotted line are the hypotheses that are kept, the likeliest at the top, below it those that were "
+        "considered and pruned. Follow a line to the left to read a text. The thick line is the text with the best "
+        "score in the end, the dotted one that of greedy decoding, which takes the likeliest token at each step and "
+        "yet can be pruned. Numbers are the probability of each token given its prefix."
+    )
+    page.source(beam.beam_steps, analysis.grown)
+    page.experiment(experiments.beams, prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids)
+    st.caption("Length penalty: after arXiv:1609.08144, eq. 14, with the plain length, as in most libraries")
+    page.question(
+        "With texts that end with their sentence and α = 0, short sentences win. Why?",
+        "A log-probability is never above 0, so each further token can only lower the sum. Without a penalty the "
+        "search compares sums of few numbers with sums of many. Divided by the length (α = 1) it compares means.",
+    )
+
+
+def _tree(prompt: Prompt, tree: BeamTree, beams: int) -> None:
+    labels = text.tick_labels(prompt.tokenizer.tokens([node.ids[-1] for node in tree.nodes]), figures.CHARACTERS)
+    best = tree.results[0]
+    fate = f"greedy's text is dropped at token {tree.left_at}" if tree.left_at else "greedy's text is never dropped"
+    kept = sum(node.state != "dropped" for node in tree.nodes)
+    figure(
+        figures.tree_figure(tree, labels, beams, 520),
+        key="tree",
+        height=520,
+        min_width=max(340, 100 * tree.steps),
+        alt=f"Beam search with {beams} beams over {tree.steps} tokens: {len(tree.nodes)} texts considered, {kept} "
+        f"kept; the best scores {best.score:.3f}, greedy {tree.greedy.score:.3f}; {fate}.",
+        caption=f"{len(tree.nodes)} candidates shown, {kept} of them kept or finished (framed); {fate}.",
+        table=lambda: pd.DataFrame(
+            {
+                "step": [node.step for node in tree.nodes],
+                "rank": [node.rank for node in tree.nodes],
+                "text": [joined(prompt, node.ids) for node in tree.nodes],
+                "probability": [node.probability for node in tree.nodes],
+                "log p": [node.score for node in tree.nodes],
+                "state": [node.state for node in tree.nodes],
+            }
+        ),
+    )
+
+
+def _results(prompt: Prompt, tree: BeamTree) -> None:
+    """The finished texts and greedy's, with their scores."""
+    every = [*tree.results, tree.greedy]
+    height = 90 + 30 * len(every)
+    left, right = st.columns([2, 3], gap="medium")
+    best, greedy = tree.results[0].score, tree.greedy.score
+    relation = "the same as" if abs(best - greedy) < 1e-4 else "better than" if best > greedy else "worse than"
+    with left:
+        figure(
+            figures.results_figure(tree, [text.label(joined(prompt, one.ids), 60) for one in every], height),
+            key="results",
+            height=height,
+            alt=f"Scores of {len(tree.results)} finished texts, the best {best:.3f}, {relation} greedy's {greedy:.3f}.",
+            caption=f"Score {best:.3f}, {relation} greedy's {greedy:.3f}; nearer to 0 is better.",
+        )
+    with right:
+        for i, one in enumerate(every):
+            name = f"{i + 1}" if i < len(tree.results) else "greedy"
+            st.markdown(f"**{name}** · {text.escape(joined(prompt, one.ids))}")

@@ -1,0 +1,106 @@
+"""What all sections of the page on generation share: the text, the model, and the sliders of the filters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pages.ui import cache, controls, notices
+from tfcore.generation.sampling import Sampling
+
+CHARACTERS, TOKENS = 2_000, 128  # of a text, at most; the last tokens count, because they are continued
+TEXT = "Lily was very happy. She went to the park and saw a big"
+OFF: dict[str, Any] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "penalty": 1.0}
+SEEDS = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The text to continue, as a model reads it."""
+
+    model: str
+    ids: tuple[int, ...]
+    pasted: str
+
+    @property
+    def network(self) -> Any:
+        return cache.model(self.model)[0]
+
+    @property
+    def tokenizer(self) -> Any:
+        return cache.model(self.model)[1]
+
+    @property
+    def stop_ids(self) -> tuple[int, ...]:
+        """The separator between texts, where there is one: what comes after it is another text."""
+        separator = getattr(self.tokenizer, "separator_id", None)
+        return () if separator is None else (separator,)
+
+
+@cache.data(max_entries=64)
+def encode(model: str, pasted: str) -> tuple[list[int], int]:
+    """The last tokens of a text, at most half of what the model can read, and how many there are in all."""
+    network, tokenizer = cache.model(model)
+    ids = tokenizer.encode(pasted)
+    return ids[-min(TOKENS, network.config.max_seq_len // 2) :], len(ids)
+
+
+def prompt(model: str, pasted: str) -> Prompt:
+    """The text for a model; says so when only its end is used."""
+    ids, total = encode(model, pasted)
+    notices.tokens(total, len(ids), which="last")
+    return Prompt(model, tuple(ids), pasted)
+
+
+def filters() -> Sampling:
+    """Sliders for every filter, in the order in which they apply."""
+    penalty = controls.slider(
+        "Repetition penalty",
+        "penalty",
+        1.0,
+        2.0,
+        1.2,
+        0.05,
+        format="%.2f",
+        help="1 is off. Logits of tokens that have occurred are divided by it (multiplied, where negative).",
+    )
+    temperature = controls.slider(
+        "Temperature",
+        "temperature",
+        0.0,
+        2.0,
+        0.8,
+        0.05,
+        format="%.2f",
+        help="Logits are divided by it. 1 leaves them as they are, 0 takes the most likely token: greedy.",
+    )
+    top_k = controls.slider("Top-k", "top_k", 0, 100, 40, help="Keep the k most likely tokens. 0 is off.")
+    top_p = controls.slider(
+        "Top-p",
+        "top_p",
+        0.05,
+        1.0,
+        0.9,
+        0.05,
+        format="%.2f",
+        help="Keep the fewest tokens that together reach p: the nucleus. 1 is off.",
+    )
+    min_p = controls.slider(
+        "Min-p",
+        "min_p",
+        0.0,
+        0.5,
+        0.05,
+        0.01,
+        format="%.2f",
+        help="Keep tokens with at least this fraction of the highest probability. 0 is off.",
+    )
+    return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p, min_p=min_p, repetition_penalty=penalty)
+
+
+def seed() -> int:
+    """The seed of all draws."""
+    return controls.slider("Seed of the sampling", "seed", 0, SEEDS, 81, help="The same seed gives the same text.")
+
+
+def joined(prompt: Prompt, ids: tuple[int, ...] | list[int]) -> str:
+    """Ids as text."""
+    return str(prompt.tokenizer.decode(list(ids)))

@@ -1,0 +1,233 @@
+"""Panel of the page on the KV cache: weights and users' caches on a few GPUs, and what each remedy saves."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.kv_cache import experiments as experiments
+from pages.inference.kv_cache import models as models
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.inference import cache_size, serving_budget
+from tfcore.analysis.inference.serving_budget import ENDLESS, Budget, Remedy, Service
+from tfcore.figures.byte_words import Unit, amount, both
+from tfcore.figures.inference.cache_sizes import budget_figure, verdict
+
+BLOCK = 16
+GPUS = [1, 2, 4, 8, 16]
+GIB = 2**30
+SOLD = "What is sold as 80 GB has nearly 80 GiB: 80 × 2³⁰ = 85.9 × 10⁹ bytes."
+
+
+@cache.data(max_entries=128)
+def budgets(service: Service) -> dict[Remedy, tuple[Service, Budget]]:
+    """Each remedy, with what then has to be held."""
+    better = serving_budget.remedies(service, BLOCK)
+    return {name: (changed, serving_budget.budget(changed)) for name, changed in better.items()}
+
+
+def panel() -> None:
+    """The section: a service, the verdict, and the remedies."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        chosen = models.choose_model()
+        users = controls.slider("Concurrent sequences (users)", "users", 1, 512, 16)
+        tokens = models.choose_tokens()
+        gpus = controls.select("GPUs", "gpus", GPUS, 8)
+        unit = models.choose_unit()
+        each = controls.slider("Memory of one GPU (GiB)", "memory", 8, 288, 80, help=SOLD)
+    with right:
+        place = st.container()
+        service = choose_way(chosen, users, tokens, gpus, each * GIB)
+    found = budgets(service)
+    with place:
+        asked, need = found["asked"]
+        picture(chosen, found, unit)
+        facts(asked, need, unit)
+    st.dataframe(table(found, unit), hide_index=True)
+    words()
+    page.experiment(experiments.fits, service, BLOCK, unit)
+
+
+def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory: int) -> Service:
+    """How it is served before any remedy."""
+    first, second, third = st.columns(3, gap="medium")
+    with first:
+        sharing = controls.select("KV heads", "sharing", list(models.WAYS), "mha", models.WAYS)
+        parallel = controls.select(
+            "Tensor parallelism",
+            "parallel",
+            cache_size.even_parts(gpus),
+            min(4, gpus),
+            help="GPUs that share one copy of the weights",
+        )
+    with second:
+        weights = models.choose_precision("Data type of weights", "weights")
+        kept = models.choose_precision("Data type of the cache", "precision")
+    with third:
+        filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
+        in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
+    shape = cache_size.shared(chosen.shape, sharing)
+    return Service(
+        parameters=serving_budget.regrouped(chosen.parameters, chosen.shape, shape, chosen.d_model),
+        d_model=chosen.d_model,
+        weights=weights,
+        shape=shape,
+        cache=kept,
+        users=users,
+        tokens=tokens,
+        filled=filled / 100,
+        block=BLOCK if in_blocks else 0,
+        gpus=gpus,
+        parallel=parallel,
+        memory=memory,
+        spared=0.05,
+    )
+
+
+def labels(service: Service) -> dict[Remedy, str]:
+    return {
+        "asked": "as set above",
+        "gqa": f"{cache_size.grouped_heads(service.shape.heads)} KV heads",
+        "int8 cache": "cache in int8",
+        "int8 weights": "weights in int8",
+        "paging": "paged cache",
+        "tensor parallelism": f"tensor parallelism {service.gpus}",
+        "all": "all of these",
+    }
+
+
+def facts(service: Service, need: Budget, unit: Unit) -> None:
+    """The verdict and the two sizes it comes from."""
+    other: Unit = "binary" if unit == "decimal" else "decimal"
+    one = cache_size.cache_bytes(service.shape, service.tokens, 1, service.cache)
+    model = service.parameters * cache_size.BITS[service.weights] // 8
+    groups = service.gpus // service.parallel
+    copies = "1 copy" if groups == 1 else f"{groups} copies"
+    for place, (label, value, note) in zip(
+        st.columns(3),
+        (
+            ("It fits" if need.fits else "It does not fit", verdict(need, unit), "on the fullest GPU"),
+            ("KV cache of a full sequence", amount(one, unit), amount(one, other)),
+            (
+                "Weights",
+                amount(model, unit),
+                f"{copies}, each on {service.parallel} GPU{'s' if service.parallel > 1 else ''}",
+            ),
+        ),
+        strict=True,
+    ):
+        place.metric(label, value, note, delta_color="off", delta_arrow="off")
+
+
+def picture(chosen: models.Known, found: dict[Remedy, tuple[Service, Budget]], unit: Unit) -> None:
+    """A bar for each remedy against the memory of one GPU."""
+    names = labels(found["asked"][0])
+    rows = {names[name]: need for name, (_, need) in found.items()}
+    said = "; ".join(f"{name}: {verdict(need, unit)}" for name, need in rows.items())
+    service = found["asked"][0]
+    asked = (
+        f"{chosen.name}{built(chosen, service)}, {service.users} users x {service.tokens:,} tokens on "
+        f"{service.gpus} x {both(service.memory)}"
+    )
+    single = {names[name]: need.free for name, (_, need) in found.items() if name not in ("asked", "all")}
+    best = f"The largest saving by itself: {max(single, key=lambda name: single[name])}." if single else ""
+    height = 150 + 44 * len(rows)
+    figure(
+        budget_figure(rows, unit, height),
+        key="budget",
+        height=height,
+        min_width=340,
+        alt=f"{asked}. {said}.",
+        caption=f"{asked}: {verdict(found['asked'][1], unit)}. {best}",
+        table=lambda: table(found, unit),
+    )
+
+
+def built(chosen: models.Known, service: Service) -> str:
+    """How its keys and values are shared, and whether that is how the model was built."""
+    words = f" ({models.in_words(service.shape)})"
+    if service.shape == chosen.shape:
+        return words
+    changed = f"; its weights {service.parameters:,} parameters" if service.parameters != chosen.parameters else ""
+    return f", had it been built with {words[2:-1]} (it has {models.in_words(chosen.shape)}{changed})"
+
+
+def table(found: dict[Remedy, tuple[Service, Budget]], unit: Unit) -> pd.DataFrame:
+    """The same in numbers, and how far each would go."""
+    names = labels(found["asked"][0])
+    return pd.DataFrame(
+        [
+            {
+                "remedy": names[name],
+                "fits": "yes" if need.fits else "no",
+                "cache on the fullest GPU": amount(need.cache, unit),
+                "weights on it": amount(need.weights, unit),
+                "left over": amount(need.free, unit),
+                "most users": f"{need.most_users:,}",
+                "longest context that fits": f"{need.longest:,}" if need.longest < ENDLESS else f"{ENDLESS:,} and more",
+            }
+            for name, (_, need) in found.items()
+        ]
+    )
+
+
+def words() -> None:
+    """What to try, to see and to ask."""
+    page.try_this(
+        {
+            "if it had 64 KV heads": {
+                "of": "llama3_70b",
+                "sharing": "mha",
+                "users": 16,
+                "tokens": 32_768,
+                "gpus": 8,
+                "parallel": 4,
+                "memory": 80,
+                "blocks": False,
+            },
+            "as it is, 64 users": {"of": "llama3_70b", "sharing": "built", "users": 64, "tokens": 32_768},
+            "weights too large": {
+                "of": "llama3_70b",
+                "sharing": "built",
+                "gpus": 2,
+                "parallel": 1,
+                "users": 1,
+                "tokens": 8_192,
+            },
+            "7 B on one 24 GB GPU": {
+                "of": "llama2_7b",
+                "sharing": "built",
+                "gpus": 1,
+                "memory": 24,
+                "users": 8,
+                "tokens": 4_096,
+            },
+            "GPUs > KV heads": {"of": "llama3_70b", "sharing": "built", "gpus": 16, "parallel": 16, "users": 128},
+            "latent attention": {
+                "of": models.LATENT,
+                "sharing": "built",
+                "gpus": 8,
+                "parallel": 8,
+                "users": 64,
+                "tokens": 131_072,
+            },
+        }
+    )
+    page.what_to_see(
+        "Each bar changes one thing and keeps the rest. Fewer KV heads and smaller data types shrink the cache of "
+        "every sequence; fewer KV heads also shrink W_K and W_V. A paged cache takes memory for tokens that are there, "
+        "not for the maximum length. Tensor parallelism splits one copy of the weights over more GPUs and so frees the "
+        "memory of the other copies; the caches in all stay as large. Split over more GPUs than there are KV heads, "
+        "several GPUs keep the same head; the latent vector is kept by all."
+    )
+    page.source(serving_budget.budget, serving_budget.user_bytes, serving_budget.remedies)
+    st.caption(
+        "Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query attention: "
+        f"arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, and int8 a "
+        f"few per cent for its scales. {SOLD}"
+    )
+    page.question(
+        "Doubling the users or doubling the length of their sequences: which of the two needs more memory?",
+        "Neither: the cache is a product, so both double it. They differ where there is a sliding window: beyond it, a "
+        "longer sequence costs a model such as Mistral 7B nothing more, and another user always does.",
+    )

@@ -1,0 +1,170 @@
+"""Panel of the page on the KV cache: a trace of requests on contiguous memory and on blocks, and what is wasted."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.kv_cache import experiments as experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.inference import allocators, paged_memory
+from tfcore.analysis.inference import serving_findings as findings
+from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
+from tfcore.analysis.inference.request_trace import Traffic
+from tfcore.figures.inference import paged_memory as figures
+
+BLOCKS = [1, 4, 16, 64, 256]
+COLOUR_BY = {"state": "state", "request": "request"}
+compare = cache.data(max_entries=24)(paged_memory.compare)
+
+
+def panel() -> None:
+    """The section: the memory over time under three policies, and how well each used it."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        block = controls.select("Block size (tokens)", "block", BLOCKS, 16)
+        slots = controls.slider("Memory (tokens)", "slots", 1_024, 4_096, 2_048, 256, format="localized")
+        every = controls.slider("Steps between requests", "every", 1.0, 12.0, 3.0, 0.5, format="%.1f")
+        view = controls.segmented("Colour by", "colour", list(COLOUR_BY), "state", COLOUR_BY)
+    with right:
+        place = st.container()
+        traffic = choose_traffic(every)
+    runs = compare(traffic, slots, block)
+    with place:
+        picture(runs, traffic, view == "request")
+        shares, crowd = st.columns(2, gap="medium")
+        with shares:
+            share_bars(runs)
+        with crowd:
+            at_once(runs)
+    st.dataframe(table(runs), hide_index=True)
+    words(traffic.seed, runs)
+    page.experiment(experiments.paging, traffic, slots, block)
+
+
+def choose_traffic(every: float) -> Traffic:
+    """The other settings of the requests."""
+    first, second, third, fourth = st.columns(4, gap="medium")
+    with first:
+        prompt = controls.slider("Prompt, mean tokens", "prompt", 8, 128, 32, 8)
+    with second:
+        output = controls.slider("Output, mean tokens", "output", 8, 128, 64, 8)
+    with third:
+        longest = controls.slider("Maximum length", "longest", 256, 512, 256, 64)
+    with fourth:
+        seed = controls.slider("Seed of the trace", "trace", 0, 20, 0)
+    return Traffic(prompt=prompt, output=output, every=every, longest=longest, seed=seed)
+
+
+def picture(runs: dict[Policy, MemoryRun], traffic: Traffic, by_request: bool) -> None:
+    """The memory over time."""
+    held = "; ".join(f"{figures.NAMES[policy]}: {run.share(TOKEN):.0%}" for policy, run in runs.items())
+    slots = runs["paged"].slots
+    meaning = "grey: reserved, no token yet" if by_request else "a column is a moment, from slot 0 at the bottom"
+    figure(
+        figures.picture_figure(runs, 620, by_request=by_request),
+        key="memory",
+        height=620,
+        min_width=340,
+        alt=f"Memory of {slots:,} tokens over time for {traffic.requests} requests. Share that holds tokens: {held}.",
+        caption=f"{traffic.requests} requests on a memory of {slots:,} tokens; {meaning}. Share of the memory in use "
+        f"or stranded that holds tokens: {held}.",
+        table=lambda: pd.concat({p: by_step(run) for p, run in runs.items()}, names=["policy"]).reset_index(level=0),
+    )
+
+
+def by_step(run: MemoryRun) -> pd.DataFrame:
+    names = {
+        TOKEN: "tokens",
+        LATER: "reserved",
+        NEVER: "internal fragmentation",
+        STRANDED: "external fragmentation",
+        0: "free",
+    }
+    counts = {name: run.counts[state] for state, name in names.items()}
+    return pd.DataFrame({"step": range(run.steps), **counts, "running": run.running, "waiting": run.waiting})
+
+
+def share_bars(runs: dict[Policy, MemoryRun]) -> None:
+    """What share holds tokens."""
+    said = "; ".join(
+        f"{figures.SHORT[policy]} {run.share(LATER):.0%} reserved, {run.share(NEVER):.0%} internal fragmentation, "
+        f"{run.share(STRANDED):.0%} external"
+        for policy, run in runs.items()
+    )
+    figure(
+        figures.shares_figure(runs, 310),
+        key="shares",
+        height=310,
+        min_width=340,
+        table=lambda: table(runs),
+        alt=f"Shares of the memory in use or stranded: {said}.",
+        caption=f"Shares of the memory in use or stranded. {said}.",
+    )
+
+
+def at_once(runs: dict[Policy, MemoryRun]) -> None:
+    """How many requests run at once."""
+    said = ", ".join(f"{figures.SHORT[policy]} up to {run.running.max()}" for policy, run in runs.items())
+    figure(
+        figures.crowd_figure(runs, 310),
+        key="crowd",
+        height=310,
+        min_width=340,
+        table=lambda: table(runs),
+        alt=f"Requests that run at once. {said}.",
+        caption=f"Requests that run at once. {said}.",
+    )
+
+
+def table(runs: dict[Policy, MemoryRun]) -> pd.DataFrame:
+    """Each policy in numbers."""
+    return pd.DataFrame(
+        [
+            {
+                "memory": figures.NAMES[policy],
+                "tokens": f"{run.share(TOKEN):.1%}",
+                "reserved": f"{run.share(LATER):.1%}",
+                "internal fragmentation": f"{run.share(NEVER):.1%}",
+                "external fragmentation": f"{run.share(STRANDED):.1%}",
+                "most at once": int(run.running.max()),
+                "mean at once": f"{run.running.mean():.1f}",
+                "steps": run.steps,
+                "mean wait": f"{run.waited.mean():.1f}",
+                "preempted": run.evicted,
+            }
+            for policy, run in runs.items()
+        ]
+    )
+
+
+def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
+    """What to try, to see and to ask."""
+    page.try_this(
+        {
+            "the defaults": {"block": 16, "slots": 2_048, "output": 64, "prompt": 32, "longest": 256, "every": 3.0},
+            "blocks of 256 tokens": {"block": 256},
+            "blocks of one token": {"block": 1},
+            "a burst of requests": {"every": 1.0},
+            "colour by request": {"colour": "request"},
+            "another trace": {"trace": (seed + 1) % 21},
+        }
+    )
+    page.what_to_see(
+        "The length of an output is not known in advance. A contiguous cache therefore reserves the maximum length for "
+        "each request. Even an oracle that knew every length would reserve memory for tokens to come, and as requests "
+        "end, gaps stay between the others: enough memory in all, but in no one piece. A paged cache allocates blocks "
+        f"on demand, anywhere; only the last block of a request has unused slots. {findings.fragmentation(runs)} When "
+        "no block is left, the youngest request is preempted: it gives its blocks up and is computed again later."
+    )
+    page.source(paged_memory.run_trace, paged_memory.Server, allocators.Contiguous, allocators.Paged)
+    st.caption(
+        "PagedAttention: arXiv:2309.06180, which measured 20.4 to 38.2 % of the cache memory holding tokens in earlier "
+        "servers (section 1, figure 2). Lengths here are drawn from log-normal distributions, arrivals from a Poisson "
+        "process; a real trace differs, so compare the policies, not the percentages."
+    )
+    page.question(
+        "Why not blocks of one token, which have no internal fragmentation at all?",
+        "Because attention would gather every key from an address of its own, and the block table would be as long as "
+        "the sequence. GPUs read contiguous memory fastest, so blocks of 16 lose a little memory and read fast "
+        "(arXiv:2309.06180, section 7.2).",
+    )

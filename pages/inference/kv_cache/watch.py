@@ -1,0 +1,144 @@
+"""Panel of the page on the KV cache: one text generated with it and without, step by step, measured as it runs."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.kv_cache import experiments as experiments
+from pages.ui import cache, controls, notices, page
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from pages.ui.reading import first_tokens
+from pages.ui.work import jobs, live
+from tfcore.analysis.inference import cached_generation
+from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, both_ways
+from tfcore.figures.byte_words import amount
+from tfcore.figures.inference.cache_steps import steps_figure
+from tfcore.figures.model.parameters import short
+from tfcore.generation.kv_cache import KVCache
+
+TEXT = "Once upon a time there was a little dog named Max."
+CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
+EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
+
+work_of = cache.data(max_entries=32)(cached_generation.cache_work)
+
+
+@cache.data(max_entries=32)
+def work(model_name: str, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
+    return cached_generation.cache_work(cache.model(model_name)[0].config, prompt, steps, exactness)
+
+
+def panel() -> None:
+    """The section: a prompt, a job that writes on both ways, pictures that grow with it."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=80)
+        model_name = models.choose("decoder", why_not=models.silent)
+        wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
+        exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
+        seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
+        beside = st.container()
+    model, tokenizer = cache.model(model_name)
+    # There must be room for some more.
+    ids, _, total = first_tokens(model_name, pasted, model.config.max_seq_len - LEAST)
+    notices.tokens(total, len(ids))
+    if not ids:
+        with right:
+            st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+        return
+    steps = min(wanted, model.config.max_seq_len - len(ids))
+    key = ("with and without a cache", model_name, pasted, steps, exactness, seed)
+    job = live.begin(key, lambda: both_ways(model, ids, steps, seed, exactness))
+    costs = work(model_name, len(ids), steps, exactness)
+
+    def draw(job: jobs.Job) -> None:
+        done: list[BothWays] = list(job.items)
+        with beside:
+            live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, work="run", step="token")
+        with right:
+            picture(costs, done)
+            numbers(costs, done)
+            st.caption("Generated:")
+            st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
+
+    live.watch(key, draw, job)
+    words(seed)
+    page.experiment(experiments.with_and_without, model_name, pasted, LEAST, steps, seed, exactness)
+
+
+def numbers(costs: CacheWork, done: list[BothWays]) -> None:
+    """Both times with the operations so far, and how far the logits are apart."""
+    few, many = (short(flop[: len(done)].sum()) for flop in (costs.with_cache, costs.without))
+    fast, slow = sum(step.with_cache for step in done), sum(step.without for step in done)
+    apart, same = max((step.difference for step in done), default=0.0), sum(step.same for step in done)
+    for place, (label, value, note) in zip(
+        st.columns(3),
+        (
+            ("With the cache", f"{fast:.2f} s", f"{few} operations"),
+            (f"Without: {slow / fast:.1f} times as long" if done else "Without", f"{slow:.2f} s", f"{many} operations"),
+            ("Largest difference of a logit", f"{apart:.1e}", f"same token {same} of {len(done)}"),
+        ),
+        strict=True,
+    ):
+        place.metric(label, value, note, delta_color="off", delta_arrow="off")
+
+
+def picture(costs: CacheWork, done: list[BothWays]) -> None:
+    """Operations, time and memory by step, as far as the text is written."""
+    at = max(len(done) - 1, 0)
+    held = amount(int(costs.keys[at] + costs.values[at]))
+    finding = (
+        f"At {costs.length[at]} tokens each step costs {short(costs.with_cache[at])} operations with the cache and "
+        f"{short(costs.without[at])} without; the cache holds {held}"
+    )
+    figure(
+        steps_figure(costs, done, HEIGHT),
+        key="steps",
+        height=HEIGHT,
+        min_width=320,
+        alt=f"{finding}. Measured for {len(done)} steps.",
+        caption=f"{finding}. Pale: steps to come; lines through the times: median of nine. The first step reads the "
+        "whole prompt (prefill), with and without the cache.",
+        table=lambda: pd.DataFrame(
+            {
+                "tokens": costs.length[: len(done)],
+                "operations with": costs.with_cache[: len(done)],
+                "operations without": costs.without[: len(done)],
+                "seconds with": [s.with_cache for s in done],
+                "seconds without": [s.without for s in done],
+                "difference": [s.difference for s in done],
+            }
+        ),
+    )
+
+
+def words(seed: int) -> None:
+    """What to try, to see and to ask."""
+    page.try_this(
+        {
+            "232 new tokens": {"steps": 232, "exact": "float32"},
+            "float64: only rounding?": {"steps": 64, "exact": "float64"},
+            "a long prompt": {"text": " ".join([TEXT] * 8), "steps": 96},
+            "a model of two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
+            "another seed": {"seed": (seed + 1) % 21},
+        }
+    )
+    page.what_to_see(
+        "Without the cache every step computes the whole sequence again, so its work grows with each token, and the "
+        "total with the square of the length or faster. With it, a step computes one token and only attention grows; "
+        "the price is the cache, which grows by the same amount with every token. Measured times follow the operations "
+        "less closely: a step of one token mostly waits for weights and for the calls themselves, however few "
+        "operations it has. The logits differ by rounding alone, because the same sums run in another order: float64 "
+        "has 29 more bits, and its difference is about 2²⁹, half a billion, times smaller."
+    )
+    page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
+    st.caption(
+        "Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through (after "
+        "arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4."
+    )
+    page.question(
+        "Add up the operations of all steps with the cache. Which single pass costs the same?",
+        "The last one without it: a pass over the whole sequence. Each step with the cache computes just what its "
+        "token adds to that pass, so all steps together, prefill included, cost one pass over the whole sequence, "
+        "where without the cache every step costs a pass.",
+    )

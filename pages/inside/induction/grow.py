@@ -1,0 +1,84 @@
+"""The page on induction: a model trained here and now, until the heads form."""
+
+import math
+
+import streamlit as st
+
+from pages.inside.induction import experiments as experiments
+from pages.inside.induction import training_steps as film
+from pages.ui import controls, page
+from pages.ui.work import jobs, live
+from tfcore.analysis.inside import growth
+from tfcore.analysis.inside.growth import Moment
+from tfcore.training.growing import GrowConfig, grow
+
+TRY = {
+    "two layers": {"layers": 2, "steps": 700},
+    "one layer: it cannot": {"layers": 1},
+    "longer": {"layers": 2, "steps": 1200},
+    "another seed": {"layers": 2, "steps": 700, "seed": 3},
+}
+
+
+def grow_one() -> None:
+    """The section: the training begins by itself and grows under the eye."""
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        layers = controls.slider("Layers", "layers", 1, 2, 2)
+        steps = controls.slider("Training steps", "steps", 200, 1500, 700, 100)
+        seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+        beside = st.container()
+    with right:
+        picture = st.container()
+    config = GrowConfig(n_layers=layers, steps=steps, seed=seed)
+
+    def draw(job: jobs.Job) -> None:
+        moments: list[Moment] = list(job.items)
+        with beside:
+            live.bar(config, job, moments[-1].step if moments else 0, steps, {"seed": (seed + 1) % 21})
+            if moments:
+                film.numbers(moments[-1], config.vocab_size)
+        with picture:
+            if moments:
+                show(moments, config)
+            else:
+                st.info("Nothing is trained yet: it begins as soon as there is room.")
+
+    live.watch(config, draw, live.begin(config, lambda: grow(config)))
+    page.try_this(TRY)
+    page.what_to_see(
+        "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "
+        "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "
+        "there "
+        "is no composition of heads, and the loss stays near that of a uniform guess, "
+        f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f} nats."
+    )
+    page.source(grow, growth.moment, growth.jump)
+    page.experiment(experiments.grown, config)
+    st.caption(
+        f"{layers} layer{'s' if layers > 1 else ''} of attention, 4 heads of 16, width 64, no feed-forward layer; "
+        f"vocabulary {config.vocab_size}, {config.rows} sequences of {config.seq} tokens per step, AdamW. After "
+        "arXiv:2209.11895; the shipped model `induction` is larger."
+    )
+    page.question(
+        "Nothing in the data changes at the step where the heads form. Why does the loss not fall smoothly?",
+        "Each half is useless alone: a previous-token head lowers the loss only if an induction head reads what it "
+        "writes, and an induction head only if it is written. Until there is a little of both, the gradient for either "
+        "is tiny; then each makes the other more useful, and both grow fast.",
+    )
+
+
+def show(moments: list[Moment], config: GrowConfig) -> None:
+    """The curves so far and the maps now."""
+    film.course(moments, len(moments) - 1, config.steps, config.vocab_size, log=False)
+    if (found := growth.jump(moments)) is not None:
+        st.markdown(
+            f"**Found.** Induction heads formed: the loss on the second copy fell between steps {found[0]} and "
+            f"{found[1]}, to {moments[-1].second_loss:.2f} nats."
+        )
+    else:
+        st.markdown(
+            f"**Found.** No induction head until step {moments[-1].step}: the second copy is as hard as the first, "
+            f"{moments[-1].second_loss:.2f} nats."
+        )
+    film.maps(moments[-1])

@@ -1,0 +1,55 @@
+"""Ablation, scaling and activation patching inside a trained model, and what it then predicts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.inside import reading as _reading
+from pages.inside.interventions import patch as patching
+from pages.inside.interventions import switch as switching
+from pages.inside.reading import Reading
+from pages.ui import controls, notices, page
+from pages.ui.loading import models
+
+CHARACTERS = 1_000
+TEXT = _reading.BOY
+BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
+MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
+SECTIONS: dict[str, tuple[str, Callable[[Reading], None], int]] = {
+    "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
+    "patch": ("Activation patching", patching.patch, patching.TOKENS),
+}
+HERE = {"show": "switch", "where": switching.EVERYWHERE}
+TRY: dict[str, dict[str, Any]] = {
+    "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
+    "zero-ablate head 2.5": {**HERE, "text": TEXT, "parts": "2.5", "action": "zero"},
+    "the largest increase": {**HERE, "text": TEXT, "parts": "0.3", "action": "zero"},
+    "three copying heads": {**HERE, "text": BALL, "parts": "3.0 3.1 3.2", "action": "zero"},
+    "attention 2 moves it": {
+        "show": "patch",
+        "text": TEXT,
+        "other": patching.OTHER,
+        "kind": "attention",
+        "row": 2,
+        "position": 11,
+    },
+    "ball or hat": {"show": "patch", "text": MAX, "other": HAT, "kind": "residual", "row": 4, "position": 12},
+}
+
+page.begin(
+    "What if a part were different?",
+    "An attention pattern shows a correlation; only an intervention shows what the prediction depends on. Ablate heads "
+    "and layers, scale them, or patch in their activations from another text, and the model predicts again.",
+)
+box, beside = st.columns([4, 1], vertical_alignment="bottom")
+with box:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+with beside:
+    model = models.choose("decoder", why_not=models.silent)
+page.try_this({name: {"model": "stories", **values} for name, values in TRY.items()})
+names = {key: name for key, (name, _, _) in SECTIONS.items()}
+section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
+_, show, limit = SECTIONS[section]
+notices.drop("tokens of other text")  # unless it is still on the page
+show(_reading.checked(model, pasted, limit))

@@ -1,0 +1,57 @@
+"""The residual stream of a trained model: direct logit attribution, logit lens, norm and cosine, skipped layers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.inside import reading as _reading
+from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS, Choice, choose
+from pages.inside.stream.lens import logit_lens
+from pages.inside.stream.parts import who_wrote
+from pages.inside.stream.shape import shape
+from pages.inside.stream.skip import skip
+from pages.ui import controls, page
+from pages.ui.loading import models
+from tfcore.config import ModelConfig
+
+SECTIONS: dict[str, tuple[str, Callable[[Choice], None]]] = {
+    "who": ("Direct logit attribution", who_wrote),
+    "lens": ("Logit lens", logit_lens),
+    "shape": ("Norm and cosine", shape),
+    "skip": ("Skip a layer", skip),
+}
+HE = _reading.BOY
+LAST = {"token": 0, "against": -3}
+TRY: dict[str, dict[str, Any]] = {
+    "which head writes “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
+    "which head writes “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
+    "“he”, not “she”": {"show": "who", "text": HE, "position": 11, "against": 3, "layer": 2, "part": "head 5"},
+    "layer by layer": {"show": "lens", "text": TEXT, "position": 23},
+    "norm and cosine": {"show": "shape", "text": TEXT, "position": 23},
+    "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
+}
+
+
+def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why there is nothing to add up in a model, or None."""
+    if config.norm_placement == "post":
+        return "it normalises after every sum (post-LN), so its logits are no plain sum of what the parts wrote."
+    return models.silent(config, tokenizer)
+
+
+page.begin(
+    "What is written in the residual stream?",
+    "All layers write into one vector per token, and the prediction is read from it at the end. Because it is a sum, "
+    "each part's share in a logit can be computed exactly, and the sum can be read after any layer.",
+)
+box, beside = st.columns([4, 1], vertical_alignment="bottom")
+with box:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+with beside:
+    model = models.choose("decoder", why_not=no_sum)
+page.try_this({name: {"model": "stories", **LAST, **values} for name, values in TRY.items()})
+reading = _reading.checked(model, pasted, TOKENS)
+names = {key: name for key, (name, _) in SECTIONS.items()}
+section = controls.segmented("Look at", "show", list(SECTIONS), "who", names)
+SECTIONS[section][1](choose(reading, has_reference=section == "who"))

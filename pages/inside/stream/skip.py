@@ -1,0 +1,83 @@
+"""Section of the page on the residual stream: a sublayer or a block is skipped."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.inside import reading as _reading
+from pages.inside.effects import prediction
+from pages.inside.stream import experiments
+from pages.inside.stream.choice import TOKENS, Choice
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
+from tfcore.analysis.inside import edit_effects, skipping
+from tfcore.analysis.inside.edit_effects import Effect
+
+every_skip = cache.of_model(max_entries=12)(experiments.every_skip)
+
+
+@cache.data(max_entries=256)
+def one_skip(model: str, pasted: str, position: int, names: tuple[str, ...]) -> Effect:
+    ids = _reading.read(model, pasted, TOKENS).ids
+    return edit_effects.effect(cache.model(model)[0], ids, skipping.left_out(names), position)
+
+
+def skip(choice: Choice) -> None:
+    """The section."""
+    reading, position = choice.reading, choice.position
+    skips = skipping.skips(cache.model(reading.model)[0].config)
+    titles = [skipping.skip_name(names) for names in skips]
+    chosen = controls.select("Skipped", "skip", titles, titles[-1])
+    row = titles.index(chosen)
+    found = one_skip(*choice.key, skips[row])
+    prediction(reading, position, found, ("whole model", f"without {chosen}"), choice.token)
+    if len(reading.ids) > 1:
+        every_token(choice, titles, row)
+    else:
+        st.info("One token has nothing that follows it: give at least two to see the loss of each.")
+    page.what_to_see(
+        "The residual stream runs past what is skipped, so the model still predicts, and often the same token. Red "
+        "cells are tokens with a higher loss without the part, blue ones with a lower loss. A row that is red "
+        "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens need."
+    )
+    st.latex(r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)")
+    page.source(skipping.skip_each, skipping.left_out, edit_effects.effect)
+    st.caption(
+        "Skipping single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
+        "page on residual connections."
+    )
+    page.question(
+        "The share of a layer in a logit (direct effect) and the loss increase when it is skipped (total effect): why "
+        "do they differ?",
+        "The share is what the layer itself wrote for that token. Skipping it also removes what later layers made of "
+        "it, and they may write something else instead. In the example, attention 3 of stories has the largest share "
+        "in “ball”, and without it “ball” still has 57 %; attention 0 has a third of that share, and without it “ball” "
+        "is down to 3 %.",
+    )
+
+
+def every_token(choice: Choice, titles: list[str], row: int) -> None:
+    """The loss increase of each token by each skip."""
+    text, tokens = choice.key[:2], choice.reading.tokens
+    found = every_skip(*text, TOKENS)
+    column = choice.position if choice.position < len(tokens) - 1 else -1
+    shown = experiments.skipped(found, tokens, row, column)
+
+    def choose_cell(event: Event) -> None:
+        at = event["point"]
+        if isinstance(at, list) and at[0] < len(titles) and at[1] < len(tokens) - 1:
+            controls.set_values(skip=titles[at[0]], position=at[1])
+
+    st.subheader("Loss increase of every token, with each part skipped", anchor=False)
+    figure(
+        shown.figure,
+        key="increase",
+        height=90 + 26 * len(titles),
+        min_width=620,
+        on_click=choose_cell,
+        table=lambda: pd.DataFrame(found.harm.T, columns=titles).assign(token=tokens[1:]),
+        alt=shown.alt,
+        caption=f"Loss increase of each token, (skipped, token) = {found.harm.shape}. {shown.caption} "
+        "Click a cell to look closer.",
+    )
+    page.experiment(experiments.skipped, made(experiments.every_skip, *text, TOKENS), tokens, row, column)

@@ -1,0 +1,197 @@
+"""From the Transformer of 2017 to today's, one switch at a time."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.model.modern import experiments as experiments
+from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
+from pages.ui import cache, controls, links, page, places
+from pages.ui.components import parts_map
+from pages.ui.components.figure import Event, figure
+from pages.ui.components.player import player
+from pages.ui.loading import model_map
+from pages.ui.work import jobs, live
+from tfcore.analysis.model import modernising
+from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
+from tfcore.figures.large_numbers import round_count
+from tfcore.figures.model.modernising import Panel, effects_figure
+from tfcore.training import ladder
+
+NAMES = list(SWITCHES)
+LAST = len(NAMES) - 1
+HEIGHT = 400
+TRAINED = ladder.read_table(ladder.SHIPPED / "modernisation.csv")  # a row a model; none where it does not ship
+
+
+@cache.data(max_entries=8)
+def versions(size: str) -> list[Version]:
+    """Every version of a model of this size."""
+    return modernising.versions(FIRST[size])
+
+
+def losses() -> dict[str, list[float]]:
+    """The ladder's held-out losses of each switch; none where one is missing."""
+    found = {name: [float(row["loss"]) for row in TRAINED if row["switch"] == name] for name in NAMES}
+    return found if all(found.values()) else {}
+
+
+def choose(event: Event) -> None:
+    """A click on a bar."""
+    match event["customdata"]:
+        case [int(step)]:
+            controls.set_values(step=step)
+
+
+def panels(found: list[Version], speeds: list[Speed]) -> list[Panel]:
+    """What is drawn: counted at once, timed while one looks, and trained beforehand."""
+    by_step = {speed.step: speed for speed in speeds}
+    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(NAMES))]
+    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(NAMES))]
+    drawn = [
+        Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
+        Panel("KV cache, B/token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
+        Panel("prefill, ms", read, [_ms(value) for value in read]),
+        Panel("decode, ms/token", written, [_ms(value) for value in written]),
+    ]
+    if seeds := losses():
+        means = [sum(of_switch) / len(of_switch) for of_switch in seeds.values()]
+        drawn.append(
+            Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], list(seeds.values()), near=True)
+        )
+    return drawn
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def beside(found: list[Version], step: int) -> None:
+    """The block before the switch and after it."""
+
+    def go(url: str) -> None:
+        links.go(places.place(url).file, {})
+
+    for column, at, title in zip(st.columns(2, gap="medium"), (step - 1, step), ("before", "after"), strict=True):
+        with column:
+            if at < 0:
+                st.caption("This is where it begins.")
+                continue
+            st.markdown(f"**{title}:** {NAMES[at]}" if step else f"**{NAMES[at]}**")
+            (whole,) = model_map.stacks(found[at].config)
+            if at == step and step:
+                (last,) = model_map.stacks(found[step - 1].config)
+                whole = model_map.marked(whole, last)
+            parts_map.parts_map(f"block {title}", [whole], label=f"The model {title} this switch", on_open=go)
+
+
+def effect(found: list[Version], step: int) -> str:
+    """What the switch does to what can be counted."""
+    if not step:
+        return f"{found[0].parameters:,} parameters, {2 * found[0].cached:,} bytes of KV cache per token at 16 bits."
+    before, after = found[step - 1], found[step]
+    more = after.parameters - before.parameters
+    size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
+    if after.cached == before.cached:
+        return f"{size}; the KV cache stays as it is."
+    return f"{size}; the KV cache shrinks from {2 * before.cached:,} to {2 * after.cached:,} bytes per token."
+
+
+page.begin(
+    "What has changed since 2017?",
+    "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
+    "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
+    "since.",
+    r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
+    r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}",
+)
+left, right = st.columns([1, 3], gap="medium")
+with left:
+    step = controls.slider("Switches made", "step", 0, LAST, 1)
+    player("step", 0, LAST, step, label="one switch after the other", period=1.5, everywhere=True)
+    size = controls.select("Size to count", "size", list(FIRST), "small", SIZE_NAMES)
+    seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)
+    place = st.container()
+found = versions(size)
+name, about = NAMES[step], ABOUT[NAMES[step]]
+said = effect(found, step)
+key = ("modern", seed)
+
+
+def draw(job: jobs.Job) -> None:
+    """The effects as far as they are known."""
+    with place:
+        total, again = len(NAMES) * modernising.ROUNDS, {"seed": (seed + 1) % 21}
+        live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
+    speeds = list({speed.step: speed for speed in job.items}.values())
+    with right:
+        figure(
+            effects_figure(NAMES, panels(found, speeds), step, HEIGHT),
+            key="effects",
+            height=HEIGHT,
+            min_width=640,
+            on_click=choose,
+            alt=f"{len(NAMES)} versions from 2017 to today. Switch {step}, {name}: {said}",
+            caption=f"Switch {step} of {LAST}, {name}: {said} Counted for {SIZE_NAMES[size]}; timed here and now on "
+            f"models of width 256 with 4 layers (prefill of 128 tokens), the fastest of up to 7 runs. {_schooling()}",
+            table=lambda: _table(found, speeds),
+        )
+
+
+def _schooling() -> str:
+    """What the models whose losses are drawn went through."""
+    if not (seeds := losses()):
+        return ""
+    one = TRAINED[0]
+    return (
+        f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
+        f"tokens of stories, {len(seeds[NAMES[0]])} seeds each (dots) and their mean."
+    )
+
+
+def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
+    by_step, seeds = {speed.step: speed for speed in speeds}, losses()
+    return pd.DataFrame(
+        [
+            {
+                "switch": version.name,
+                "parameters": version.parameters,
+                "KV cache, values per token": version.cached,
+                "prefill of 128 tokens (s)": by_step[i].read if i in by_step else None,
+                "decode (s per token)": by_step[i].written if i in by_step else None,
+                **({"held-out loss, mean": sum(seeds[version.name]) / len(seeds[version.name])} if seeds else {}),
+            }
+            for i, version in enumerate(found)
+        ]
+    )
+
+
+live.watch(key, draw, live.begin(key, lambda: modernising.race(seed)))
+page.try_this(
+    {
+        "where it began": {"step": 0},
+        "a smaller KV cache": {"step": 4, "size": "large"},
+        "a gated layer": {"step": 5},
+        "today's": {"step": LAST},
+    }
+)
+st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
+st.markdown(about)
+beside(found, step)
+seeds = losses()
+trained = (
+    modernising.loss_finding(modernising.loss_effects(seeds))
+    if seeds
+    else ("The losses of models trained alike are not here yet: their recipe is ladder-modernisation.")
+)
+page.what_to_see(
+    f"{modernising.size_finding(found)} {trained} Most of the others were made for stable training or for speed in "
+    "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
+)
+page.terms("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying")
+page.source(modernising.versions, modernising.race)
+page.experiment(experiments.switches, FIRST[size], step, seed)
+page.question(
+    "Which of the eight would you undo first if memory for long contexts were of no concern?",
+    "GQA: it exists to make the KV cache smaller. It also saves the parameters of W_K and W_V, and its query heads "
+    "have to share their keys and values for it.",
+)

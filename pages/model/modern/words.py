@@ -1,0 +1,40 @@
+"""The page on modern blocks: what each switch is, whence it comes, and the sizes that are counted."""
+
+from pages.ui.loading.presets import NAMES
+from tfcore.analysis.model.modernising import first_of, tying
+from tfcore.training.recipes.ladder_modernisation import MODERNISATION
+
+FIRST = {
+    "small": MODERNISATION.model,
+    "base": first_of(512, 6, 8, 37_000, 512),
+    "large": first_of(4096, 32, 32, 32_000, 4096),
+}
+SIZE_NAMES = {"small": "ours, width 64", "base": "2017's base, width 512", "large": "width 4,096, 32 layers"}
+_TIED = tying()
+_UNTIED = ", ".join(NAMES[name] for name in _TIED[False])
+ABOUT = {
+    "block of 2017": "Attention and a ReLU feed-forward layer, each with a residual connection and a LayerNorm "
+    "**after** the addition; sinusoidal positions added to the embeddings; biases in the linear layers "
+    "(arXiv:1706.03762). The embeddings are not tied here, so that tying can be a switch of its own; in 2017 they "
+    "were (section 3.4).",
+    "pre-norm": "The norm moves **before** attention and feed-forward, and one more stands at the end. The residual "
+    "stream itself is not normalised between the blocks; training needs less warm-up or none (arXiv:2002.04745). "
+    "GPT-2 had it in 2019.",
+    "RMSNorm": "Divide by the root mean square; subtract no mean and add no shift. The paper finds comparable quality "
+    "and less time (arXiv:1910.07467). T5 and LLaMA use it.",
+    "RoPE": "Positions are no longer added to the embeddings: queries and keys are rotated by an angle that grows with "
+    "the position. A score depends on the content of both tokens, and on their positions only through the distance "
+    "(arXiv:2104.09864, equation 16). Neither scheme has parameters.",
+    "GQA": "Grouped-query attention: several query heads share one KV head. The KV cache shrinks by that factor, and "
+    "W_K and W_V with it (arXiv:2305.13245). LLaMA 2 70B, LLaMA 3 and Mistral 7B have it.",
+    "SwiGLU": "A gated feed-forward layer: a second up-projection, through SiLU, multiplies the first. Its width falls "
+    "to 8/3 d, so that three matrices have as many parameters as two had (arXiv:2002.05202, equation 6). The widths "
+    "are rounded up to a multiple of 8.",
+    "no biases": "Linear layers without biases; PaLM's authors found that large models train more stably so "
+    "(arXiv:2204.02311, section 2).",
+    "tied": "Weight tying: embedding and unembedding are one matrix (arXiv:1608.05859). It is no step since 2017, when "
+    "they were tied as well, but a choice: of the models on the page of parameters, those that do **not** tie are "
+    f"{_UNTIED}.",
+    "QK-norm": "Queries and keys are normalised before their product, which bounds the scores (arXiv:2010.04245). "
+    "Qwen3 and Gemma 3 have it.",
+}

@@ -1,0 +1,222 @@
+"""A model from the Hugging Face hub or from a folder becomes the model of every page - if it fits."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.model.your_model import experiments as experiments
+from pages.model.your_model.readings import show
+from pages.ui import cache, controls, fragments, page, text
+from pages.ui.components.figure import figure
+from pages.ui.loading import model_settings, models, own_models, run_models
+from pages.ui.loading.model_settings import LONGEST, Settings
+from pages.ui.loading.own_models import Refused
+from pages.ui.work import jobs
+from tfcore import presets, shipped
+from tfcore.analysis.model import first_words, what_fits
+from tfcore.analysis.model.memory_use import Dtype
+from tfcore.config import ModelConfig
+from tfcore.figures.model import your_model as figures
+from tfcore.figures.model.your_model import gigabytes
+from tfcore.loading import checkpoints
+
+HEIGHT, FIRST, EVERY = 390, 1.5, 0.5  # seconds until the hub's answer is awaited beside the page, and between looks
+KNOWN = {
+    "BERT base": presets.bert_base,
+    "GPT-2 small": presets.gpt2_small,
+    "T5 base": presets.t5_base,
+    "GPT-2 XL": presets.gpt2_xl,
+    "Mistral 7B": presets.mistral_7b,
+    "LLaMA 3 8B": presets.llama3_8b,
+    "Mixtral 8x7B": presets.mixtral_8x7b,
+    "LLaMA 3 70B": presets.llama3_70b,
+}
+DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
+TRY: dict[str, dict[str, Any]] = {
+    "the default model": {"model": "stories"},
+    "GPT-2": {"model": "openai-community/gpt2"},
+    "SmolLM, a small LLaMA": {"model": "HuggingFaceTB/SmolLM-135M"},
+    "Qwen2": {"model": "Qwen/Qwen2-0.5B"},
+    "BERT": {"model": "google-bert/bert-base-uncased"},
+    "T5": {"model": "google-t5/t5-small"},
+    "too large for most": {"model": "mistralai/Mixtral-8x7B-v0.1"},
+    "a long context": {"tokens": 131_072},
+}
+
+needs = cache.data(max_entries=64)(what_fits.needs)
+
+
+def settings_of_here() -> Settings:
+    """The settings, and what they allow in a sentence."""
+    settings = model_settings.read()
+    said = {
+        "off": "On this server no other models can be loaded: whoever runs it has not allowed it. Start the app on "
+        "your own machine with make run, and they can.",
+        "list": f"This server loads these: {', '.join(sorted(settings.names))}.",
+        "public": "Public models of the Hugging Face hub can be loaded here.",
+        "any": "Any model of the Hugging Face hub can be loaded here.",
+    }[settings.policy]
+    st.caption(text.escape(said))
+    if found := model_settings.folders(settings):
+        st.caption("Folders here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
+    elif settings.folder is not None and settings.policy == "any":
+        st.caption(
+            "Put a folder with config.json, model.safetensors and tokenizer.json into the folder for models "
+            "of this server, and give it here as ./its-name."
+        )
+    return settings
+
+
+def looked_up(name: str) -> Any:
+    """An Estimate of a model that is not loaded, or a Refused; None while the hub has not answered."""
+    key, settings = ("look", name, models.tries(name)), model_settings.read()
+    own_models.LOOKS.start(key, lambda: own_models.look(name, settings), jobs.visitor())
+    own_models.LOOKS.wait(key, 1, FIRST)
+    job = own_models.LOOKS.look(key, jobs.visitor())
+    if job is None or job.state == "refused":
+        return Refused("Too many models are being looked up on this server; try again in a minute.")
+    if job.active:
+        return None
+    return job.items[-1] if job.items else Refused(f"{name} was not found in time: the hub does not answer.")
+
+
+@partial(fragments.fragment, run_every=EVERY)
+def wait_for(name: str) -> None:
+    """Until the hub answers."""
+    key = ("look", name, models.tries(name))
+    job = own_models.LOOKS.look(key, jobs.visitor())
+    if job is None or not job.active:
+        st.rerun()
+    seconds = job.seconds if job is not None else 0.0
+    st.info(f"Asking about {text.escape(name, 100)} … {seconds:.0f} s")
+
+
+@fragments.fragment
+def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) -> None:
+    """Which models fit, the chosen one on top, for a length of text and a precision."""
+    long, precise = st.columns(2, gap="medium")
+    with long:
+        tokens = controls.slider("Sequence length (tokens)", "tokens", 1_024, 131_072, 1_024, 1_024)
+    with precise:
+        dtype = controls.segmented("Data type", "dtype", list(DTYPES), "float32", DTYPES)
+    room = what_fits.free_now()
+    room = None if room is None else room + own_models.STORE.used
+    limit = settings.kept if settings.policy != "off" else None
+    label = text.shorten(name.rpartition("/")[2], 22)
+    configs = {label: config} if config is not None else {}
+    rows = needs({**configs, **{known: build() for known, build in KNOWN.items()}}, tokens, dtype)
+    bounds = [bound for bound in (room, limit) if bound is not None]
+    end = min(bounds) if bounds else None
+    fitting = [row for row in rows if end is None or row.fits(end)]
+    first = rows[0]
+    finding = f"{len(fitting)} of these {len(rows)} models fit"
+    if config is not None:
+        does = "fits" if first in fitting else "does not fit"
+        finding = (
+            f"{name} needs {gigabytes(first.weights)} for {first.parameters:,} parameters and {gigabytes(first.cache)} "
+            f"for the KV cache of {first.tokens:,} tokens, and {does}; {finding}"
+        )
+    free = f"{gigabytes(room)} are free" if room is not None else "how much is free the system does not tell"
+    alt = f"{finding}. {free[0].upper()}{free[1:]}."
+    figure(
+        figures.fits_figure(rows, label if config is not None else "", room, limit, HEIGHT),
+        key="fits",
+        height=HEIGHT,
+        min_width=340,
+        alt=alt,
+        caption=alt,
+        table=lambda: pd.DataFrame(
+            [(r.name, r.parameters, r.weights, r.cache) for r in rows],
+            columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],
+        ),
+    )
+    page.experiment(experiments.fits, configs, {known: build.__name__ for known, build in KNOWN.items()}, tokens, dtype)
+
+
+def state_of(name: str, found: Any, settings: Settings) -> None:
+    """Below the picture: that it cannot be had, or what it would take and the button, or the model itself."""
+    if isinstance(found, Refused):
+        st.warning(text.escape(found.sentence))
+        if found.offline:
+            st.caption("Everything that ships works without the hub, and so does a model in a folder.")
+        st.button("Try again", key="look again", on_click=models.again, args=(name,))
+        return
+    one, two, three = st.columns(3)
+    one.metric("Memory it needs", gigabytes(found.memory), help=f"{found.parameters:,} parameters of 4 bytes")
+    room = None if found.free is None else found.free + own_models.STORE.used
+    two.metric("Free now", "unknown" if room is None else gigabytes(room))
+    three.metric("To download first", gigabytes(found.download) if found.download else "nothing")
+    bound = min(settings.kept, settings.kept if room is None else room)
+    if found.memory > bound:
+        st.warning(
+            f"It does not fit: it needs {gigabytes(found.memory)}, and {gigabytes(bound)} may be used here. "
+            "A smaller model of the same family shows the same things."
+        )
+    elif found.download > settings.download:
+        st.warning(
+            f"It would be a download of {gigabytes(found.download)}, and at most {gigabytes(settings.download)} are "
+            "allowed here."
+        )
+    else:
+        models.load(name)
+
+
+page.begin(
+    "Your own model, on every page",
+    "A checkpoint is the weights of a model and its config. Give the name of one on the Hugging Face hub, or a folder: "
+    "if it fits into memory, the pages here can show what is inside.",
+    r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
+)
+page.try_this(TRY)
+left, right = st.columns([2, 3], gap="large")
+with left:
+    said = controls.text_line(
+        "Model: a name on the hub, or ./folder",
+        "model",
+        models.DEFAULT,
+        LONGEST,
+        help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, "
+        "from safetensors alone: no pickle is opened, no code of others runs",
+    )
+    settings = settings_of_here()
+name = said.strip() if said.strip() in shipped() else model_settings.named(said)
+found: Any = None
+if name is None:
+    problem = f"“{text.escape(said.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
+    problem += f"openai-community/gpt2, ./name for a folder, or one that ships: {', '.join(shipped())}."
+    left.warning(problem if said.strip() else "There is no name yet: " + problem.partition(": ")[2])
+elif not models.loaded(name) and run_models.is_run(name):
+    found = Refused(run_models.GONE)
+elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:
+    found = Refused(refusal)
+elif not models.loaded(name):
+    found = looked_up(name)
+config: ModelConfig | None = found.config if isinstance(found, checkpoints.Estimate) else None
+if name is not None and models.loaded(name):
+    config = models.config(name)
+with right:
+    figure_of_fits(name or "", config, settings)
+if name is not None and models.loaded(name):
+    models.remember(name if own_models.is_own(name) else None)
+    show(name)
+elif name is not None and found is None:
+    wait_for(name)
+elif name is not None:
+    state_of(name, found, settings)
+page.what_to_see(
+    "How much memory a model needs follows from its config.json: b bytes for each of P parameters, and for the keys "
+    "and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value moves "
+    "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
+)
+page.source(what_fits.needs, first_words.first_words, checkpoints.estimate)
+st.caption(
+    "Bytes of weights: arXiv:1910.02054, section 3.1. Keys and values: arXiv:1911.02150, section 2.4. At most "
+    f"{own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes first."
+)
+page.question(
+    "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",
+    "Because the next token may go to other experts. Few active parameters save computation for every token, not "
+    "memory: what is not in memory would have to be read from disk while a token waits.",
+)

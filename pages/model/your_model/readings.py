@@ -1,0 +1,173 @@
+"""The page on one's own model: what a loaded model is and says, and where to look at it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.model.your_model import experiments as experiments
+from pages.ui import cache, controls, links, page, text
+from pages.ui.components.figure import figure
+from pages.ui.loading import own_models, run_models
+from tfcore import shipped
+from tfcore.analysis.model import first_words
+from tfcore.analysis.model.first_words import FirstWords, RoundTrip
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.config import Architecture, ModelConfig
+from tfcore.figures.guesses import guesses_figure
+from tfcore.figures.model import your_model as figures
+from tfcore.figures.model.parameters import short
+
+TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
+ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
+ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
+# file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
+PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
+    "start/walkthrough/page.py": ("step by step", ONE_STACK, {}),
+    "foundations/heads/page.py": ("every attention head", (), {}),
+    "foundations/masks/page.py": ("masks and leaks", ONE_STACK, {}),
+    "foundations/attention/page.py": ("words compared", ONE_STACK, {"look": "words"}),
+    "foundations/positions/page.py": ("positions", ("decoder",), {"scheme": "together"}),
+    "foundations/tokens/page.py": ("tokens", (), {}),
+    "block/normalisation/page.py": ("norms", (), {"part": "axis"}),
+    "block/residuals/page.py": ("dropout", ONE_STACK, {"part": "Dropout"}),
+    "block/feedforward/page.py": ("feed-forward share", (), {"panel": "share"}),
+    "model/parameters/page.py": ("parameters and costs", (), {}),
+    "training/information/page.py": ("a text in bits", ("decoder",), {"show": "text"}),
+    "inference/generation/page.py": ("generation", ("decoder",), {}),
+    "inference/kv_cache/page.py": ("with and without a KV cache", ("decoder",), {}),
+    ROUTING: ("routing", ("decoder",), {}),
+    "inside/induction/page.py": ("induction heads", ("decoder",), {}),
+    "inside/stream/page.py": ("logit attribution", ("decoder",), {}),
+    "inside/interventions/page.py": ("ablation and patching", ("decoder",), {}),
+}
+FIELDS = {
+    "architecture": "architecture",
+    "d_model": "width d_model",
+    "encoder_layers": "layers of the encoder",
+    "decoder_layers": "layers of the decoder",
+    "n_heads": "heads",
+    "kv_heads": "KV heads",
+    "head_size": "width of a head",
+    "ff_size": "width of the feed-forward layer",
+    "activation": "activation function",
+    "positions": "positions",
+    "max_seq_len": "context (tokens)",
+    "vocab_size": "vocabulary",
+    "norm": "norm",
+    "norm_placement": "place of the norms",
+    "window": "window (tokens)",
+    "head": "head of the model",
+    "tie_embeddings": "tied embeddings",
+}
+SENTENCES = {"continuation": "Continuation:", "answer": "Output:", "blank": "Most likely at the masked position:"}
+
+
+@cache.data(max_entries=32)
+def there_and_back(name: str, pasted: str) -> RoundTrip:
+    return first_words.round_trip(cache.model(name)[1], pasted)
+
+
+@cache.data(max_entries=32)
+def said_first(name: str, pasted: str) -> FirstWords:
+    model, tokenizer = cache.model(name)
+    return first_words.first_words(model, tokenizer, pasted)
+
+
+def facts(config: ModelConfig) -> pd.DataFrame:
+    """A config as rows, what it does not have left out."""
+    rows: list[tuple[str, Any]] = [(label, getattr(config, field)) for field, label in FIELDS.items()]
+    if config.experts is not None:
+        rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
+    kept = [(label, value) for label, value in rows if value is not None and value != 0]
+    words = {True: "yes", False: "no", "none": "nothing: hidden states"}
+    said = [(k, f"{v:,}" if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
+    return pd.DataFrame(said, columns=["setting", "value"])
+
+
+def show(name: str) -> None:
+    """Everything about a model that is loaded."""
+    model, tokenizer = cache.model(name)
+    config, own = model.config, own_models.get(name)
+    count = parameters(config)
+    st.subheader(f"{text.escape(name, 100)} is loaded", anchor=False)
+    if run_models.is_run(name):
+        st.caption("Trained in the lab on this server; it is kept for as long as the run is looked at.")
+    elif own is not None:
+        st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
+    one, two, three, four = st.columns(4)
+    one.metric("Parameters", short(count.total), help=f"{count.total:,}")
+    if count.active != count.total:
+        two.metric("Active per token", short(count.active), help=f"{count.active:,}")
+    else:
+        two.metric("Memory of its weights", figures.gigabytes(4 * count.total), help="4 bytes each, in float32")
+    three.metric("Vocabulary", f"{config.vocab_size:,}")
+    four.metric("Context", f"{config.max_seq_len:,}", help="tokens it can read at once")
+    table, speech = st.columns([2, 3], gap="large")
+    with table:
+        rows = facts(config)
+        st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
+    with speech:
+        speak(name, tokenizer)
+    where_to(name, config)
+
+
+def speak(name: str, tokenizer: Any) -> None:
+    """The tokenizer's check and the model's first words on a text."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    if not pasted:
+        st.info("There is no text yet: type or paste some.")
+        return
+    if tokenizer is None:
+        st.info("This model comes without a tokenizer: it was trained on numbers, so it cannot read a text here.")
+        return
+    trip = there_and_back(name, pasted)
+    verdict = (
+        "and decoding gives the same text"
+        if trip.same
+        else "and decoding gives the same text but for capitals and spaces"
+        if trip.nearly
+        else "but decoding gives another text: its vocabulary does not cover all of this"
+    )
+    st.markdown(f"**Tokenizer check.** {len(pasted):,} characters, {len(trip.ids):,} tokens, {verdict}.")
+    text.chips(
+        trip.tokens[:CHIPS],
+        key="pieces",
+        hues=[i % 3 for i in range(min(CHIPS, len(trip.ids)))],
+        label="The text in tokens",
+    )
+    if not trip.same:
+        st.caption(f"Decoded: {text.escape(trip.back, 300)}")
+    found = said_first(name, pasted)
+    if found.way == "nothing":
+        st.info("This model has no language model head: hidden states and attention are all it gives.")
+        return
+    if found.way == "blank":
+        st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
+    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.said or '(nothing)', 400)}")
+    best = f"'{text.visible(found.best[0])}' with {found.probabilities[0]:.1%}"
+    where = "at the masked position" if found.way == "blank" else "as the next token"
+    figure(
+        guesses_figure(np.array(found.probabilities), text.tick_labels(found.best), 210),
+        key="guesses",
+        height=210,
+        table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
+        alt=f"The likeliest tokens {where}: first {best}.",
+        caption=f"The likeliest tokens {where}: first {best}, of {cache.model(name)[0].config.vocab_size:,}.",
+    )
+    page.experiment(experiments.first, name, pasted)
+
+
+def where_to(name: str, config: ModelConfig) -> None:
+    """Links to the pages that can show it."""
+    st.markdown("**Look at it on**")
+    with st.container(horizontal=True):
+        for file, (label, kinds, more) in PAGES.items():
+            fits = file != ROUTING or config.experts is not None
+            if fits and (not kinds or config.architecture in kinds):
+                links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
+    st.caption(
+        "There, and wherever a page has a choice named Model, it is on the list beside "
+        f"{', '.join(shipped())}. Copy the link of any such view: who opens it is offered to load the same model."
+    )

@@ -1,0 +1,98 @@
+"""The kinds of questions, as data: what a file of questions consists of.
+
+To add a question, write a Choice, a Number or an Order into the list of its chapter (`_check_CHAPTER.py`). Names are
+part of links: keep them. Words are Markdown.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from tfcore.analysis.reference.questions import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An experiment that settles a question.
+
+    Args:
+        page: the address of the page, such as "kv-cache".
+        words: what to do and see there, one sentence.
+        view: parameters of its address.
+    """
+
+    page: str
+    words: str
+    view: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """An option that is not right: its words, why not in one sentence, where to see that (None: as the question)."""
+
+    words: str
+    why: str
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What all kinds have.
+
+    Args:
+        name: of this question in links; unique.
+        level: 1, asked of everyone who read the page; 2, goes deeper.
+        ask: the question.
+        because: the explanation, shown once it is answered.
+        look: the experiment that settles it.
+    """
+
+    name: str
+    level: int
+    ask: str
+    because: str
+    look: Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(_Question):
+    """One right option among wrong ones; they are shuffled."""
+
+    right: str
+    wrong: tuple[Wrong, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(_Question):
+    """A number to work out from values that are drawn; `ask` and `because` have their names in braces.
+
+    Args:
+        problem: draws the values and computes the answer.
+        unit: of the answer, shown beside the box; "GB" and the like are read as bytes.
+        hints: mistake -> what went wrong, one sentence.
+    """
+
+    problem: Callable[[Random], Problem]
+    unit: str = ""
+    hints: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(_Question):
+    """Steps to put in order; `steps` are in the right one."""
+
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(_Question):
+    """Something to read from a live figure of a model that ships.
+
+    Args:
+        figure: which one; `_check_live.py` knows them.
+    """
+
+    figure: str
+
+
+Question = Choice | Number | Order | Reading

@@ -1,0 +1,103 @@
+"""Questions over all chapters: computed anew for each round, graded at once, each leading to its experiment."""
+
+import secrets
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.reference.check import card as cards
+from pages.reference.check.result import result
+from pages.reference.check.round import CHAPTERS, LEVELS, SEEDS, draw
+from pages.ui import controls, links, notices, page
+from pages.ui.components.figure import Event, figure
+from tfcore.analysis.reference.questions import Problem
+from tfcore.analysis.reference.questions.problem import guessed_right
+from tfcore.figures.reference.answers import State, round_map
+
+NAMES = {key: title for key, (title, _) in CHAPTERS.items()}
+TRY: dict[str, dict[str, Any]] = {
+    "first steps": {"chapters": ["foundations", "block", "model"], "level": 1},
+    "what it costs": {"chapters": ["model", "training", "inference"], "level": 0},
+    "inside the model": {"chapters": ["inside"], "level": 0},
+    "in depth": {"chapters": [], "level": 2},
+}
+
+
+def round_number() -> int:
+    """Which round the address asks for; a new visit without one gets a round of its own."""
+    said, from_link = links.wanted("round", None, links.asked)
+    good = str(said).isascii() and str(said).isdigit() and 1 <= int(str(said)[:7]) < SEEDS
+    if from_link and not good:
+        notices.add("round", f"There is no round {notices.shown(said)}, so this is a new one")
+    number = int(said) if good else 1 + secrets.randbelow(SEEDS - 1)
+    st.session_state["round"] = number
+    links.write("round", str(number))
+    links.mark_seen("round")
+    return number
+
+
+def another() -> None:
+    """Callback: a round that nobody has seen."""
+    controls.set_values(round=1 + secrets.randbelow(SEEDS - 1), question=1, sheet=False)
+
+
+def go_to(event: Event) -> None:
+    """Callback of a click on the map."""
+    if isinstance(event["customdata"], list) and event["customdata"]:
+        controls.set_values(question=event["customdata"][0], sheet=False)
+
+
+page.begin(
+    "What have you understood?",
+    "Ten questions, drawn from more than a hundred and with new numbers each time. Every answer is graded at once, and "
+    "a wrong one leads to the experiment that settles it.",
+)
+page.try_this({name: {"question": 1, "sheet": False, **values} for name, values in TRY.items()}, "Rounds to try")
+chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    level = controls.segmented("Level", "level", list(LEVELS), 0, LEVELS)
+    sheet = controls.toggle("All on one sheet", "sheet")  # links go to pages whose keys must not be among these
+    st.button("New round", on_click=another, icon=":material/casino:")
+number = round_number()
+slots = draw(number, chapters, level)
+given = cards.answers(slots)
+states = cards.states(slots, given)
+words: list[State] = ["open" if state is None else "right" if state else "wrong" for state in states]
+
+asking, map_place = st.columns([3, 2], gap="large")
+with asking:
+    shown = None if sheet else controls.slider("Question", "question", 1, len(slots), 1)
+    if shown is None:
+        cards.sheet(slots)
+    else:
+        cards.card(slots, given, shown)
+with map_place:
+    done, right = len(states) - words.count("open"), words.count("right")
+    rows = len({slot.chapter for slot in slots})
+    height = max(120, 40 * rows + 16)
+    figure(
+        round_map([NAMES[slot.chapter] for slot in slots], words, -1 if shown is None else shown - 1, height),
+        key="round",
+        alt=f"{len(slots)} questions of {rows} chapters; {done} answered, {right} of them right.",
+        height=height,
+        caption=f"Round {number:,}: {done} of {len(slots)} answered, {right} right. A click opens a question. The link "
+        "keeps this round and its answers; whoever opens it without them gets the same questions.",
+        table=lambda: pd.DataFrame({"question": range(1, len(slots) + 1), "state": words}),
+        on_click=go_to,
+    )
+    if done == len(slots):
+        result(slots, given, states)
+page.what_to_see(
+    "A square for each question, a row for each chapter: filled with a tick is right, empty with a cross is not yet. "
+    "The rows with crosses are the pages to go back to. Numbers are computed by the library at this moment, and the "
+    "usual slips are recognised by the number they lead to. Formulas and their papers stand with each answer, "
+    "beginning with arXiv:1706.03762."
+)
+page.source(Problem, guessed_right)
+page.question(
+    "Somebody has 4 of 10 right, all of them with four options to choose from. Might that be luck alone?",
+    f"It might: who guesses gets 4 or more right in {guessed_right(10, 4, 0.25):.0%} of all rounds, the sum of the "
+    f"binomial terms from 4 on. 7 or more happen in {guessed_right(10, 7, 0.25):.1%}. Numbers to work out cannot be "
+    f"guessed.",
+)

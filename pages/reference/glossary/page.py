@@ -1,0 +1,77 @@
+"""The glossary: the field's terms as these pages use them, with a sentence, a formula and the view that shows each."""
+
+from itertools import groupby
+from typing import Any
+
+import streamlit as st
+
+from pages.reference import views as _views
+from pages.ui import controls, links, page, places, text
+from tfcore.analysis.reference import glossary
+from tfcore.analysis.reference.glossary import ALL, Term
+
+LONGEST, DEFAULT = 60, "attention"
+LIST, FEW = 640, 12  # pixels in which a list of more terms than that scrolls
+EVERY: dict[str, Any] = {"letter": ALL, "find": ""}
+TRY: dict[str, dict[str, Any]] = {
+    "attention": {**EVERY, "term": "attention"},
+    "KV cache": {**EVERY, "term": "KV cache"},
+    "induction head": {**EVERY, "term": "induction head"},
+    "all about experts": {**EVERY, "find": "expert", "term": "expert"},
+    "all about tokens": {**EVERY, "find": "token", "term": "token"},
+}
+
+
+def card(term: Term) -> None:
+    """One term, with its formula and the page that shows it."""
+    with st.container(border=True):
+        st.subheader(term.name[0].upper() + term.name[1:], anchor=False)
+        st.markdown(text.escape(term.means))
+        if term.formula:
+            st.latex(term.formula)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            name, settings = _views.parts(term.see)
+            place = places.place(name)
+            links.to(place.file, settings, f"See it: **{place.title}**", ":material/arrow_outward:")
+            if term.source:
+                st.caption(term.source, width="content")
+
+
+def line(term: Term) -> str:
+    """A term in the list (Markdown)."""
+    formula = f" ${term.formula}$" if term.formula else ""
+    place = places.place(_views.parts(term.see)[0])
+    return f"- **{text.escape(term.name)}**: {text.escape(term.means)}{formula} [{place.title}]({term.see})"
+
+
+page.begin(
+    "What is it called?",
+    f"{len(glossary.terms())} terms of the field as these pages use them: what each means in one sentence, its formula "
+    "where there is one, and the view that shows it.",
+)
+left, right = st.columns([1, 3], gap="medium")
+with left:
+    words = controls.text_line("Search", "find", "", LONGEST)
+with right:
+    letter = controls.segmented("Letter", "letter", [ALL, *glossary.letters()], ALL, {ALL: "All"})
+page.try_this(TRY)
+found = glossary.matching(letter, words)
+if found:
+    names = [term.name for term in found]
+    chosen = controls.select("Term", "term", names, DEFAULT if DEFAULT in names else names[0])
+    card(glossary.terms()[chosen])
+    st.caption(f"{len(found)} of {len(glossary.terms())} terms.")
+    with st.container(height=LIST if len(found) > FEW else "content"):
+        for first, group in groupby(found, key=lambda term: term.letter):
+            st.markdown(f"##### {first}\n\n" + "\n".join(line(term) for term in group))
+else:
+    st.info("No term has all of this: take a word away, or choose another letter.")
+page.what_to_see(
+    "The names are those of the papers, so that you can search for them. Where two are in use, the sentence gives the "
+    "other one too. Papers that introduced or measured something stand with it, such as arXiv:1706.03762 for attention."
+)
+page.source(glossary.matching)
+page.question(
+    "Query, key and value: which of them decides how much a token attends to another, and which what it gets?",
+    "The query of the one and the key of the other decide the weight; the value is what is summed with it.",
+)

@@ -1,0 +1,117 @@
+"""Part of the page on history: what else is a sequence, and how long each becomes."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.reference import views as _views
+from pages.reference.history import experiments as experiments
+from pages.ui import controls, page
+from pages.ui.components.figure import figure
+from tfcore.analysis.foundations.sequence_cost import sequence_cost
+from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.figures.reference import history as figures
+
+HEIGHT = 430
+TRY: dict[str, dict[str, Any]] = {
+    "ViT-B/16": {"kind": "image", "image_side": 224, "image_patch": 16},
+    "half the patch": {"kind": "image", "image_side": 224, "image_patch": 8},
+    "30 seconds of speech": {"kind": "sound", "sound_seconds": 30, "sound_hop_ms": 10.0},
+    "a second of music": {"kind": "codec", "codec_seconds": 1, "codec_rate": 75, "codec_books": 32},
+    "a film": {"kind": "video", "video_frames": 32, "video_tubelet": 2, "video_side": 224, "video_patch": 16},
+    "DNA, base by base": {"kind": "dna", "dna_bases": 131_072, "dna_pooled": 1},
+    "the timeline again": {"show": "time"},
+}
+
+
+def panel() -> None:
+    """One kind to cut up by sliders, beside the lengths of all."""
+    st.markdown(
+        "**Whatever can be cut into a sequence of tokens, each a vector, can be read by a Transformer.** How it is cut "
+        "decides the sequence length n, and attention costs n²."
+    )
+    order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
+    names = {key: SEQUENCES[key].name for key in order}
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        kind = controls.select("Kind of data", "kind", order, "image", names)
+        one = SEQUENCES[kind]
+        values: dict[str, Any] = {
+            knob.name: controls.slider(
+                knob.label,
+                f"{kind}_{knob.name}",
+                knob.low,
+                knob.high,
+                knob.default,
+                knob.step,
+                format="%.1f" if isinstance(knob.default, float) else None,
+            )
+            for knob in one.knobs
+        }
+        st.latex(one.equation)
+    n = one.count(**values)
+    cost = sequence_cost((n,))
+    usual = all(values[knob.name] == knob.default for knob in one.knobs)
+    what = f"{one.name} as in {one.model}" if usual else f"{one.name}, cut your way ({one.model}: {one.published():,})"
+    finding = f"{what}: {n:,} tokens, so {int(cost.pairs[0]):,} scores per head"
+    with right:
+        figure(
+            figures.lengths_figure(
+                [(SEQUENCES[key].name, SEQUENCES[key].model) for key in order],
+                [SEQUENCES[key].published() for key in order],
+                order,
+                kind,
+                n,
+                HEIGHT,
+            ),
+            key="lengths",
+            height=HEIGHT,
+            min_width=360,
+            on_click=_click,
+            alt=finding + ".",
+            caption=f"{finding}. One token: {one.token}. The other bars: the published models. Click one.",
+            table=lambda: pd.DataFrame(
+                [(one.name, one.model, one.published()) for one in SEQUENCES.values()],
+                columns=["kind", "model", "tokens"],
+            ),
+        )
+        with st.container(horizontal=True, gap="medium"):
+            st.metric("Tokens", f"{n:,}", width="content")
+            st.metric("Scores per head", f"{int(cost.pairs[0]):,}", width="content", help="n × n")
+            st.metric(
+                "FLOPs that grow with n²",
+                f"{cost.share[0]:.1%}",
+                width="content",
+                help="in a Transformer of 12 layers, width 768",
+            )
+        if one.see:
+            _views.links([one.see.format(**values)], "history", "cut")
+    page.try_this(TRY)
+    page.what_to_see(
+        f"From {_said(order[0])} to {_said(order[-1])} is a factor of "
+        f"{SEQUENCES[order[-1]].published() / SEQUENCES[order[0]].published():.0f}. "
+        "Halve the side of a patch and an image has four times as many tokens, a film too, and either "
+        "costs sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
+        "by codes that another network has learned."
+    )
+    page.source(one.count, sequence_cost)
+    page.experiment(experiments.cut, kind, values)
+    page.question(
+        "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
+        "600?",
+        "Sample by sample, half a minute would have 480,000 tokens and 230 billion scores per head. To recognise "
+        "speech, 50 frames of a spectrogram per second are enough, because only the words must be kept. To generate "
+        "sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two hundred times less "
+        "than a CD.",
+    )
+
+
+def _said(key: str) -> str:
+    one = SEQUENCES[key]
+    return f"the {one.published():,} tokens of “{one.name}” ({one.model})"
+
+
+def _click(event: dict[str, Any]) -> None:
+    if event["customdata"] in SEQUENCES:
+        controls.set_values(kind=event["customdata"])

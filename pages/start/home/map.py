@@ -1,0 +1,25 @@
+"""The front page's map: a model the visitor chooses, every part a link to the page about it."""
+
+import streamlit as st
+
+from pages.ui import cache, links, places
+from pages.ui.components import parts_map
+from pages.ui.loading import model_map, models
+from tfcore.analysis.model.parameter_count import parameters
+
+
+def show() -> None:
+    """The choice of a model, and its map."""
+    name = models.choose(default=models.DEFAULT, label="Model on the map")
+    config = cache.model(name)[0].config
+
+    def go(url: str) -> None:
+        links.go(places.place(url).file, {"model": name} if url == "heads" else {})
+
+    count = parameters(config)
+    label = f"{name}, part by part; each part leads to its page"
+    parts_map.parts_map("map", model_map.stacks(config), label=label, on_open=go)
+    st.caption(
+        f"{name}: {config.architecture}, {count.total:,} parameters, width {config.d_model}, context "
+        f"{config.max_seq_len:,} tokens. Every box leads to the page about it."
+    )

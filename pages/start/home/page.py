@@ -1,0 +1,193 @@
+"""The front page: a text box that goes straight to attention, a model as a map, and the way to every page."""
+
+import streamlit as st
+
+from pages.start.home import map as _home_map
+from pages.ui import controls, links, page, recent, tour
+
+# chapter -> title: (file, what it answers)
+CHAPTERS = {
+    "Start": {
+        "Walkthrough": (
+            "start/walkthrough/page.py",
+            "What is a Transformer? One text, step by step through a trained model, from its characters to the next "
+            "token.",
+        )
+    },
+    "Foundations": {
+        "Tokens": (
+            "foundations/tokens/page.py",
+            "What does a model read? Text, images, sounds, series and proteins cut into tokens; BPE merge by merge.",
+        ),
+        "Attention": (
+            "foundations/attention/page.py",
+            "How does attention work? Drag queries, keys and values, and watch scores, weights and outputs follow.",
+        ),
+        "Attention heads": (
+            "foundations/heads/page.py",
+            "What does each head attend to? Paste a text and see every head of a trained model, with its kind.",
+        ),
+        "Positions": (
+            "foundations/positions/page.py",
+            "How does a model know the order? Sinusoidal, learned, RoPE, ALiBi and none, with sliders.",
+        ),
+        "Masks": (
+            "foundations/masks/page.py",
+            "Which tokens may attend to which? Eight attention masks, and what leaks when the mask is missing.",
+        ),
+    },
+    "Block": {
+        "Normalisation": (
+            "block/normalisation/page.py",
+            "What does normalisation do? LayerNorm and RMSNorm by hand, and pre-LN against post-LN, trained live.",
+        ),
+        "Residual connections": (
+            "block/residuals/page.py",
+            "Why residual connections? Gradients in up to 64 layers, and a model with any of its sublayers left out.",
+        ),
+        "Feed-forward": (
+            "block/feedforward/page.py",
+            "What do feed-forward layers compute? The texts a neuron is active on, and the tokens it promotes.",
+        ),
+        "Pitfalls": (
+            "block/pitfalls/page.py",
+            "What if it is built wrong? Eight mistakes, each trained live beside a baseline.",
+        ),
+    },
+    "Model": {
+        "Parameters": (
+            "model/parameters/page.py",
+            "Where are the parameters, and what do they cost? Every published model, or your own by sliders.",
+        ),
+        "Architectures": (
+            "model/architectures/page.py",
+            "Encoder, decoder or both? Their attention masks, and a translation with its cross-attention.",
+        ),
+        "Modern blocks": (
+            "model/modern/page.py",
+            "What has changed since 2017? Eight switches, one at a time: parameters, KV cache, latency and loss.",
+        ),
+        "Your model": (
+            "model/your_model/page.py",
+            "Does it fit into memory? A model from the Hugging Face hub or a folder, on the pages here.",
+        ),
+    },
+    "Training": {
+        "Information": (
+            "training/information/page.py",
+            "What is cross-entropy? Entropy, KL divergence and mutual information to drag, and any text in bits.",
+        ),
+        "Lab": (
+            "training/lab/page.py",
+            "How does a model learn? Train a small one here and now, and watch loss, attention and accuracy.",
+        ),
+        "Scaling": (
+            "training/scaling/page.py",
+            "How large, on how many tokens, at what cost? Published scaling laws, real models, and a ladder of our "
+            "own.",
+        ),
+    },
+    "Inference": {
+        "Generation": (
+            "inference/generation/page.py",
+            "How is text generated? The next-token distribution and its filters, beam search as a tree, and "
+            "speculative decoding.",
+        ),
+        "KV cache": (
+            "inference/kv_cache/page.py",
+            "Why keep keys and values? Generation with and without the KV cache, its size, and whether it fits.",
+        ),
+        "Long context": (
+            "inference/long_context/page.py",
+            "What does length cost? Flash attention number by number, ring attention, sparse patterns, timed here.",
+        ),
+    },
+    "Experts": {
+        "Routing": (
+            "experts/routing/page.py",
+            "Which expert gets which token? A text coloured by its experts, expert specialisation, and other rules.",
+        ),
+        "Balance": (
+            "experts/balance/page.py",
+            "Why does one expert get everything? A router trained live until it collapses, and five remedies.",
+        ),
+    },
+    "Inside": {
+        "Induction heads": (
+            "inside/induction/page.py",
+            "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
+        ),
+        "Residual stream": (
+            "inside/stream/page.py",
+            "Where does a logit come from? The contribution of every part, and the logit lens layer by layer.",
+        ),
+        "Interventions": (
+            "inside/interventions/page.py",
+            "What does each part do? Zero and mean ablation, and activations patched from another text.",
+        ),
+    },
+    "Reference": {
+        "History": (
+            "reference/history/page.py",
+            "Where does it come from? From 1943 to today, what built on what, and what else is a sequence.",
+        ),
+        "Folklore": (
+            "reference/folklore/page.py",
+            "Is it true? Figures and rules that are often quoted, each computed again.",
+        ),
+        "Glossary": (
+            "reference/glossary/page.py",
+            "What is it called? The field's terms, each with a sentence, a formula and the page that shows it.",
+        ),
+        "Check yourself": (
+            "reference/check/page.py",
+            "What have you understood? Ten questions, new each time; each wrong answer leads to its experiment.",
+        ),
+    },
+}
+# chapter -> what it answers
+ANSWERS = {
+    "Start": "What happens between a text and the next token?",
+    "Foundations": "How does a text become vectors, and how do tokens attend to each other?",
+    "Block": "What else is in a block, and why does it train?",
+    "Model": "How are blocks put together, and how many parameters do they have?",
+    "Training": "What is learned, how fast, and at what cost?",
+    "Inference": "How is text generated, and what makes that fast?",
+    "Experts": "How can a model have many parameters and use few per token?",
+    "Inside": "Which part does what, and how can one know?",
+    "Reference": "Where does it come from, is it true, and what is it called?",
+}
+COLUMNS = 3
+
+CLAIM = (
+    "See real Transformers at work, computed while you look: move a slider, paste a text of your own, and copy the "
+    "link. What takes hours, such as trained models, ladders of them and published results, is stored, and its page "
+    "says so."
+)
+TEXT = "The little dog lost the red ball. The little dog"
+
+page.begin("See a Transformer work", CLAIM)
+left, right = st.columns([4, 5], gap="large")
+with left:
+    with st.container(border=True):
+        pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=100)
+        if st.button("See its attention", type="primary", disabled=not pasted):
+            links.go("foundations/heads/page.py", links.text_parameters("text", pasted))
+    tour.begin()
+    recent.show()
+    st.markdown("\n".join(f"- **{chapter}**: {ANSWERS[chapter]}" for chapter in CHAPTERS))
+with right:
+    _home_map.show()
+for chapter, pages in CHAPTERS.items():
+    st.subheader(chapter, anchor=False)
+    entries = list(pages.items())
+    for start in range(0, len(entries), COLUMNS):
+        for column, (title, (file, answer)) in zip(st.columns(COLUMNS), entries[start : start + COLUMNS], strict=False):
+            with column, st.container(border=True, height="stretch"):
+                st.page_link(file, label=f"**{title}**")
+                st.markdown(answer)
+st.caption(
+    "The model behind most pages, stories, is a small decoder trained by a recipe in this repository: 14 of 16 "
+    "sequences in a batch were children's stories, the other 2 repeated random tokens, from which its induction heads "
+    "come; its card says more. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
+)

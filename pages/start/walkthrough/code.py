@@ -1,0 +1,61 @@
+"""Which code of tfcore each stage of the walk runs."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from tfcore import masks, positions
+from tfcore.analysis.start import walkthrough
+from tfcore.analysis.start.walkthrough import Walk
+from tfcore.attention import Attention, attention_scores, attention_weights, weighted_values
+from tfcore.block import Block
+from tfcore.config import ModelConfig
+from tfcore.experts import Experts, mix
+from tfcore.feedforward import FeedForward
+from tfcore.linear import linear
+from tfcore.model import MaskedHead, Transformer
+from tfcore.norms import layer_norm, rms_norm
+from tfcore.stack import Stack
+
+Code: TypeAlias = Callable[..., Any] | type
+
+
+def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
+    """The code of tfcore that a stage runs."""
+    config, encoder = walk.config, type(tokenizer)
+    attention = _attention(config, walk.layer)
+    norm = rms_norm if config.norm == "rmsnorm" else layer_norm
+    around = Block._add if config.norm_placement == "post" else Block._before
+    others: dict[str, tuple[Code, ...]] = {
+        **dict.fromkeys(("characters", "tokens"), (encoder.encode,)),
+        "ids": (encoder.tokens, encoder.token_bytes),
+        **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer._embed,)),
+        "positions": (Stack._positioned, *([positions.sinusoidal] if config.positions == "sinusoidal" else [])),
+        "embedding-norm": (norm, Stack._positioned),
+        **dict.fromkeys(("norm-1", "norm-2"), (norm, around)),
+        **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block._after)),
+        **dict.fromkeys(("add-1", "add-2"), (Block.forward if config.parallel else Block._add,)),
+        **dict.fromkeys(("up", "activation", "down"), (FeedForward.forward,)),
+        "router": (Experts,),
+        "experts": (mix,),
+        "final-norm": (norm,),
+        "mlm-head": (MaskedHead,),
+        "logits": (Transformer._scores,),
+        **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
+    }
+    return (attention | others)[stage]
+
+
+def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
+    mask = masks.causal if config.window_of(layer) is None else masks.sliding_window
+    return {
+        **dict.fromkeys(("qkv", "output"), (linear,)),
+        "heads": (Attention.heads,),
+        "concat": (Attention.forward,),
+        "qk-norm": (rms_norm,),
+        "rotation": (positions.rotate, positions.rope_angles),
+        **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
+        "bias": (positions.relative_bucket if config.positions == "relative" else positions.alibi_bias,),
+        "mask": (attention_weights, mask),
+        "softmax": (attention_weights,),
+        "values": (weighted_values,),
+    }

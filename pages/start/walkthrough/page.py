@@ -1,0 +1,203 @@
+"""One text through one real model, stage by stage: what goes in, what each step makes of it, what comes out."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.start.walkthrough import experiments as experiments
+from pages.start.walkthrough import stage as shown
+from pages.start.walkthrough.code import functions
+from pages.start.walkthrough.words import SAID, words
+from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui.components.line_map import Area, Stop, line_map
+from pages.ui.components.player import player
+from pages.ui.loading import models
+from pages.ui.reading import first_tokens
+from tfcore.analysis.model.masked_tokens import mask_of
+from tfcore.analysis.start import walk_stages, walkthrough
+from tfcore.analysis.start.walk_stages import Stage
+from tfcore.analysis.start.walk_steps import OF_A_HEAD
+from tfcore.analysis.start.walkthrough import Walk
+from tfcore.config import ModelConfig
+
+CHARACTERS, TOKENS, PERIOD = 600, 32, 2.5
+TEXT = "The little dog lost the red ball. The little"
+TRY: dict[str, dict[str, Any]] = {
+    "attention weights": {"stage": "softmax", "layer": 3, "head": 0},
+    "causal mask": {"stage": "mask"},
+    "activation function": {"stage": "activation", "layer": 3},
+    "residual connection": {"stage": "add-1", "layer": 2},
+    "the prediction": {"stage": "top-5", "text": TEXT},
+    "another prediction": {"stage": "top-5", "text": "Tom had a red ball. He lost the red"},
+}
+PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forward", "predict": "predicting"}
+ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
+
+
+@cache.data(max_entries=64)
+def encode(model_name: str, pasted: str, hidden: int | None) -> tuple[list[int], list[str], int]:
+    """The first tokens of a text, as ids and as pieces, and how many there are in all; one may be hidden."""
+    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
+    model, tokenizer = cache.model(model_name)
+    blank = mask_of(tokenizer, model.config.vocab_size) if hidden is not None else None
+    if blank is not None and hidden is not None and hidden < len(ids):
+        ids[hidden], tokens[hidden] = blank, "[hidden]"
+    return ids, tokens, total
+
+
+@cache.data(max_entries=24)
+def walked(model_name: str, pasted: str, layer: int, hidden: int | None) -> tuple[Walk, list[str]]:
+    """The walk through one block, and the most likely tokens."""
+    model, tokenizer = cache.model(model_name)
+    walk = walkthrough.walk(model, encode(model_name, pasted, hidden)[0], layer, hidden)
+    return walk, tokenizer.tokens(walk.candidates.tolist())
+
+
+def fills_blanks(model_name: str) -> bool:
+    """Whether the model guesses hidden tokens: there is then an id that stands for one."""
+    model, tokenizer = cache.model(model_name)
+    return model.config.head == "mlm" and mask_of(tokenizer, model.config.vocab_size) is not None
+
+
+def areas(layer: int, path: tuple[Stage, ...]) -> list[Area]:
+    """The parts of the map, each with its words."""
+    made = []
+    for part, title in PARTS.items():
+        places = [i for i, stage in enumerate(path) if stage.part == part]
+        if places:
+            name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
+            made.append(Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
+    return made
+
+
+def stop(config: ModelConfig, stage: Stage, after: Stage | None, layer: int, answer: str) -> Stop:
+    """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
+    said = words(config, stage.name, layer, answer)
+    crossed = not stage.beside and (after is None or after.beside or stage.name.startswith("add-"))
+    return Stop(
+        label=said.label,
+        title=f"{said.title} ({PARTS[stage.part]})",
+        role=said.role,
+        beside=stage.beside,
+        branch=ROLES[stage.part],
+        under=crossed,
+        carried=stage.name not in ("characters", "tokens", "ids", "final-norm", "mlm-head", "logits", "probabilities"),
+    )
+
+
+def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, answer: str) -> None:
+    """The map on top."""
+    line_map(
+        "map",
+        [stop(config, stage, after, layer, answer) for stage, after in zip(path, [*path[1:], None], strict=True)],
+        areas(layer, path),
+        at,
+        label="The stages of a text through the model. Arrow keys step, a click goes there.",
+        on_go=lambda to: controls.set_values(stage=path[to].name),
+    )
+
+
+def where(config: ModelConfig, stage: Stage, layer: int, head: int) -> str:
+    """Part, block and head in words."""
+    said = [PARTS[stage.part]]
+    if stage.part in ("attention", "feed-forward"):
+        said.append(f"layer {layer}, one of {config.n_layers}")
+    if stage.name in OF_A_HEAD:
+        said.append(f"head {head}, one of {config.n_heads}")
+    return " · ".join(said)
+
+
+@fragments.fragment
+def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
+    """The map, its controls, and the stage where we are."""
+    config: ModelConfig = cache.model(model_name)[0].config
+    overview_place = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        buttons, slider = st.container(width=190), st.container(width="stretch")
+        block, heads = st.container(width=150), st.container(width=150)
+    with block:
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
+    with heads:
+        head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
+    path = walk_stages.stages(config, layer)
+    names = [stage.name for stage in path]
+    with slider:
+        name = controls.stops("Stage", "stage", names, names[0], SAID)
+    at = names.index(name)
+    with buttons:
+        player(
+            "stage",
+            0,
+            len(names) - 1,
+            at,
+            label="Walk through the stages",
+            period=PERIOD,
+            places=names,
+            everywhere=True,
+        )
+    walk, candidates = walked(model_name, pasted, layer, hidden)
+    tokens = encode(model_name, pasted, hidden)[1]
+    answer = f"'{text.visible(candidates[0])}'" if candidates else ""
+    with overview_place:
+        overview(config, path, at, layer, answer)
+
+    said, height = words(config, name, layer, answer), shown.height_of(len(tokens))
+    sentence, equation = st.columns([3, 2], vertical_alignment="center", gap="medium")
+    with sentence, st.container(gap="xsmall"):
+        st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")
+        st.subheader(said.title, anchor=False)
+        st.markdown(said.sentence)
+    equation.latex(said.equation + r"\vphantom{\frac{x}{\sqrt{x^2}}}")
+    if name == "top-5":
+        shown.last_stage(walk, tokens, candidates, said, height)
+    elif name in shown.OF_TEXT:
+        shown.text_stage(walk, name, tokens, candidates, said, height)
+    else:
+        shown.number_stage(walk, name, head, tokens, candidates, said, height)
+    facts, outcome = st.columns([3, 2], gap="large")
+    with facts:
+        page.what_to_see(said.see)
+        shown.costs(walk, name)
+    with outcome:
+        if candidates and name not in ("characters", "top-5"):
+            shown.prediction(walk, candidates, 190, "next")
+    page.source(*functions(walk, name, cache.model(model_name)[1]))
+    if name == "top-5" or name in shown.OF_TEXT:
+        page.experiment(experiments.answer, model_name, pasted, TOKENS, hidden, layer, shown.TOP)
+    else:
+        page.experiment(experiments.stage, model_name, pasted, TOKENS, hidden, layer, head, name)
+
+
+page.begin(
+    "What is a Transformer?",
+    "A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by stage, "
+    "from its characters to the prediction.",
+)
+st.html(shown.STACKED)
+box, choice = st.columns([3, 2])
+with box:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+with choice:
+    model_name = models.choose("decoder", "encoder", why_not=models.silent)
+if not pasted:
+    st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
+    fragments.stop()
+hidden: int | None = None
+if fills_blanks(model_name):
+    last = len(encode(model_name, pasted, None)[0]) - 1
+    hidden = controls.slider("Masked token", "hidden", 0, last, last)
+followed, _, total = encode(model_name, pasted, None)
+notices.tokens(total, len(followed))
+page.try_this(TRY)
+stroll(model_name, pasted, hidden)
+st.caption(
+    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
+    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
+)
+page.terms("Transformer", "residual stream", "logit")
+page.question(
+    "At which stages can one token get any information about another?",
+    "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "
+    "keys of other rows, and the weights then sum their values. Everything else, from the embedding to the last "
+    "softmax, treats each row by itself.",
+)

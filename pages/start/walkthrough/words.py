@@ -1,0 +1,503 @@
+"""What each stage of the walk is called and says: a sentence for a newcomer, the equation, what to look for."""
+
+from dataclasses import asdict, dataclass, replace
+from string import Template
+from typing import Any
+
+from tfcore.analysis.start.walk_costs import feed_forward_share
+from tfcore.config import GATED, ModelConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Args:
+    label: on the map.
+    title: of the stage.
+    sentence: what happens, for who hears of it for the first time.
+    equation: LaTeX, with $names from `numbers`.
+    arrow: what stands over the arrow from before to after, LaTeX.
+    see: what to look for in the picture.
+    role: colour role of the stop.
+    """
+
+    label: str
+    title: str
+    sentence: str
+    equation: str
+    arrow: str
+    see: str
+    role: str
+
+
+_NORM = Words(
+    "norm",
+    "Normalise each token",
+    "$norm_name: every token's vector is brought to the same size, whatever its size was before.",
+    "$norm",
+    r"\text{norm}",
+    "Pale rows become as strong as the others. $norm_keeps",
+    "norm",
+)
+_ADD = Words(
+    "add",
+    "Add it to the stream",
+    "What was computed is added to what was there, not put in its place: nothing is lost, and the next stage reads "
+    "both.",
+    r"x \leftarrow x + \text{$added}",
+    "+",
+    "This sum is the residual connection: follow the yellow line on the map, it runs through. The sentence under the "
+    "pictures says how large the addition is beside the stream.",
+    "residual",
+)
+_AFTER = Words(
+    "norm",
+    "Normalise what will be added",
+    "The output of this sublayer is normalised before it is added to the residual stream.",
+    "$norm",
+    r"\text{norm}",
+    "Apart from a learned factor for each column, all rows now have the same size.",
+    "norm",
+)
+
+WORDS: dict[str, Words] = {
+    "characters": Words(
+        "characters",
+        "A text is a sequence of characters",
+        "This is what goes in. To a computer each character is a number already; under each one is its own.",
+        r"(c_1, c_2, \dots, c_n) \to p(\text{next})",
+        r"\text{model}",
+        "Left is what goes in, spaces as dots; right is what comes out at the other end of the map: how likely each "
+        "token is to be the next. Press Play, or the right arrow key, to see how the one becomes the other.",
+        "muted",
+    ),
+    "tokens": Words(
+        "tokens",
+        "Cut into tokens",
+        "The tokenizer cuts the text into the pieces of its vocabulary. Pieces that were frequent in the texts it was "
+        "made from are long, often a whole word; rare words fall into several.",
+        r"(c_1 \dots c_n) \to (t_1 \dots t_T)",
+        r"\text{cut}",
+        "Colours show which characters went into which token; a dot is a space. From here on, one token is one row of "
+        "every picture.",
+        "muted",
+    ),
+    "ids": Words(
+        "ids",
+        "Each token has a number",
+        "Every token is looked up in a fixed list, the vocabulary, and replaced by its place there.",
+        r"t_i \in \{0, \dots, $last_id\}",
+        r"\text{look up}",
+        "The same token has the same number wherever it stands. The numbers say nothing about meaning: that comes "
+        "with the next stage.",
+        "muted",
+    ),
+    "embedding": Words(
+        "embedding",
+        "Each id becomes a vector",
+        "Each number picks one row of a large learned table: a list of $d_model numbers that stands for the token.",
+        r"x_i = E_{t_i}, \quad E \in \mathbb{R}^{$vocab \times $d_model}",
+        r"E_t",
+        "Each row is a token, each thin column one of its numbers: red above 0, blue below. Equal tokens have equal "
+        "rows. From here on this is the residual stream, the yellow line on the map.",
+        "embedding",
+    ),
+    "scaling": Words(
+        "scale",
+        "Scale the embeddings",
+        "The embeddings are multiplied by the square root of their width. The paper gives no reason; beside positions "
+        "that are added next, they weigh more.",
+        r"x \leftarrow \sqrt{d_{model}}\, x = $root_d_model\, x",
+        r"\times\sqrt{d}",
+        "The same pattern, stronger (arXiv:1706.03762, section 3.4).",
+        "embedding",
+    ),
+    "segments": Words(
+        "segments",
+        "Add segment embeddings",
+        "A learned vector for the first or the second segment (sentence) is added to each token.",
+        r"x_i \leftarrow x_i + S_{s_i}",
+        "+",
+        "The same vector is added to every token of a segment.",
+        "position",
+    ),
+    "positions": Words(
+        "positions",
+        "Add position embeddings",
+        "A vector that depends on the position alone is added to each token, because the scores of attention do not "
+        "depend on the order of the tokens.",
+        r"x_i \leftarrow x_i + p_i",
+        "+",
+        "Equal tokens are no longer equal rows: each now also says where it is.",
+        "position",
+    ),
+    "embedding-norm": _NORM,
+    "norm-1": replace(
+        _NORM, sentence="$norm_name. $before token's vector is brought to the same size before attention reads it."
+    ),
+    "qkv": Words(
+        "Q, K, V",
+        "Project to queries, keys and values",
+        "Three learned matrices make three vectors of each token: a query (what it looks for), a key (what it can be "
+        "found by) and a value (what it passes on).",
+        r"[Q\;K\;V] = x\,[W_Q\;W_K\;W_V]",
+        r"W_{QKV}",
+        "The three matrices stand side by side in one, so this is one product. A row is still one token: no "
+        "information has passed between tokens in this layer yet.",
+        "query",
+    ),
+    "heads": Words(
+        "heads",
+        "Split into heads",
+        "The columns are divided among $n_heads heads, each of which computes attention weights of its own; from here "
+        "we follow one.",
+        r"(T, $d_q) \to ($n_heads, T, $d_head)",
+        r"\text{split}",
+        "The frames show which columns this head gets. Move the slider of the head and they move. No number changes.",
+        "query",
+    ),
+    "qk-norm": Words(
+        "QK-norm",
+        "Normalise queries and keys",
+        "QK-norm: each query and each key is brought to the same size, which bounds every score.",
+        r"q \leftarrow \mathrm{norm}(q), \; k \leftarrow \mathrm{norm}(k)",
+        r"\text{norm}",
+        "Rows of Q and K have the same size now (arXiv:2010.04245).",
+        "norm",
+    ),
+    "rotation": Words(
+        "RoPE",
+        "Rotate by position",
+        "Rotary position embedding (RoPE): pairs of columns of queries and keys are rotated by an angle that grows "
+        "with their position. That is how this model knows the order of tokens.",
+        r"q_m \leftarrow R_m\, q_m, \quad k_n \leftarrow R_n\, k_n",
+        r"R_m",
+        "The first row stays as it is, because the angle at position 0 is 0. Later rows change, most of all in the "
+        "columns that rotate fast. Nothing was added to the embeddings (arXiv:2104.09864).",
+        "position",
+    ),
+    "scores": Words(
+        "scores",
+        "Attention scores: query times key",
+        "The dot product of each token's query with every token's key: the more they point the same way, and the "
+        "longer they are, the higher the score.",
+        r"S_{ij} = q_i \cdot k_j, \quad S = QK^\top",
+        r"Q K^\top",
+        "Here tokens are compared with each other: a row is a query token, a column a key token. Red is a score above "
+        "0, blue one below.",
+        "attention",
+    ),
+    "scaled": Words(
+        "÷ √d",
+        "Scale the scores",
+        "All scores are multiplied by the same factor. Without it, scores of wide heads would be so far apart that the "
+        "softmax gave nearly all weight to one token.",
+        r"S \leftarrow S \cdot $scale_words",
+        r"$scale_sign",
+        "The same pattern: both pictures have one range of colours (arXiv:1706.03762, section 3.2.1).",
+        "attention",
+    ),
+    "bias": Words(
+        "bias",
+        "Add a position bias",
+        "A number that depends on the distance between the two tokens is added to each score: that is how this model "
+        "knows their order.",
+        r"S_{ij} \leftarrow S_{ij} + b_{i-j}",
+        r"+\,b",
+        "The bias depends on the distance alone, so each diagonal changes by one and the same number.",
+        "position",
+    ),
+    "mask": Words(
+        "mask",
+        "Apply the mask",
+        "$mask_words The scores of pairs that are not allowed are set to minus infinity.",
+        r"S_{ij} \leftarrow -\infty \text{ where } i \text{ may not see } j",
+        r"\text{mask}",
+        "Grey cells are blocked: their weight will be exactly 0.",
+        "attention",
+    ),
+    "softmax": Words(
+        "softmax",
+        "Softmax: scores become attention weights",
+        "Each row of scores becomes weights that sum to 1: how much the query token attends to each key token.",
+        r"A_{ij} = e^{S_{ij}} \Big/ \sum_j e^{S_{ij}}",
+        r"\text{softmax}",
+        "The stronger the colour, the larger the weight. $first_token Move the slider of the head: the heads differ.",
+        "attention",
+    ),
+    "values": Words(
+        "A V",
+        "Weighted sum of values",
+        "Each token gets the sum of the values of all tokens it attends to, each times its attention weight.",
+        r"z_i = \sum_j A_{ij}\, v_j, \quad Z = A V",
+        r"A V",
+        "Where a row of A is strong in one place only, its row of the result is a copy of that token's row of V.",
+        "value",
+    ),
+    "concat": Words(
+        "concat",
+        "Concatenate the heads",
+        "The outputs of all $n_heads heads stand side by side in one row again, each head in columns of its own.",
+        r"($n_heads, T, $d_head) \to (T, $d_q)",
+        r"\text{concat}",
+        "The frame shows this head's columns; the others come from the other heads. No number changes.",
+        "value",
+    ),
+    "output": Words(
+        "output",
+        "Output projection",
+        "One more learned matrix, W_O, turns the outputs of all heads into what attention writes into the residual "
+        "stream.",
+        r"\text{attention}(x) = \mathrm{concat}(Z_1 \dots Z_{$n_heads})\, W_O",
+        r"W_O",
+        "The columns no longer belong to heads. The result is as wide as the stream it will be added to.",
+        "attention",
+    ),
+    "norm-1-after": _AFTER,
+    "add-1": _ADD,
+    "norm-2": _NORM,
+    "up": Words(
+        "up",
+        "Up-projection",
+        "$up_words",
+        "$up",
+        r"$up_arrow",
+        "In the feed-forward layer each row depends on its own row alone; tokens do not meet. Each column is a neuron.",
+        "feedforward",
+    ),
+    "activation": Words(
+        "activation",
+        "Activation function",
+        "$act_words",
+        "$act",
+        r"$act_name",
+        "A strong value is a neuron that is active for this token. The sentence under the pictures counts how many "
+        "values are near 0 afterwards and how many are large; it differs from layer to layer.",
+        "feedforward",
+    ),
+    "down": Words(
+        "down",
+        "Down-projection",
+        "Every neuron adds its own vector, a row of W_down, times its activation; the sum is what this layer writes "
+        "into the residual stream.",
+        r"\text{feed-forward}(x) = h\,W_{down}",
+        r"W_{down}",
+        "As wide as the stream again. The feed-forward layer has $ff_share of this block's parameters.",
+        "feedforward",
+    ),
+    "router": Words(
+        "router",
+        "Router: which experts?",
+        "A linear layer gives each token a probability for each of $n_experts experts; it goes to the best.",
+        r"p = \mathrm{softmax}(x\,W_r)",
+        r"W_r",
+        "Strong: the experts with the highest probability.",
+        "feedforward",
+    ),
+    "experts": Words(
+        "experts",
+        "Run the chosen experts",
+        "Each token goes through $expert_words; their outputs are summed, each times its weight.",
+        r"y = \sum_{e \in \text{chosen}} w_e\, \mathrm{FFN}_e(x)",
+        r"\sum_e w_e",
+        "The other experts are not computed for this token.",
+        "feedforward",
+    ),
+    "norm-2-after": _AFTER,
+    "add-2": _ADD,
+    "final-norm": Words(
+        "norm",
+        "Normalise one last time",
+        "$norm_name: after the last block the residual stream is normalised once more before the unembedding.",
+        "$norm",
+        r"\text{norm}",
+        "$blocks blocks have written into these rows. The next stages read each row's prediction from it.",
+        "norm",
+    ),
+    "mlm-head": Words(
+        "dense",
+        "The head's dense layer",
+        "The masked language model's head begins with one more linear layer, its activation and a norm.",
+        r"y = \mathrm{norm}(\mathrm{act}(x\,W + b))",
+        r"W",
+        "As in BERT (arXiv:1810.04805, section 3.1).",
+        "embedding",
+    ),
+    "logits": Words(
+        "logits",
+        "Unembedding: a logit for every token",
+        "The dot product of each row with a vector for each of the $vocab tokens of the vocabulary is that token's "
+        "logit, its score.",
+        r"\ell = x\,$table",
+        r"$table",
+        "$row_words $tied",
+        "embedding",
+    ),
+    "probabilities": Words(
+        "softmax",
+        "Scores become probabilities",
+        "The same function as in attention: logits become probabilities that sum to 1 over the whole vocabulary.",
+        r"p_t = e^{\ell_t} \Big/ \sum_u e^{\ell_u}",
+        r"\text{softmax}",
+        "A logit higher by 1 is a probability e = 2.72 times as large, one higher by 5 one 148 times as large.",
+        "accent",
+    ),
+    "top-5": Words(
+        "$answer",
+        "The predicted next token",
+        "The most likely tokens. To generate text, one of them is chosen and appended, and the model runs again.",
+        r"p(t_{T+1} \mid t_1 \dots t_T)",
+        r"\text{pick}",
+        "A decoder generates text by doing this over and over (autoregressive). Change a word of the text and see the "
+        "prediction change.",
+        "accent",
+    ),
+}
+
+# As the slider and links say them, where the name is more a programmer's than a reader's; links may say either.
+SAID: dict[str, str] = {
+    "scaling": "scale embeddings",
+    "embedding-norm": "norm of embeddings",
+    "norm-1": "first norm",
+    "qkv": "Q K V",
+    "rotation": "RoPE",
+    "scaled": "scaled scores",
+    "bias": "position bias",
+    "values": "weighted sum of values",
+    "concat": "concatenate heads",
+    "output": "output projection",
+    "norm-1-after": "norm after attention",
+    "add-1": "first residual add",
+    "norm-2": "second norm",
+    "up": "up-projection",
+    "activation": "activation function",
+    "down": "down-projection",
+    "norm-2-after": "norm after feed-forward",
+    "add-2": "second residual add",
+    "final-norm": "final norm",
+    "mlm-head": "dense",
+    "top-5": "prediction",
+}
+_FILLED = (
+    "The most likely tokens at the masked position. A bidirectional model is trained to predict masked tokens; it does "
+    "not generate text from left to right."
+)
+_FILLED_SEE = "Mask another token, or change a word before or after it, and see the prediction change."
+_NORMS = {
+    "rmsnorm": r"y = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}} \cdot g",
+    "layernorm": r"y = \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \epsilon}} \cdot g$shift",
+}
+_NORM_NAMES = {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm"}
+_NORM_KEEPS = {
+    "rmsnorm": "The pattern inside a row stays, apart from a learned factor for each column.",
+    "layernorm": "The mean of each row is subtracted; otherwise its pattern stays, apart from what is learned for each "
+    "column.",
+}
+_ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
+
+
+def numbers(config: ModelConfig, stage: str, layer: int, answer: str) -> dict[str, Any]:
+    """What stands for the $names."""
+    gated = config.activation in GATED
+    name = r"\mathrm{" + _ACTIVATIONS.get(config.activation, config.activation) + "}"
+    scale = config.scale_of(layer)
+    by_root = scale == config.head_size**-0.5
+    norm = _NORMS[config.norm].replace("$shift", " + b" if config.bias else "")
+    tied = (
+        "The table is the one of the embeddings, turned round (tied)."
+        if config.tie_embeddings
+        else ("The table is another one than that of the embeddings (untied).")
+    )
+    return {
+        "d_model": config.d_model,
+        "root_d_model": f"{config.d_model**0.5:.1f}",
+        "vocab": f"{config.vocab_size}",
+        "last_id": config.vocab_size - 1,
+        "n_heads": config.n_heads,
+        "d_head": config.head_size,
+        "d_q": config.n_heads * config.head_size,
+        "d_ff": config.ff_size,
+        "norm": norm,
+        "blocks": config.n_layers,
+        "tied": tied,
+        "answer": answer,
+        "act_name": name,
+        "norm_name": _NORM_NAMES[config.norm],
+        "norm_keeps": _NORM_KEEPS[config.norm],
+        "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
+        "added": "attention" if stage == "add-1" else "feed-forward",
+        "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}"
+        if by_root
+        else f"{scale:.4g}",
+        "scale_sign": rf"\div\sqrt{{{config.head_size}}}" if by_root else rf"\times {scale:.4g}",
+        "up": r"g = x\,W_{gate}, \quad u = x\,W_{up}" if gated else r"h = x\,W_{up}",
+        "up_arrow": r"W_{gate},\,W_{up}" if gated else r"W_{up}",
+        "act": rf"h = {name}(g) \odot u" if gated else rf"h \leftarrow {name}(h)",
+        "table": r"E^\top" if config.tie_embeddings else r"W_U^\top",
+        "up_words": _up_words(config),
+        "act_words": _act_words(config),
+        "mask_words": _mask_words(config, layer),
+        "first_token": "" if config.architecture == "encoder" else "The first token can only attend to itself.",
+        "row_words": "Each row rates the tokens for its own position."
+        if config.architecture == "encoder"
+        else "Each row rates what may follow its own token, the last row what follows the text.",
+        "ff_share": f"{feed_forward_share(config, layer):.0%}",
+        "expert_words": _expert_words(config),
+        "n_experts": config.experts.n_experts if config.experts else 0,
+        "top_k": config.experts.top_k if config.experts else 0,
+    }
+
+
+def _act_words(config: ModelConfig) -> str:
+    """What the activation function does, and what the layer would be without it."""
+    if config.activation in GATED:
+        return (
+            "A non-linear function of the gate multiplies the other half, number by number. With the identity in its "
+            "place the layer would be bilinear: a product of two linear maps of its input."
+        )
+    return (
+        "A non-linear function of each number by itself. With the identity in its place, the layer's two matrices "
+        "would be no more than one, their product."
+    )
+
+
+def _up_words(config: ModelConfig) -> str:
+    """What the up-projection does to each token."""
+    each = f"{config.d_model} numbers become {config.ff_size}, {config.ff_size / config.d_model:.3g} times as many"
+    if config.activation in GATED:
+        return f"Two learned matrices, one for the gate and one for what it multiplies: in each, a token's {each}."
+    return f"A learned matrix: a token's {each}."
+
+
+def _mask_words(config: ModelConfig, layer: int) -> str:
+    """What the mask of a layer allows."""
+    causal = "A causal mask: a token attends to itself and to what came before it"
+    kind = "A mask: a token attends to those near it" if config.architecture == "encoder" else causal
+    window = config.window_of(layer)
+    return f"{kind}." if window is None else f"{kind}, within a sliding window of {window} tokens."
+
+
+def _expert_words(config: ModelConfig) -> str:
+    """How many experts a token goes through."""
+    if config.experts is None:
+        return "its experts"
+    best = "the expert" if config.experts.top_k == 1 else f"the {config.experts.top_k} experts"
+    shared = config.experts.n_shared
+    always = "" if not shared else " and the shared expert" if shared == 1 else f" and the {shared} shared experts"
+    return f"{best} with the highest probability{always}"
+
+
+def words(config: ModelConfig, stage: str, layer: int, answer: str) -> Words:
+    """The words of a stage in a model, on the way through this layer's block to this answer."""
+    plain, given = WORDS[stage], numbers(config, stage, layer, answer)
+    if stage == "norm-1" and config.norm_placement == "post":  # it comes after attention there
+        plain = _NORM
+    if stage == "top-5" and config.architecture == "encoder":
+        plain = replace(
+            plain,
+            title="The predicted masked token",
+            sentence=_FILLED,
+            equation=r"p(t_i \mid \text{all others})",
+            see=_FILLED_SEE,
+        )
+    said = {name: Template(part).substitute(given) for name, part in asdict(plain).items()}
+    return Words(**said)

@@ -1,0 +1,190 @@
+"""Panel of the page on information: a joint table to drag, and its mutual information three ways."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.training.information import experiments as experiments
+from pages.ui import cache, controls, fragments, page, text
+from pages.ui.components import bars
+from pages.ui.components.figure import figure
+from tfcore.analysis.training import mutual_information as analysis
+from tfcore.analysis.training.mutual_information import KINDS, JointInformation, joint_information
+from tfcore.figures.training import mutual_information as figures
+
+CHARACTERS = 2_000
+TEXT = (
+    "Once upon a time, there was a little girl named Lily. She loved to play in the garden with her dog. One day the "
+    "dog ran away, and Lily looked for him behind the house, under the trees and near the pond. There he was, wet and "
+    "happy, with a big red ball. Lily laughed and gave him a hug."
+)
+SOURCES = {"hand": "By hand", "letters": "Letters of a text"}
+MOST = 4  # values of each variable
+HEIGHTS = {2: 110, 3: 84, 4: 70}  # of a cell, by the number of rows
+
+
+def hand(*rows: Sequence[int]) -> dict[str, Any]:
+    """What a "try this" button sets."""
+    down, across = len(rows), len(rows[0])
+    weights = bars.written(tuple(cell for row in rows for cell in row))
+    return {"cells": "hand", "down": down, "across": across, f"j{down}{across}": weights}
+
+
+TRY: dict[str, dict[str, Any]] = {
+    "independent": hand((42, 18), (28, 12)),
+    "one decides the other": hand((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "a noisy copy": hand((45, 5), (5, 45)),
+    "uncorrelated, but dependent": hand((0, 1), (1, 0), (0, 1)),
+    "four of four": hand((4, 1, 1, 1), (1, 4, 1, 1), (1, 1, 4, 1), (1, 1, 1, 4)),
+    "letters that follow each other": {"cells": "letters", "apart": 1, "text": TEXT},
+}
+
+
+def first(down: int, across: int) -> tuple[int, ...]:
+    """A table to begin with: most of it on the diagonal."""
+    return tuple(6 if i == j else 1 + (i + j) % 2 for i in range(down) for j in range(across))
+
+
+@cache.data(max_entries=128)
+def counted(pasted: str, apart: int) -> tuple[int, ...]:
+    return tuple(int(count) for count in analysis.neighbours(pasted, apart).ravel())
+
+
+def panel() -> None:
+    """A joint table and its mutual information."""
+    st.latex(
+        r"I(X; Y) = H(X) + H(Y) - H(X, Y) = H(X) - H(X \mid Y) = \sum_{x, y} p(x, y) \log_2 \frac{p(x, y)}{p(x)\,p(y)}"
+    )
+    page.try_this(TRY)
+    source = controls.segmented("Table", "cells", list(SOURCES), "hand", SOURCES)
+    if source == "hand":
+        _by_hand()
+    else:
+        _of_letters()
+    page.what_to_see(
+        "Each cell is the probability that X takes its row and Y its column. The bars overlap by the mutual "
+        "information: knowing Y reduces the entropy of X by I(X; Y), and knowing X that of Y by as much. Red cells are "
+        "more probable than if X and Y were independent, blue ones less; their sum is never below 0. A table whose "
+        "rows are all proportional has none: X and Y are independent."
+    )
+    page.source(analysis.joint_information, analysis.given)
+    st.caption(
+        "Cover and Thomas, Elements of Information Theory, chapter 2. What a model's layers keep of their input has "
+        "been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text "
+        "overestimate it a little."
+    )
+    page.question(
+        "X is −1, 0 or 1, each a third of the time, and Y = X². Their correlation is 0. What is I(X; Y)?",
+        "0.918 bits, all that Y has: X decides Y. Correlation only measures linear dependence; mutual information any "
+        "dependence. Try the fourth button.",
+    )
+
+
+@fragments.fragment
+def _by_hand() -> None:
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        down = controls.slider("Values of X (rows)", "down", 2, MOST, 3)
+        across = controls.slider("Values of Y (columns)", "across", 2, MOST, 3)
+        key = f"j{down}{across}"
+        cells = bars.read(key, first(down, across))
+        rows, columns = [f"x{i + 1}" for i in range(down)], [f"y{i + 1}" for i in range(across)]
+        _board(key, cells, rows, columns, fixed=False)
+    with right:
+        _numbers(cells, rows, columns)
+    shares = bars.shares(cells)
+    page.experiment(experiments.joint, [list(shares[i * across : (i + 1) * across]) for i in range(down)])
+
+
+def _of_letters() -> None:
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=90)
+    apart = controls.slider("Y comes how many characters after X", "apart", 1, 20, 1)
+    cells = counted(pasted, apart)
+    if not any(cells):
+        st.info(f"The text is too short: it takes more than {apart} characters to have a pair that far apart.")
+        return
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.caption(f"{sum(cells):,} pairs of characters, counted: X and, {apart} later, Y")
+        _board("letters", cells, KINDS, KINDS, fixed=True)
+    with right:
+        _numbers(cells, KINDS, KINDS)
+    page.experiment(experiments.letters, pasted, apart)
+
+
+def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], *, fixed: bool) -> None:
+    names = [f"{row} and {column}" for row in rows for column in columns]
+    bars.show(
+        key,
+        cells,
+        names,
+        label="joint distribution",
+        hue=2,
+        height=HEIGHTS[len(rows)],
+        rows=rows,
+        columns=columns,
+        top=1.2 / min(len(rows), len(columns)),
+        fixed=fixed,
+    )
+
+
+def _numbers(cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str]) -> None:
+    """The three ways, and the pictures."""
+    table = np.array(bars.shares(cells)).reshape(len(rows), len(columns))
+    result = joint_information(table)
+    with st.container(horizontal=True, gap="small"):
+        for name, value, words in (
+            ("I(X; Y)", result.by_divergence, "mutual information, bits"),
+            ("H(X)", result.h_x, "bits of X alone"),
+            ("H(Y)", result.h_y, "bits of Y alone"),
+            ("H(X, Y)", result.h_xy, "bits of both together"),
+            ("H(X | Y)", result.h_x_given_y, "bits of X that are left when Y is known"),
+        ):
+            st.metric(name, f"{value + 0.0:.3f}".replace("-0.000", "0.000"), help=words, width=94)
+    st.markdown(_three_ways(result))
+    figure(
+        figures.overlap_figure(result, 220),
+        key="overlap",
+        height=220,
+        table=lambda: _table(result, rows, columns),
+        alt=f"H(X) = {result.h_x:.3f} and H(Y) = {result.h_y:.3f} bits overlap by I(X; Y) = "
+        f"{result.by_divergence:.3f}; together they have {result.h_xy:.3f}.",
+        caption=f"H(X) and H(Y) overlap by {result.by_divergence:.3f} bits, so that H(X, Y) is {result.h_xy:.3f} and "
+        f"not {result.h_x + result.h_y:.3f}.",
+    )
+    figure(
+        figures.terms_figure(result, text.tick_labels(rows), text.tick_labels(columns), 260),
+        key="cells",
+        height=260,
+        table=lambda: _table(result, rows, columns),
+        alt=f"What each cell adds to the mutual information of {result.by_divergence:.3f} bits.",
+        caption=f"p(x, y) log₂ p(x, y) / p(x) p(y) of each cell, shape (X, Y) = {table.shape}; all cells sum to "
+        f"{result.by_divergence:.3f} bits.",
+    )
+
+
+def _three_ways(result: JointInformation) -> str:
+    return (
+        f"**Checked now, three ways**: H(X) + H(Y) − H(X, Y) = {result.by_entropies:.6f}; H(X) − H(X | Y) = "
+        f"{result.by_condition:.6f}; KL(joint‖product) = {result.by_divergence:.6f} bits. Largest difference: "
+        f"{result.spread:.1g}."
+    )
+
+
+def _table(result: JointInformation, rows: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "X": row,
+                "Y": column,
+                "p": result.table[i, j],
+                "p(x) p(y)": result.product[i, j],
+                "adds": result.terms[i, j],
+            }
+            for i, row in enumerate(rows)
+            for j, column in enumerate(columns)
+        ]
+    )

@@ -1,0 +1,37 @@
+"""Which models the page on information can ask: decoders that know text, those that ship and the visitor's own."""
+
+from typing import Any
+
+from pages.ui import cache
+from pages.ui.loading import models, own_models
+from tfcore import shipped
+from tfcore.analysis.training import text_bits
+from tfcore.config import ModelConfig
+
+
+@cache.data(max_entries=64)
+def _knows_text(name: str) -> bool:
+    return text_bits.knows_text(*cache.model(name))
+
+
+def text_models() -> dict[str, str]:
+    """Decoders that ship and were trained on text; one that was trained on bare numbers expects no word at all."""
+    return {name: name for name in shipped("decoder") if _knows_text(name)}
+
+
+def speechless(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model cannot say what a text costs, or None."""
+    if tokenizer is None:
+        return "it comes without a tokenizer, so no text can be given to it."
+    return models.silent(config, tokenizer)
+
+
+def choose() -> str:
+    """The model on this page."""
+    return models.choose("decoder", why_not=speechless, options=text_models())
+
+
+def comparable() -> list[str]:
+    """All models that can be asked without waiting, the visitor's own included."""
+    own = [name for name in models.names("decoder") if own_models.is_own(name)]
+    return [*text_models(), *(name for name in own if speechless(models.config(name), cache.model(name)[1]) is None)]

@@ -1,0 +1,68 @@
+"""Train a model here and now: a task, a model, an optimiser; its curves, its attention and its answers as it learns."""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.training.lab import run as _lab_run
+from pages.training.lab import watch as _lab_watch
+from pages.training.lab.choices import changes
+from pages.training.lab.runs import compare, keep
+from pages.training.lab.settings import choose, values
+from pages.ui import controls, page
+from tfcore.training.lab.recipes import recipe
+from tfcore.training.lab.spec import LabSpec
+
+SECTIONS = {"train": "the training", "changes": "hyperparameters", "compare": "runs compared"}
+
+
+def asked(spec: LabSpec) -> dict[str, Any]:
+    """What a button to try sets: every control, and that the training begins."""
+    return {**values(spec), "show": "train", _lab_run.BEGIN: True}
+
+
+TRY = {
+    "induction": asked(recipe("induction")),
+    "one layer: cannot": asked(replace(recipe("induction"), n_layers=1)),
+    "copy": asked(recipe("copy")),
+    "reverse": asked(recipe("reverse")),
+    "sort": asked(recipe("sort")),
+    "a text": asked(recipe("characters")),
+    "with dropout": asked(replace(recipe("characters"), dropout=0.2)),
+    "grokking (a minute)": asked(recipe("addition")),
+    "too high a learning rate": asked(replace(recipe("copy"), lr=0.1)),
+}
+
+page.begin(
+    "Train a model, here and now",
+    "A small Transformer starts from random weights and learns a task from examples in seconds to minutes. Choose the "
+    "task, and watch the loss, the attention patterns and the answers.",
+    r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
+    r"-\log p_\theta(x_i \mid x_{<i})\right)",
+)
+st.caption(
+    "η is the learning rate of the schedule, u the update that the optimiser makes of the gradient: with SGD the "
+    "gradient plus momentum, with Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
+    "the decay (arXiv:1711.05101, algorithm 2)."
+)
+page.try_this(TRY)
+section = controls.segmented("See", "show", list(SECTIONS), "train", SECTIONS)
+left, right = st.columns([1, 2], gap="large")
+with left:
+    now = choose()
+seen = _lab_run.present(now)
+with right:
+    if _lab_run.is_closed():
+        st.info("Nothing is trained on this server: whoever runs it has closed the lab (TFCORE_RUNS=0).")
+    if section == "changes":
+        changes(now, seen, _lab_run.mine())
+    elif section == "compare":
+        compare(seen, _lab_run.mine())
+    else:
+        _lab_run.bar(seen, now)
+        _lab_watch.watch(seen, now)
+        if seen is not None:
+            keep(seen)
+if section == "train":
+    _lab_watch.words(seen.spec if seen is not None else now)

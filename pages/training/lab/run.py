@@ -1,0 +1,196 @@
+"""The lab: which run a visitor looks at, the bar that starts, pauses, steps and stops it, and its way into the link."""
+
+import re
+from typing import Literal
+
+import streamlit as st
+
+from pages.training.lab.settings import difference
+from pages.ui import links, notices, text
+from pages.ui.work import jobs, run_settings, runs
+from pages.ui.work.run_records import ACTIVE, RefusedError, Seen
+from tfcore.training.lab.spec import LabSpec
+
+RUN, MINE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "begin", "_lab_refused"  # in the session
+FIRST, REMEMBERED = 2.5, 6  # seconds until the first look of a run is waited for; runs of a visitor in the comparison
+WIDTH = 76  # of a button, whatever it says: four of them fit a phone
+GONE = "The server no longer has the run of this link; its settings are here, and Start trains it again"
+_ID = re.compile(r"[\w-]{16}", re.ASCII)
+
+
+def present(now: LabSpec | str) -> Seen | None:
+    """The run that is looked at: that of the link, else this visitor's last one, else the one that everybody is
+    shown for these settings."""
+    if links.address_decides("run") and (said := links.asked("run")) is not None:
+        _open(said)
+    links.mark_seen("run")
+    if st.session_state.pop(BEGIN, False) and isinstance(now, LabSpec):
+        begin(now)
+    seen = runs.RUNS.look(st.session_state.get(RUN, ""))
+    if seen is None and st.session_state.get(RUN) in st.session_state.get(MINE, []):
+        notices.add("run", GONE)
+    if seen is None and isinstance(now, LabSpec) and not is_closed():
+        seen = _shown_to_all(now)
+    if seen is not None and seen.look is None and seen.moving:
+        runs.RUNS.wait(seen.name, FIRST)
+        seen = runs.RUNS.look(seen.name)
+    _write(seen, now)
+    return seen
+
+
+def is_closed() -> bool:
+    """Whether nothing is trained on this server."""
+    return run_settings.read().runs == 0
+
+
+def _open(said: str) -> None:
+    """The run that a link names, and those it compares it with."""
+    if _ID.fullmatch(said) and (seen := runs.RUNS.look(said)) is not None:
+        st.session_state[RUN] = said
+        if not seen.shared:
+            remember(said)
+    else:
+        st.session_state.pop(RUN, None)
+        notices.add("run", GONE)
+    for other in (links.asked("with") or "")[:200].split("."):
+        if _ID.fullmatch(other) and runs.RUNS.look(other) is not None:
+            remember(other)
+
+
+def _shown_to_all(now: LabSpec) -> Seen | None:
+    try:
+        st.session_state[RUN] = runs.RUNS.example(now)
+    except RefusedError as refused:
+        st.session_state[REFUSED] = str(refused)
+        return None
+    return runs.RUNS.look(st.session_state[RUN])
+
+
+def _write(seen: Seen | None, now: LabSpec | str) -> None:
+    """The link names the run, unless it is everybody's with these settings: that one follows from them."""
+    name = seen.name if seen is not None and not (seen.shared and seen.spec == now) else ""
+    others = [other for other in mine() if seen is None or other != seen.name]
+    for key, said in (("run", name), ("with", ".".join(others))):
+        if said and st.query_params.get_all(key) != [said]:
+            st.query_params[key] = said
+        elif not said and key in st.query_params:
+            del st.query_params[key]
+    if name:
+        notices.drop("run")
+
+
+def mine() -> list[str]:
+    """Ids of this visitor's runs that the server still has, the oldest first."""
+    names: list[str] = st.session_state.setdefault(MINE, [])
+    names[:] = [name for name in names if runs.RUNS.look(name) is not None][-REMEMBERED:]
+    return list(names)
+
+
+def remember(name: str) -> None:
+    names: list[str] = st.session_state.setdefault(MINE, [])
+    if name not in names:
+        names.append(name)
+
+
+# ---- what the buttons do ----
+
+
+def begin(spec: LabSpec, running: bool = True) -> None:
+    """A new run with these settings."""
+    before = st.session_state.get(RUN, "")
+    st.session_state.pop(REFUSED, None)
+    if is_closed():
+        return
+    try:
+        name = runs.RUNS.start(spec, jobs.visitor(), instead=before, running=running)
+    except RefusedError as refused:
+        st.session_state[REFUSED] = str(refused)
+        return
+    st.session_state[RUN] = name
+    remember(name)
+    links.mark_seen("run")
+
+
+def _press(what: str, spec: LabSpec | None, name: str) -> None:
+    if what == "start" and spec is not None:
+        begin(spec)
+    elif what == "reset" and spec is not None:
+        begin(spec, running=False)
+    elif what == "first step" and spec is not None:
+        begin(spec, running=False)
+        runs.RUNS.one_step(st.session_state.get(RUN, ""))
+    else:
+        {"pause": runs.RUNS.pause, "go on": runs.RUNS.go_on, "stop": runs.RUNS.stop, "step": runs.RUNS.one_step}[what](
+            name
+        )
+
+
+def bar(seen: Seen | None, now: LabSpec | str) -> None:
+    """Start or pause, one step, stop, reset. It never moves, and stands outside of what is drawn again and again."""
+    spec = now if isinstance(now, LabSpec) else None
+    name = seen.name if seen is not None else ""
+    own = seen is not None and not seen.shared
+    same = seen is not None and spec == seen.spec
+    first = "start"
+    if seen is not None and own and seen.active:
+        first = "pause"
+    elif seen is not None and own and same and seen.state == "paused":
+        first = "go on"
+    words = {"start": "Start", "pause": "Pause", "go on": "Go on"}
+    rests = seen is not None and own and seen.state in (*ACTIVE, "paused")
+    step = "step" if rests and (same or (seen is not None and seen.active)) else "first step"
+    with st.container(horizontal=True, key="lab_bar"):
+        for label, key, what, off in (
+            (words[first], "main", first, first == "start" and spec is None),
+            ("Step", "step", step, spec is None),
+            ("Stop", "stop", "stop", not rests),
+            ("Reset", "reset", "reset", spec is None),
+        ):
+            kind: Literal["primary", "secondary"] = "primary" if key == "main" else "secondary"
+            st.button(
+                label, key=f"lab {key}", on_click=_press, args=(what, spec, name), disabled=off, type=kind, width=WIDTH
+            )
+
+
+def state(seen: Seen | None, now: LabSpec | str) -> None:
+    """How far the run is, and whose."""
+    steps = seen.spec.steps if seen is not None else 1
+    st.progress(min(1.0, seen.step / steps) if seen is not None else 0.0, progress(seen))
+    st.caption(whose(seen, now))
+
+
+def progress(seen: Seen | None) -> str:
+    """How far a run is, with its place in the queue."""
+    if seen is None:
+        return st.session_state.get(REFUSED, "") or "Nothing is trained yet"
+    done = f"step {seen.step:,} of {seen.spec.steps:,}"
+    said: dict[str, str] = {
+        "waiting": f"Place {seen.ahead + 1} in the queue, at {done}: {seen.others} in training now, "
+        f"{runs.RUNS.book.limits.turn:.0f} seconds each in turn",
+        "running": f"Training: {done}, {seen.seconds:.0f} s",
+        "paused": f"Paused at {done}",
+        "done": f"Done: {seen.spec.steps:,} steps in {seen.seconds:.0f} s",
+        "stopped": f"Stopped at {done}",
+        "failed": f"Ended at {done}",
+    }
+    problem = f". {seen.problem}" if seen.problem else ""
+    return text.escape(said[seen.state] + problem)
+
+
+def whose(seen: Seen | None, now: LabSpec | str) -> str:
+    """Whose run this is, and how the settings beside it differ from it."""
+    if refused := st.session_state.get(REFUSED):
+        return text.escape(refused)
+    if isinstance(now, str):
+        return f"These settings cannot be trained: {now}."
+    if seen is None:
+        return "Start trains with the settings beside."
+    if changed := difference(seen.spec, now):
+        return text.escape(f"Shown is another run; here is changed: {changed}. Start trains with the settings beside.")
+    if seen.shared:
+        return "A run of these settings, trained here for everybody; Start trains your own."
+    limits = runs.RUNS.book.limits
+    return (
+        "Your run; whoever has this link sees it and can pause and stop it. Where nobody looks, it is paused after "
+        f"{limits.unwatched / 60:.0f} minutes and dropped after {limits.forgotten / 60:.0f}."
+    )

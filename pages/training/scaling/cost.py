@@ -1,0 +1,215 @@
+"""Panel of the page on scaling: days, money and energy of a training, and how far 6 N D is off."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.training.scaling import experiments as experiments
+from pages.training.scaling.words import metrics, ten_to
+from pages.ui import cache, controls, fragments, page
+from pages.ui.components.figure import figure
+from pages.ui.loading.presets import NAMES as PRESET_NAMES
+from tfcore import presets
+from tfcore.analysis.model import six_nd
+from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.training import training_cost
+from tfcore.analysis.training.known_models import MODELS
+from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Cost, Plan
+from tfcore.figures.large_numbers import power, round_count
+from tfcore.figures.training import training_cost as figures
+
+OWN = "own"
+PUE = "power usage effectiveness: energy of the whole facility over that of its IT equipment"
+WELL_KNOWN = (
+    "Pythia 70M",
+    "GPT-3",
+    "Chinchilla",
+    "PaLM",
+    "TinyLlama",
+    "Llama 2 70B",
+    "Llama 3 8B",
+    "Llama 3.1 405B",
+    "DeepSeek-V3",
+    "Kimi K2",
+)
+TRAINED = {model.name: (model.used, model.tokens) for model in MODELS if model.name in WELL_KNOWN and model.tokens}
+RUN_NAMES = {OWN: "your own, by sliders"} | {name: name for name in WELL_KNOWN}
+HARDWARE_NAMES = {key: hardware.name for key, hardware in HARDWARE.items()}
+COUNTS = [1, 8, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]
+COUNTED = (
+    "gpt2_small",
+    "gpt2_xl",
+    "gpt3_175b",
+    "llama_7b",
+    "llama2_70b",
+    "llama3_8b",
+    "llama3_405b",
+    "mixtral_8x7b",
+    "qwen2_7b",
+    "gemma_7b",
+)
+
+
+@cache.data(max_entries=12)
+def errors(seq: int) -> dict[str, RuleError]:
+    return six_nd.rule_errors({PRESET_NAMES[name]: presets.PRESETS[name]() for name in COUNTED}, seq)
+
+
+def panel() -> None:
+    """The section."""
+    _planned()
+    _assumptions()
+    _rule()
+    low, high = training_cost.reached()
+    page.what_to_see(
+        "Time is operations over speed, so twice the accelerators take half the time and the same money. The peak is "
+        f"never reached: the published runs in the table above come out at {low:.0%} to {high:.0%} of it (MFU), and "
+        "days, dollars and energy follow from that number alike. 6 N D is good to a few per cent for wide models on "
+        "short sequences; it leaves out attention's products, which grow with the length, and what counts as N decides "
+        "the rest."
+    )
+    page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
+    st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
+    page.question(
+        "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",
+        "DeepSeek-V3 activates 37 B of its 671 B parameters per token, Llama 2 70B all 69 B, and 6 N D counts active "
+        "parameters. Memory is another matter: all 671 B have to be stored.",
+    )
+
+
+@fragments.fragment
+def _planned() -> None:
+    """A plan and what it costs."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        plan = choose_plan()
+    cost = training_cost.training_cost(plan)
+    with right:
+        picture(plan, cost)
+        metrics(
+            ("Time", days(cost.days), f"{plan.count:,} × {HARDWARE[plan.hardware].name}"),
+            ("Accelerator hours", round_count(cost.hours), f"{power(cost.flops)} operations"),
+            ("Money", f"${round_count(cost.dollars)}", f"${plan.price:.2f} per hour"),
+            ("Energy", energy(cost), f"{HARDWARE[plan.hardware].watts:,.0f} W each, PUE {plan.pue:.2f}"),
+        )
+    page.try_this(
+        {
+            "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
+            "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
+            "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
+            "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
+            "an MFU of 10 %": {"mfu": 10},
+        }
+    )
+    page.experiment(experiments.cost, plan)
+
+
+def choose_plan() -> Plan:
+    """What is trained, on what."""
+    run = controls.select("Train", "run", list(RUN_NAMES), "Llama 3.1 405B", RUN_NAMES)
+    if run == OWN:
+        n = ten_to("Parameters N", "n", 6.0, 13.0, 10.0)
+        d = ten_to("Tokens D", "d", 8.0, 14.0, 11.3)
+    else:
+        n, d = TRAINED[run]
+    st.caption(f"{round_count(n)} parameters active per token, {round_count(d)} tokens.")
+    hardware = controls.select("Accelerator", "on", list(HARDWARE), "h100", HARDWARE_NAMES)
+    count = controls.stops("How many", "count", COUNTS, 16384, {count: f"{count:,}" for count in COUNTS})
+    mfu = controls.slider(
+        "MFU, % of the peak", "mfu", 5, 70, 40, help="model FLOPs utilisation: 6 N D over peak and time"
+    )
+    price = controls.slider("Dollars per accelerator hour", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
+    pue = controls.slider("PUE", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f", help=PUE)
+    return Plan(n=n, d=d, hardware=hardware, count=count, mfu=mfu / 100, price=price, pue=pue)
+
+
+def picture(plan: Plan, cost: Cost) -> None:
+    """Days against accelerators."""
+    hours = {
+        key: cost.hours * HARDWARE[plan.hardware].peak / hardware.peak for key, hardware in HARDWARE.items()
+    }  # all at the same share of their peak
+    said = "; ".join(f"{HARDWARE[key].name} {days(total / 24 / plan.count)}" for key, total in hours.items())
+    figure(
+        figures.days_figure(hours, plan.hardware, plan.count, 400),
+        key="days",
+        height=400,
+        min_width=340,
+        alt=f"Time against the number of accelerators. With {plan.count:,}, at {plan.mfu:.0%} of the peak: {said}.",
+        caption=f"{power(cost.flops)} operations at {plan.mfu:.0%} of the peak. With {plan.count:,}: {said}.",
+        table=lambda: pd.DataFrame({"accelerator": HARDWARE_NAMES.values(), "hours of all": hours.values()}),
+    )
+
+
+def _assumptions() -> None:
+    with st.expander("Every assumption, and what real runs reached"):
+        st.markdown(
+            "Operations are 6 N D, peak speed is that of dense bfloat16 products, every accelerator draws its full "
+            "power all the time, the price covers everything, and nothing fails or is run twice: experiments before "
+            "the run often cost as much again. Of the IT equipment only the accelerators are counted, not hosts and "
+            "network; times the PUE, that is the energy. Price and PUE are yours to set; the defaults are ours, not "
+            "quotes."
+        )
+        st.dataframe(
+            pd.DataFrame(
+                [
+                    {"accelerator": h.name, "peak, TFLOP/s": h.peak / 1e12, "W": h.watts, "source": h.source}
+                    for h in HARDWARE.values()
+                ]
+            ),
+            hide_index=True,
+        )
+        st.markdown("Hours that makers published, and the share of the peak that follows from them and 6 N D:")
+        st.dataframe(
+            pd.DataFrame(
+                [
+                    {
+                        "run": r.name,
+                        "N": round_count(r.n),
+                        "D": round_count(r.d),
+                        "on": HARDWARE[r.hardware].name,
+                        "hours": f"{r.hours:,}",
+                        "share of the peak": f"{r.mfu:.0%}",
+                        "source": r.source,
+                    }
+                    for r in RUNS
+                ]
+            ),
+            hide_index=True,
+        )
+
+
+@fragments.fragment
+def _rule() -> None:
+    st.subheader("How far off is 6 N D?", anchor=False)
+    seq = 2 ** controls.slider("Sequence length: 2 to the power of", "seq", 7, 17, 11)
+    found = errors(seq)
+    worst = max(found, key=lambda name: abs(found[name].of_all - 1))
+    words = f"{worst} is furthest, {found[worst].of_all:.2f} times with embeddings in N"
+    figure(
+        figures.rule_figure(found, seq, 400),
+        key="rule",
+        height=400,
+        min_width=340,
+        alt=f"Exact count of operations over 6 N D for {len(found)} models on sequences of {seq:,} tokens: {words}.",
+        caption=f"Forward and backward matrix products, attention over all pairs included, counted for each model on "
+        f"sequences of {seq:,} tokens: {words}.",
+        table=lambda: pd.DataFrame(
+            [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
+        ),
+    )
+    page.experiment(experiments.rule, {PRESET_NAMES[name]: name for name in COUNTED}, seq)
+
+
+def days(value: float) -> str:
+    """In the unit that a person would say."""
+    for size, unit in ((365.25, "years"), (1.0, "days"), (1 / 24, "hours")):
+        if value >= 2 * size:
+            return f"{value / size:,.0f} {unit}" if value >= 10 * size else f"{value / size:.1f} {unit}"
+    return f"{value * 1440:,.0f} minutes"
+
+
+def energy(cost: Cost) -> str:
+    """In kWh, MWh or GWh."""
+    for size, unit in ((1e6, "GWh"), (1e3, "MWh")):
+        if cost.kwh >= size:
+            return f"{cost.kwh / size:,.1f} {unit}"
+    return f"{cost.kwh:,.1f} kWh"

@@ -1,0 +1,168 @@
+"""Panel of the page on scaling: published models by size, text and year."""
+
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from pages.training.scaling import experiments as experiments
+from pages.training.scaling.budget import way
+from pages.training.scaling.words import times
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import Event, figure
+from tfcore import shipped
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.training import compute_optimal
+from tfcore.analysis.training.known_models import MODELS, KnownModel
+from tfcore.analysis.training.published_laws import LAWS
+from tfcore.figures.large_numbers import power, round_count
+from tfcore.figures.training import known_models as figures
+
+View = Literal["plane", "years"]
+VIEWS: dict[View, str] = {"plane": "tokens", "years": "years"}
+KINDS = {"all": "all", "recurrent": "recurrent", "dense": "Transformers", "mixture": "with experts"}
+RATIOS = {0: "any", 10: "10", 20: "20", 100: "100", 1000: "1,000"}
+FIRST, LAST = 2013, 2025
+NAMES = sorted(model.name for model in MODELS)
+HEIGHT = 520
+
+
+@cache.data(max_entries=1)
+def ours() -> dict[str, int]:
+    """Parameters of the models that ship."""
+    return {name: parameters(cache.model(name)[0].config).total for name in shipped()}
+
+
+def panel() -> None:
+    """The section."""
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        view = controls.segmented("Size against", "view", list(VIEWS), "plane", VIEWS)
+        kind = controls.select("Kind", "kind", list(KINDS), "all", KINDS)
+        until = controls.slider("Published until", "until", FIRST, LAST, LAST)
+        least = controls.stops("Tokens per parameter, at least", "least", list(RATIOS), 0, RATIOS)
+        chosen = controls.select("Model", "who", NAMES, "Chinchilla", help="or click a point")
+        _facts(next(model for model in MODELS if model.name == chosen))
+    shown = [
+        model
+        for model in MODELS
+        if (kind in ("all", model.kind)) and model.year < until + 1 and (not least or (model.ratio or 0) >= least)
+    ]
+    with right:
+        if view == "plane":
+            _plane([model for model in shown if model.tokens], chosen)
+        else:
+            _years(shown, chosen)
+    st.dataframe(
+        _table([model for model in shown if model.tokens or view == "years"]),
+        hide_index=True,
+        height=280,
+        placeholder="–",
+    )
+    page.try_this(
+        {
+            "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
+            "Chinchilla against Gopher": {"view": "plane", "until": 2022, "who": "Chinchilla", "least": 0},
+            "over-trained": {"view": "plane", "until": 2025, "least": 1000, "who": "Llama 3 8B", "kind": "all"},
+            "with experts": {"view": "plane", "kind": "mixture", "who": "DeepSeek-V3", "until": 2025, "least": 0},
+            "sizes since the LSTM": {"view": "years", "kind": "all", "until": 2025, "least": 0},
+        }
+    )
+    page.what_to_see(
+        "Until 2021 models grew and their text did not: GPT-3, Gopher and MT-NLG lie flat on about 300 B tokens, far "
+        "below the line of 20. Chinchilla, a quarter of Gopher's size at about the same budget, moved up to it. Since "
+        "then makers go beyond the line on purpose, since a small model is cheap to serve: “Over-training” says what "
+        "that costs. Over the years, the largest dense model of known size has stayed near 540 B since 2022; what is "
+        "larger is a mixture of experts, with a small part of its parameters active per token."
+    )
+    page.source(KnownModel, compute_optimal.optimum)
+    page.experiment(experiments.models, [model.name for model in shown], chosen)
+    st.caption(
+        "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
+        "active per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "
+        "fitted to dense models on another text: take it as a direction. Models whose makers do not say are left out."
+    )
+    page.question(
+        "Llama 3 8B read 15 T tokens, 1,875 for each parameter. Was that a mistake?",
+        "Not for its makers. The same operations in a model of the compute-optimal size would have ended at a lower "
+        "loss by the law, but inference with that larger model costs more. See both under “Over-training”.",
+    )
+
+
+def _facts(model: KnownModel) -> None:
+    size = f"{round_count(model.parameters)} parameters"
+    size += f", {round_count(model.active)} active per token" if model.active else ""
+    if not model.tokens or not model.ratio or not model.flops:
+        st.caption(f"**{model.name}**: {size}; its tokens are not given. {model.source}")
+        return
+    best = compute_optimal.optimum(LAWS["refit"], model.flops)
+    st.caption(
+        f"**{model.name}**: {size}, {round_count(model.tokens)} tokens, **{times(model.ratio)}** per parameter, "
+        f"{power(model.flops)} operations. {model.source}. By the refitted law that budget is best spent on "
+        f"{round_count(best.n)} parameters and {round_count(best.d)} tokens."
+    )
+
+
+def _plane(shown: list[KnownModel], chosen: str) -> None:
+    if not shown:
+        st.info("No model with a known number of tokens is left: ask for less, or for another kind.")
+        return
+    low, high = (choose(shown, key=lambda m: m.ratio or 0) for choose in (min, max))
+    many = sum((m.ratio or 0) >= 20 for m in shown)
+    words = (
+        f"{many} of {len(shown)} read 20 tokens per parameter or more; from {low.name} with {times(low.ratio or 0)} to "
+        f"{high.name} with {times(high.ratio or 0)}"
+    )
+    figure(
+        figures.plane_figure(shown, way("refit"), chosen, HEIGHT),
+        key="plane",
+        height=HEIGHT,
+        min_width=640,
+        alt=f"Tokens of training against parameters of {len(shown)} published models: {words}.",
+        caption=f"{len(shown)} models: {words}. Dotted: equal compute.",
+        table=lambda: _table(shown),
+        on_click=_choose,
+    )
+
+
+def _years(shown: list[KnownModel], chosen: str) -> None:
+    if not shown:
+        st.info("No model is left: ask for less, or for another kind.")
+        return
+    small, large = (choose(shown, key=lambda m: m.parameters) for choose in (min, max))
+    words = (
+        f"from {small.name} with {round_count(small.parameters)} to {large.name} with {round_count(large.parameters)}"
+    )
+    figure(
+        figures.years_figure(shown, ours(), chosen, LAST + 1.0, HEIGHT),
+        key="years",
+        height=HEIGHT,
+        min_width=640,
+        alt=f"Parameters of {len(shown)} published models over the years, {words}.",
+        caption=f"{len(shown)} models, {words}; a power of ten a line. Across: the models that ship here.",
+        table=lambda: _table(shown),
+        on_click=_choose,
+    )
+
+
+def _choose(event: Event) -> None:
+    if event["customdata"] in NAMES:
+        controls.set_values(who=event["customdata"])
+
+
+def _table(shown: list[KnownModel]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {
+                "model": m.name,
+                "year": int(m.year),
+                "parameters": round_count(m.parameters),
+                "active per token": round_count(m.used),
+                "tokens": round_count(m.tokens) if m.tokens else "",
+                "tokens per parameter": times(m.ratio) if m.ratio else "",
+                "6 N D": power(m.flops) if m.flops else "",
+                "source": m.source,
+            }
+            for m in sorted(shown, key=lambda m: -m.year)
+        ]
+    )

@@ -1,0 +1,90 @@
+"""Files the browser loads once: plotly from the installed package, and our scripts, styles and colours.
+
+They are served by `app.py` under a path that contains a hash of their contents, so a browser may keep them for ever
+and never shows an old script with a new server. Compressed once, in memory.
+"""
+
+import gzip
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+import streamlit as st
+
+from tfcore.figures import theme
+
+HERE = Path(__file__).parent
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+OURS = (
+    "styles.js",
+    "figure.js",
+    "figure.css",
+    "dragging.js",
+    "bars.js",
+    "bars.css",
+    "planes.js",
+    "planes.css",
+    "line_map.js",
+    "line_map.css",
+    "parts_map.js",
+    "parts_map.css",
+)
+TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """File name -> bytes, of everything that is served."""
+    tables = json.dumps(theme.browser_tables(), separators=(",", ":"))
+    return {
+        "plotly.min.js": PLOTLY.read_bytes(),
+        "theme.js": f"export default {tables}\n".encode(),
+        **{name: (HERE / name).read_bytes() for name in OURS},
+    }
+
+
+@cache
+def digest() -> str:
+    """Twelve hexadecimal digits that change whenever any of the files changes."""
+    total = hashlib.sha256()
+    for name, data in sorted(contents().items()):
+        total.update(name.encode() + len(data).to_bytes(8, "big") + data)
+    return total.hexdigest()[:12]
+
+
+@cache
+def compressed(name: str) -> bytes:
+    """One of the files, gzipped."""
+    return gzip.compress(contents()[name], compresslevel=6, mtime=0)
+
+
+def component(name: str, script: str) -> Any:
+    """A component whose script is one of the files."""
+    return st.components.v2.component(name, js=loader(script), isolate_styles=False)
+
+
+def loader(script: str, before: str = "", arguments: str = "component") -> str:
+    """The script of a component, as short as can be: Streamlit sends it along with every change, so it only loads the
+    file, which the browser keeps.
+
+    Streamlit calls for an end not only when a component leaves the page, but also for a change that the next one
+    overtook. So what the file's `render` gives back to be called at the end is called only when the element is gone.
+
+    Args:
+        before: what need not wait for the file, in JavaScript.
+        arguments: of `render`.
+    """
+    return f"""
+const here = document.querySelector('script[src*="static/js/"]').src.split("static/js/")[0]
+const code = import(here + "assets/{digest()}/{script}")
+export default function (component) {{
+  {before}
+  return code.then(m => {{
+    const end = m.render({arguments})
+    return () => component.parentElement.isConnected || end()
+  }})
+}}
+"""

@@ -1,0 +1,62 @@
+"""Back, play and forward for a slider: an animation in which every picture is computed when it is shown."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from pages.ui import controls
+
+_HERE = Path(__file__).parent
+_PLAYER = st.components.v2.component(
+    "player",
+    html=(_HERE / "player.html").read_text(encoding="utf-8"),
+    css=(_HERE / "player.css").read_text(encoding="utf-8"),
+    js=(_HERE / "player.js").read_text(encoding="utf-8"),
+)
+
+
+def player(
+    key: str,
+    low: int,
+    high: int,
+    value: int,
+    step: int = 1,
+    *,
+    label: str,
+    period: float = 0.4,
+    places: Sequence[Hashable] | None = None,
+    everywhere: bool = False,
+) -> None:
+    """Buttons that move the slider `key`; playing, it goes on from the highest value to the lowest.
+
+    Args:
+        low, high, value, step: of the slider.
+        label: what is played, for screen readers.
+        period: seconds between steps, plus what a step takes.
+        places: of a slider over named places: their names; low, high and value are then places in this list.
+        everywhere: the arrow keys step wherever the focus is on the page, unless it is on something that uses them.
+    """
+    name = f"play {key}"
+
+    def moved() -> None:
+        if (to := target(st.session_state.get(name), low, high)) is not None:
+            controls.set_values(**{key: to if places is None else places[to]})
+
+    data = {
+        "low": low,
+        "high": high,
+        "value": value,
+        "step": step,
+        "label": label,
+        "period": round(1000 * period),
+        "everywhere": everywhere,
+    }
+    _PLAYER(key=name, data=data, on_to_change=moved, width="content")
+
+
+def target(state: object, low: int, high: int) -> int | None:
+    """Where a browser wants to go, or None when that is no place (anyone can send anything)."""
+    to = state.get("to") if isinstance(state, Mapping) else None
+    is_place = isinstance(to, int) and not isinstance(to, bool) and low <= to <= high
+    return to if is_place else None

@@ -1,0 +1,215 @@
+"""Which model a page shows: one that ships, or one that this visitor brought. Every page asks here.
+
+    name = models.choose("decoder", "encoder")      # a select; its value is in the address
+    network, tokenizer = cache.model(name)
+
+A link may name a model that is not loaded: the page then offers to load it. Where a model cannot do what the page
+shows, the page says why and shows the one that ships.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import streamlit as st
+
+from pages.ui import cache, controls, fragments, links, notices, text
+from pages.ui.loading import model_settings, own_models, run_models
+from pages.ui.loading.own_models import Own, Refused
+from pages.ui.work import jobs
+from tfcore import shipped
+from tfcore.config import Architecture, ModelConfig
+from tfcore.loading import checkpoints
+
+DEFAULT = "stories"
+EVERY = 0.5  # seconds between two looks at a model that is being loaded
+_MINE, _TRIES = "_ui_own_models", "_ui_own_tries"  # in the session: names this visitor asked for; tries by name
+WhyNot: TypeAlias = Callable[[ModelConfig, Any], str | None]
+KINDS: dict[Architecture, str] = {
+    "decoder": "a decoder",
+    "encoder": "an encoder",
+    "encoder-decoder": "an encoder-decoder",
+}
+
+
+def choose(
+    *architectures: Architecture,
+    key: str = "model",
+    label: str = "Model",
+    default: str = DEFAULT,
+    why_not: WhyNot | None = None,
+    options: Mapping[str, str] | None = None,
+) -> str:
+    """A select of the models that ship and of this visitor's own; returns a name for `cache.model`.
+
+    Args:
+        architectures: of the models that will do; none means all.
+        why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
+            A shipped one is then not on the list; a visitor's own is, and the page says why.
+        options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
+    """
+    asked = model_settings.named(_wanted(key))
+    mine = remember(asked)
+    own_names = {name: name for name in mine}
+    listed = {**(options or {name: name for name in fitting(*architectures, why_not=why_not)}), **own_names}
+    name = controls.select(label, key, list(listed), default, listed)
+    if name not in mine:
+        return name
+    own = own_models.get(name)
+    if own is None:
+        offer(name)
+        fragments.stop()
+    problem = _unfit(own, architectures) or (why_not(own.model.config, own.tokenizer) if why_not else None)
+    if problem is None:
+        return name
+    st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {default}.")
+    return default
+
+
+def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list[str]:
+    """Names of the shipped models that will do."""
+    named = shipped(*architectures)
+    return [name for name in named if why_not is None or why_not(*checkpoints.described(name)) is None]
+
+
+def silent(config: ModelConfig, _: Any) -> str | None:
+    """Why a model cannot say what comes next, or None: for `choose`."""
+    return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
+
+
+def attention_alone(config: ModelConfig, _: Any) -> str | None:
+    """Why a model has no feed-forward layers, or None: for `choose`."""
+    return "it is made of attention alone, without feed-forward layers." if config.d_ff == 0 else None
+
+
+def only(name: str, reason: str) -> None:
+    """Say why a section shows this model and no other, to a visitor who brought one."""
+    if remember(None):
+        st.caption(f"This part shows {name} and not your own model: {reason}")
+
+
+def names(*architectures: Architecture) -> list[str]:
+    """All that can be shown without waiting: what ships, and what this visitor brought and is loaded."""
+    loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
+    return [*shipped(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
+
+
+def remember(name: str | None) -> list[str]:
+    """The names of the models this visitor asked for; one more, if it is allowed here."""
+    mine: list[str] = st.session_state.setdefault(_MINE, [])
+    if name is not None and name not in mine:
+        if (refusal := model_settings.read().refusal(name)) is None:
+            mine.append(name)
+            del mine[: -model_settings.REMEMBERED]
+        else:
+            notices.add("own model", refusal.rstrip("."))
+    return mine
+
+
+def _wanted(key: str) -> object:
+    return links.wanted(key, None, links.asked)[0]
+
+
+def _unfit(own: Own, architectures: tuple[Architecture, ...]) -> str | None:
+    kind = own.model.config.architecture
+    if not architectures or kind in architectures:
+        return None
+    return f"this is {KINDS[kind]}, and what is shown here needs {' or '.join(KINDS[a] for a in architectures)}."
+
+
+# ---- loading ----
+
+
+def offer(name: str) -> None:
+    """A box about a model that is not loaded: a button that loads it, or how far it is, or why it cannot be had."""
+    if run_models.is_run(name):
+        st.info(run_models.GONE)
+        st.page_link("training/lab/page.py", label="Train one in the lab")
+        return
+    with st.container(border=True):
+        st.markdown(f"**{text.escape(name, 100)}** is not loaded on this server now.")
+        load(name)
+        links.to("model/your_model/page.py", {"model": name}, "What it would take")
+
+
+def load(name: str) -> None:
+    """The button, the progress, the problem. When the model is there, the page runs again."""
+    key = ("load", name, tries(name))
+    job = own_models.LOADS.look(key, jobs.visitor())
+    if job is None:
+        st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
+    elif job.active:
+        fragments.fragment(_watch, run_every=EVERY)(name)
+    else:
+        _ended(name, job)
+
+
+def _start(name: str) -> None:
+    settings = model_settings.read()
+    if settings.refusal(name) is None:
+        key = ("load", name, tries(name))
+        job = own_models.LOADS.start(key, lambda: own_models.bring(name, settings), jobs.visitor())
+        if job.state == "refused":
+            notices.add("own model", "Too many models are being loaded on this server; try again in a minute")
+        else:
+            notices.drop("own model")
+
+
+def _start_again(name: str) -> None:
+    again(name)
+    _start(name)
+
+
+def _watch(name: str) -> None:
+    """How far it is, and a button that stops it; once it is over, the whole page runs again."""
+    key = ("load", name, tries(name))
+    job = own_models.LOADS.look(key, jobs.visitor())
+    if job is None or not job.active:
+        st.rerun()
+        return
+    st.progress(*_progress(job, job.items[-1] if job.items else None))
+    st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))
+
+
+def _ended(name: str, job: jobs.Job) -> None:
+    """Why the model is not there: a page that has it does not ask."""
+    said = {
+        "stopped": "Stopped. What was downloaded is kept, and a new try goes on from there.",
+        "done": "It was loaded, and made room for another model since.",
+    }
+    last = job.items[-1] if job.items else None
+    sentence = last.sentence if isinstance(last, Refused) else said.get(job.state, f"It failed: {job.problem}")
+    st.warning(text.escape(sentence))
+    st.button("Try again", key="try again", on_click=_start_again, args=(name,))
+
+
+def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
+    from tfcore.loading.weights import size
+
+    if job.state == "waiting":
+        return 0.0, f"Waiting: another model is being loaded, and {job.ahead} wait before this one"
+    if last is None:
+        return 0.0, f"Looking at it, {job.seconds:.0f} s"
+    what = {"download": "Downloaded", "load": "Loaded into memory:"}[last.stage]
+    done = last.done / max(1, last.total)
+    return min(1.0, done), f"{what} {size(last.done)} of {size(last.total)}, {job.seconds:.0f} s"
+
+
+def tries(name: str) -> int:
+    """How often this visitor tried again."""
+    return int(st.session_state.get(_TRIES, {}).get(name, 0))
+
+
+def again(name: str) -> None:
+    """Forget what came of the last try."""
+    st.session_state.setdefault(_TRIES, {})[name] = tries(name) + 1
+
+
+def loaded(name: str) -> bool:
+    """Whether `cache.model` has this model at once."""
+    return name in shipped() or own_models.get(name) is not None
+
+
+def config(name: str) -> ModelConfig:
+    """The config of a model that is loaded."""
+    found: ModelConfig = cache.model(name)[0].config
+    return found

@@ -1,0 +1,227 @@
+"""Models that visitors brought: looked at, loaded beside the pages, kept for all, the least used one let go first.
+
+Weights are shared read-only by everybody who asks for the same name; nobody is shown a model they did not ask for.
+"""
+
+import string
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.ui import fragments, sentences, text
+from pages.ui.loading import model_settings, run_models
+from pages.ui.loading.model_settings import Settings
+from pages.ui.work import jobs, telling
+
+MOST = 2  # models kept at a time
+LOOKS = jobs.Jobs(running=2, waiting=8, kept=64, seconds=60.0)
+LOADS = jobs.Jobs(running=1, waiting=4, kept=16, seconds=3_600.0)
+# What a tokenizer must get through before a page trusts it: an empty text, ordinary words, what it cannot know.
+PLAIN = "The cat sat on the mat."
+TRIALS = (
+    "",
+    " ",
+    PLAIN,
+    "a\n\tb",
+    "Ωмир猫🐱e\u0301\u200d\x00",
+    "[MASK] <s> </s> <|endoftext|>",
+    string.printable,
+    "x" * 2_000,
+    f"{PLAIN} " * 200,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there is no such model, in one sentence."""
+
+    sentence: str
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A loaded model.
+
+    Args:
+        size: bytes of its weights.
+        seconds: that loading took.
+        state: of the files it came from: a commit, or when and how large they were.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    size: int
+    seconds: float
+    state: str
+
+
+class Store:
+    """The models that are loaded."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Own] = OrderedDict()  # the one not asked for longest first
+        self._states: dict[str, str] = {}
+
+    def get(self, name: str) -> Own | None:
+        """The model of this name, if it is loaded."""
+        with self._lock:
+            if (found := self._kept.get(name)) is not None:
+                self._kept.move_to_end(name)
+            return found
+
+    def make_room(self, name: str, size: int, limit: int) -> None:
+        """Let go of models until one of that size fits: at most MOST, and `limit` bytes altogether."""
+        with self._lock:
+            self._kept.pop(name, None)
+            while self._kept and (len(self._kept) >= MOST or self._sum() + size > limit):
+                self._kept.popitem(last=False)
+
+    def put(self, own: Own) -> bool:
+        """Keep a model; True if other weights went by its name before, of which caches may still speak."""
+        with self._lock:
+            self._kept[own.name] = own
+            before, self._states[own.name] = self._states.get(own.name), own.state
+            return before not in (None, own.state)
+
+    @property
+    def used(self) -> int:
+        """Bytes of all that is kept."""
+        with self._lock:
+            return self._sum()
+
+    @property
+    def names(self) -> set[str]:
+        """Of all that is kept."""
+        with self._lock:
+            return set(self._kept)
+
+    def _sum(self) -> int:
+        return sum(own.size for own in self._kept.values())
+
+
+STORE = Store()
+
+
+def get(name: str) -> Own | None:
+    """The model of this name that is not shipped, if it can be had at once: a loaded one, or one of the lab."""
+    if (trained := run_models.model(name)) is not None:
+        network, tokenizer = trained
+        return Own(name, network, tokenizer, sum(p.nbytes for p in network.parameters()), 0.0, name)
+    return STORE.get(name)
+
+
+def look(name: str, settings: Settings) -> Iterator[Any]:
+    """A job: what a model would take (an Estimate), or why it cannot be had (Refused)."""
+    from tfcore.loading import checkpoints, hub
+
+    def work(_: telling.Say) -> Any:
+        if settings.cached and not name.startswith("./"):
+            hub.make_room(sum(hub.SMALL.values()), settings.cached, STORE.names, name)
+        return checkpoints.estimate(settings.place(name), token=settings.token)
+
+    yield from _in_words(name, work)
+
+
+def bring(name: str, settings: Settings) -> Iterator[Any]:
+    """A job: loads a model into STORE. Yields Progress, and at the end the Own or why there is none (Refused)."""
+
+    def work(say: telling.Say) -> Any:
+        return _bring(name, settings, say)
+
+    yield from _in_words(name, work)
+
+
+def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
+    import tfcore
+    from tfcore.loading import checkpoints, hub
+    from tfcore.loading.weights import CheckpointError, size
+    from tfcore.tokenizers.isolated import IsolatedTokenizer
+
+    began, place = time.monotonic(), settings.place(name)
+    found = checkpoints.estimate(place, token=settings.token)
+    if found.memory > settings.kept:
+        raise CheckpointError(
+            f"its weights take {size(found.memory)} in float32, and this server keeps at most {size(settings.kept)}"
+        )
+    if found.free is not None and found.memory > found.free + STORE.used:
+        raise CheckpointError(
+            f"its weights take {size(found.memory)} in float32, and {size(found.free + STORE.used)} are free"
+        )
+    if found.download:  # before anything else is let go of
+        if settings.cached:
+            hub.make_room(found.download, settings.cached, STORE.names, name)
+        hub.fetch(hub.look(name, found.commit, settings.token), say, settings.download)
+    STORE.make_room(name, found.memory, settings.kept)
+    model, tokenizer = tfcore.load(place, revision=found.commit, token=settings.token, tell=say)
+    _try_out(model, tokenizer)
+    if isinstance(tokenizer, IsolatedTokenizer):
+        tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")
+    state = _state(place) if isinstance(place, Path) else str(found.commit)
+    own = Own(name, model, tokenizer, found.memory, time.monotonic() - began, state)
+    if STORE.put(own):
+        st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
+    return own
+
+
+def _stop_page(sentence: str) -> None:
+    """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
+    if get_script_run_ctx(suppress_warning=True) is not None:
+        st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
+        fragments.stop()
+
+
+def _state(folder: Path) -> str:
+    files = [*sorted(folder.glob("*.safetensors")), folder / "config.json", folder / "tokenizer.json"]
+    return repr([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files])
+
+
+def _try_out(model: Any, tokenizer: Any) -> None:
+    """Let it read a few texts, so that a page can rely on it.
+
+    Raises:
+        ValueError: the tokenizer fails, or the model gives numbers that are none.
+    """
+    from tfcore.analysis.model.first_words import is_finite
+
+    for said in TRIALS:
+        try:
+            ids = tokenizer.encode(said)
+            tokenizer.decode(ids)
+            tokenizer.tokens(ids)
+        except Exception as problem:  # whatever the file made the library do
+            raise ValueError(f"its tokenizer cannot read {said[:40]!r}: {sentences.told(problem)}") from problem
+    ids = tokenizer.encode(PLAIN)
+    if not ids:
+        raise ValueError("its tokenizer makes no tokens of a plain English sentence")
+    if not is_finite(model, ids[: model.config.max_seq_len]):
+        raise ValueError("it answers with numbers that are not finite")
+
+
+def _in_words(name: str, work: Any) -> Iterator[Any]:
+    """Steps of the work; a problem becomes its last item, without the paths of this machine."""
+    from tfcore.loading.hub import UnreachableError
+
+    try:
+        yield from telling.steps(work)
+    except telling.WorkError as failed:
+        problem = failed.problem
+        yield Refused(_sentence(name, problem), isinstance(problem, UnreachableError))
+
+
+def _sentence(name: str, problem: BaseException) -> str:
+    return f"{name}: {sentences.told(problem)}"
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of a model that is not shipped."""
+    return model_settings.named(name) is not None

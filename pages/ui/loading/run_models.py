@@ -1,0 +1,47 @@
+"""The models that runs of the lab have become: known by "run:ID@STEP" to whoever has the link, and to nobody else."""
+
+import re
+import threading
+from collections import OrderedDict
+from typing import Any
+
+MOST = 4  # built models kept at a time; the weights are the run's
+LONGEST = 60
+GONE = "The server no longer has this trained model: runs are kept while somebody looks at them. Train it again."
+_NAME = re.compile(r"run:([\w-]{16})@(\d{1,6})", re.ASCII)
+_LOCK = threading.Lock()
+_BUILT: OrderedDict[str, tuple[Any, Any]] = OrderedDict()
+
+
+def name_of(run: str, step: int) -> str:
+    """The name of what a run was at a step."""
+    return f"run:{run}@{step}"
+
+
+def is_run(name: str) -> bool:
+    """Whether this is such a name."""
+    return len(name) <= LONGEST and _NAME.fullmatch(name) is not None
+
+
+def model(name: str) -> tuple[Any, Any] | None:
+    """The model and its tokenizer; None where the server does not have them (any more)."""
+    found = _NAME.fullmatch(name) if len(name) <= LONGEST else None
+    if found is None:
+        return None
+    from pages.ui.work import runs  # here, because with it comes torch
+    from tfcore.tokenizers.tokenizer import NamedTokenizer
+    from tfcore.training.lab.tasks import task
+    from tfcore.training.lab.train import model_of
+
+    kept = runs.RUNS.weights(found[1], int(found[2]))
+    with _LOCK:
+        if kept is None:
+            _BUILT.pop(name, None)
+            return None
+        if name not in _BUILT:
+            spec, state = kept
+            _BUILT[name] = model_of(spec, state), NamedTokenizer(task(spec).names)
+        _BUILT.move_to_end(name)
+        while len(_BUILT) > MOST:
+            _BUILT.popitem(last=False)
+        return _BUILT[name]

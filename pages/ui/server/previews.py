@@ -1,0 +1,135 @@
+"""What chats and search engines show of a link: title, description and picture, in the HTML that a page begins as.
+
+Those who ask for previews run no JavaScript, so all of it is put into Streamlit's own HTML before it is sent. There is
+no og:url: it would lead everybody to the page without the view that the link is of.
+
+TFCORE_ADDRESS    none; the address at which others reach this server, such as https://example.org, for the picture
+"""
+
+import ast
+import os
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+ROOT = Path(__file__).parents[3]
+PICTURES = ROOT / "assets" / "previews"
+WIDTH, HEIGHT = 1200, 630
+HOME = "home"  # the name of the front page's picture, which stands for a page without one too
+_HOST = re.compile(r"([\w-]+(\.[\w-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+
+
+class Page(NamedTuple):
+    """A page as others show it."""
+
+    title: str
+    description: str
+
+
+def literal(file: str, name: str) -> Any:
+    """The value of a constant of a script in pages/, read from its source: run, the script would draw."""
+    for line in ast.parse((ROOT / "pages" / file).read_text("utf-8")).body:
+        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == name:
+            return ast.literal_eval(line.value)
+    raise ValueError(f"pages/{file} has no constant {name}")
+
+
+@cache
+def site() -> str:
+    """The name of the whole."""
+    return str(literal("router.py", "NAME"))
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """Address -> what to say of the page: the router's title, and what the front page says it answers."""
+    answers = dict(entry for cards in literal("start/home/page.py", "CHAPTERS").values() for entry in cards.values())
+    claim = literal("start/home/page.py", "CLAIM")
+    found = {}
+    for entries in literal("router.py", "PAGES").values():
+        for file, title, _, url in entries:
+            found[url] = Page(title if url else site(), answers.get(file, claim))
+    return found
+
+
+@cache
+def pictures() -> dict[str, bytes]:
+    """Name -> PNG, of the pictures that `make pictures` took of the pages."""
+    return {file.stem: file.read_bytes() for file in sorted(PICTURES.glob("*.png"))}
+
+
+def address(setting: str) -> str:
+    """TFCORE_ADDRESS without a slash at its end; empty where nothing is said.
+
+    Raises:
+        ValueError: it is no address of a server.
+    """
+    said = setting.strip().rstrip("/")
+    scheme, _, rest = said.partition("://")
+    host, _, path = rest.partition("/")
+    if said and not (scheme in ("http", "https") and _HOST.fullmatch(host) and re.fullmatch(r"[\w./~-]*", path)):
+        raise ValueError(f"TFCORE_ADDRESS={setting!r} is no address: use for example https://example.org")
+    return said
+
+
+def check() -> None:
+    """Raises ValueError where TFCORE_ADDRESS makes no sense."""
+    address(os.environ.get("TFCORE_ADDRESS", ""))
+
+
+def base(host: str, scheme: str) -> str | None:
+    """The address that pictures begin with: that of the setting, else the one asked; None where that is no host.
+
+    Args:
+        host, scheme: as the request says them, which anybody can write.
+    """
+    if said := address(os.environ.get("TFCORE_ADDRESS", "")):
+        return said
+    return f"{scheme}://{host}" if scheme in ("http", "https") and _HOST.fullmatch(host) else None
+
+
+def tags(url: str, base: str | None) -> str:
+    """The meta elements of a page.
+
+    Args:
+        url: address of the page, "" for the front page.
+        base: what the picture's address begins with; no picture without.
+    """
+    title, description = pages()[url]
+    named = {"og:type": "website", "og:site_name": site(), "og:title": title, "og:description": description}
+    name = url if url in pictures() else HOME
+    shown = f"{title}: a figure of this page" if url == name else f"The front page of {site()}"
+    if base is not None and name in pictures():
+        named |= {
+            "og:image": f"{base}/previews/{name}.png",
+            "og:image:type": "image/png",
+            "og:image:width": str(WIDTH),
+            "og:image:height": str(HEIGHT),
+            "og:image:alt": shown,
+        }
+    plain = {"description": description, "twitter:card": "summary_large_image" if "og:image" in named else "summary"}
+    lines = [f'<meta property="{key}" content="{escape(value)}" />' for key, value in named.items()]
+    return "\n    ".join(lines + [f'<meta name="{key}" content="{escape(value)}" />' for key, value in plain.items()])
+
+
+@cache
+def _halves() -> tuple[str, str]:
+    """Streamlit's page before and after its title."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    before, found, after = page.partition("<title>Streamlit</title>")
+    if not found:  # another version of Streamlit: its page as it is, with ours at the end of its head
+        before, found, after = page.partition("</head>")
+        after = found + after
+    return before, after
+
+
+def html(url: str, base: str | None) -> str:
+    """The whole page."""
+    title = pages()[url].title
+    before, after = _halves()
+    named = escape(title if title == site() else f"{title} - {site()}")
+    return f"{before}<title>{named}</title>\n    {tags(url, base)}{after}"

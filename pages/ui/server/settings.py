@@ -1,0 +1,110 @@
+"""How much whoever runs the server allows, read from the environment whenever it is asked for.
+
+Which models visitors may load is in model_settings.py, how many may train in run_settings.py.
+
+TFCORE_THREADS    1; threads that torch may use for each visitor
+TFCORE_TEXT       20000; characters of a pasted text that count, where a page does not set less
+TFCORE_CACHE      1; how many results are kept: 0.5 is half of what every cache keeps by default, 2 twice as much
+TFCORE_UPLOAD_MB  128; megabytes that all visitors' files may take together
+"""
+
+import math
+import os
+import tomllib
+
+from streamlit import config
+from streamlit.byte_util import config_max_cache_data_size_to_bytes
+from streamlit.errors import StreamlitAPIException
+
+MOST_TEXT = 20_000  # no page takes more; most take 2,000
+
+
+def number(name: str, default: float, least: float, most: float, what: str) -> float:
+    """A number from the environment; the default where it is unset or empty.
+
+    Args:
+        what: the setting should be, in the words of the message.
+
+    Raises:
+        ValueError: it is no number, or lies outside least..most.
+    """
+    said = os.environ.get(name, "").strip() or str(default)
+    try:
+        value = float(said)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise ValueError(f"{name}={said!r} is no {what}: use a number from {least:,} to {most:,}")
+    return value
+
+
+def whole(name: str, default: int, least: int, most: int, what: str) -> int:
+    """The same for whole numbers: 2 and 2.0 are, 2.5 is none."""
+    value = number(name, default, least, most, what)
+    if value != int(value):
+        raise ValueError(f"{name}={value} is no {what}: use a whole number from {least:,} to {most:,}")
+    return int(value)
+
+
+def threads() -> int:
+    """Threads that torch may use for one visitor."""
+    return whole("TFCORE_THREADS", 1, 1, 256, "number of threads")
+
+
+def text_cap() -> int:
+    """Characters of a pasted text that count at most, on any page."""
+    return whole("TFCORE_TEXT", MOST_TEXT, 100, MOST_TEXT, "number of characters")
+
+
+def cache_factor() -> float:
+    """What the size of every cache of results is multiplied with."""
+    return number("TFCORE_CACHE", 1, 0.01, 100, "factor for the caches")
+
+
+def entries(default: int) -> int:
+    """How many entries a cache keeps that keeps so many by default; one at least."""
+    return max(1, round(default * cache_factor()))
+
+
+def upload_bytes() -> int:
+    """Bytes that all visitors' files may take together."""
+    return whole("TFCORE_UPLOAD_MB", 128, 16, 100_000, "number of megabytes for uploads") * 1_048_576
+
+
+def for_streamlit() -> None:
+    """Let the variables STREAMLIT_... count, which Streamlit reads under `streamlit run` alone.
+
+    Raises:
+        ValueError: one is of another type than the option; or the bound of the caches is no size.
+    """
+    for name, option in config.get_config_options().items():
+        if (said := os.environ.get(option.env_var)) is not None:
+            words = said.split() if option.multiple else said
+            config.set_option(name, words if option.type is str else _typed(option.env_var, said, option.type))
+    try:
+        config_max_cache_data_size_to_bytes(config.get_option("server.maxCacheDataSize"))
+    except StreamlitAPIException as problem:
+        raise ValueError("STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE is no size: use one such as 64mb, or 0") from problem
+
+
+def _typed(variable: str, said: str, kind: type) -> object:
+    try:
+        value = tomllib.loads(f"value = {said}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = None
+    if type(value) is not kind and (type(value), kind) != (int, float):
+        raise ValueError(f"{variable}={said!r} is no {kind.__name__}")
+    return value
+
+
+def check() -> None:
+    """Read every setting once, so that a server with one that makes no sense says so and does not start.
+
+    Raises:
+        ValueError: in a sentence that names the setting and what would work.
+    """
+    from pages.ui.loading import model_settings
+    from pages.ui.work import run_settings  # here, because they use this module
+
+    for read in (for_streamlit, threads, text_cap, cache_factor, upload_bytes, model_settings.read, run_settings.read):
+        read()

@@ -1,0 +1,87 @@
+"""A training, or other long work, that a page watches: it begins by itself, its pictures grow, a button stops it.
+
+job = live.begin(config, lambda: train(config))
+live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
+live.bar(config, job, done, total)     # in draw: how far it is, and the button
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import controls, fragments
+from pages.ui.work import jobs
+
+EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
+STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
+WHOLE = "_ui_whole"  # in the session: a button of the bar asks for more than the part of the page it stands in
+
+
+def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
+    """The job of this key: begun unless it was stopped here, and with something to show already; see jobs.start."""
+    if st.session_state.get(STOPPED) == key:
+        return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
+    job = jobs.JOBS.start(key, work, jobs.visitor(), patience)
+    if job.active and not job.items:
+        jobs.JOBS.wait(key, 1, FIRST)
+    return jobs.JOBS.look(key, jobs.visitor()) or job
+
+
+def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
+    """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
+    fragments.fragment(_watch, run_every=every if job.active else None)(key, draw, job.active)
+
+
+def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
+    job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
+    if st.session_state.pop(WHOLE, False) or (is_live and not job.active):
+        st.rerun()  # the whole page, which then begins something, or stops looking
+    draw(job)
+
+
+def bar(
+    key: Hashable,
+    job: jobs.Job,
+    done: int,
+    total: int,
+    again: dict[str, Any],
+    *,
+    work: str = "training",
+    step: str = "step",
+    fresh: str = "Another seed",
+) -> None:
+    """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`;
+    it never moves.
+
+    Args:
+        work, step: what it is, and what it is made of, as single words.
+        fresh: what the button says once it is done.
+    """
+    said = {
+        "waiting": f"Waiting: other work is running, and {job.ahead} wait before this {work}",
+        "running": f"{step.capitalize()} {done} of {total}, {job.seconds:.0f} s",
+        "done": f"{done} {step}s in {job.seconds:.1f} s",
+        "stopped": f"Stopped at {step} {done} of {total}",
+        "failed": f"The {work} failed: {job.problem}",
+        "refused": f"Too much work waits on this server; try this {work} again in a minute",
+    }
+    st.progress(min(done / total, 1.0), said[job.state])
+    if job.active:
+        st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
+    elif job.state == "done":
+        st.button(fresh, key="again", on_click=_go_on, kwargs=again, width="stretch")
+    else:
+        st.button("Train again" if work == "training" else "Begin again", key="anew", on_click=_go_on, width="stretch")
+
+
+def _stop(key: Hashable) -> None:
+    st.session_state[STOPPED] = key
+    jobs.JOBS.stop(key, jobs.visitor())
+
+
+def _go_on(**values: Any) -> None:
+    """Begin anew, with these values of controls; they stand outside of what a button here redraws by itself."""
+    controls.set_values(**values)
+    st.session_state.pop(STOPPED, None)
+    st.session_state[WHOLE] = True

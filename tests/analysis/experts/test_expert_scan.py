@@ -1,0 +1,157 @@
+"""Which tokens experts prefer, against counting by hand; the file; the recipe; the shipped scan and its model."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore import shipped
+from tfcore.analysis.experts import expert_scan
+from tfcore.analysis.experts.expert_scan import load_scan, of_text, preferred, save_scan, scan, told
+from tfcore.analysis.experts.text_routing import route
+from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
+from tfcore.part_configs import ExpertsConfig
+from tfcore.training import measures
+from tfcore.training.recipes import RECIPES, experts
+from tfcore.training.recipes.neurons import LICENCE
+
+recipe = sys.modules[experts.__module__]
+TEXTS = [small.ids(batch=1, seq=length, vocab=9, seed=length).flatten().tolist() for length in (30, 12, 45, 1)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small.model(experts=ExpertsConfig(n_experts=4, top_k=2, d_expert=8))
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return scan(model, TEXTS, kept=3, least=8)
+
+
+def test_counts_are_those_of_a_loop(model, found):
+    rows = [ids[: model.config.max_seq_len] for ids in TEXTS]
+    seen, sent, best = {}, {}, {}
+    for ids in rows:
+        result = route(model, ids)
+        for place, token in enumerate(ids):
+            seen[token] = seen.get(token, 0) + 1
+            for at in range(2):
+                for expert in result.chosen[at, place].nonzero()[0].tolist():
+                    sent[at, token, expert] = sent.get((at, token, expert), 0) + 1
+                    key = at, expert, token
+                    best[key] = max(best.get(key, 0.0), float(result.probs[at, place, expert]))
+    assert found.tokens == sum(seen.values())
+    assert dict(zip(found.ids.tolist(), found.seen.tolist(), strict=True)) == {t: n for t, n in seen.items() if n >= 8}
+    assert (np.diff(found.seen) <= 0).all()
+    for at, row, expert in np.ndindex(found.sent.shape):
+        assert found.sent[at, row, expert] == sent.get((at, int(found.ids[row]), expert), 0)
+    assert (found.load.sum(-1) == 2 * found.tokens).all()
+    assert found.choices.sum(-1) == pytest.approx(1)
+    for at, expert in np.ndindex(2, 4):
+        of_it = {t: p for (a, e, t), p in best.items() if (a, e) == (at, expert) and seen[t] >= 8}
+        wanted = sorted(of_it.values(), reverse=True)[:3]
+        assert found.prob[at, expert, : len(wanted)] == pytest.approx(wanted)
+        for rank in range(len(wanted)):
+            ids, place = found.excerpt(at, expert, rank), int(found.place[at, expert, rank])
+            assert of_it[ids[place]] == pytest.approx(wanted[rank])
+            assert any(str(ids)[1:-1] in str(row) for row in rows)
+
+
+def test_orders_of_liking():
+    ids, sent, seen = np.array([5, 6, 7, 8]), np.array([10, 90, 20, 0]), np.array([10, 100, 20, 50])
+    by_share = preferred(ids, sent, seen, 200, "share", 2)
+    assert by_share.ids.tolist() == [7, 5]
+    by_work = preferred(ids, sent, seen, 200, "work", 9)
+    assert by_work.ids.tolist() == [6, 7, 5]
+    assert by_work.work == pytest.approx([0.45, 0.1, 0.05])
+    assert by_work.share == pytest.approx([0.9, 1, 1])
+
+
+def test_a_text_counted_alone(model):
+    taken = route(model, TEXTS[0]).taken[0]
+    ids, seen, sent = of_text(TEXTS[0], taken)
+    for row, token in enumerate(ids.tolist()):
+        assert seen[row] == TEXTS[0].count(token)
+        assert sent[row].tolist() == sum(taken[i] for i, t in enumerate(TEXTS[0]) if t == token).tolist()
+
+
+def test_naming_experts_by_the_token(found):
+    known = told(found)
+    right = sum(sorted(row)[-1] + sorted(row)[-2] for row in found.sent[0].tolist())
+    assert known.token[0] == pytest.approx(right / (2 * found.seen.sum()))
+    assert (known.load <= known.token + 1e-9).all()
+    assert (known.token <= 1).all()
+
+
+def test_the_file_gives_the_scan_back_and_is_explained_where_it_is_not(tmp_path, monkeypatch, found):
+    monkeypatch.setattr(expert_scan, "PRETRAINED", tmp_path)
+    with pytest.raises(CheckpointError, match=r"experts\.safetensors cannot be read.*training experts. makes it"):
+        load_scan("mine")
+    save_scan(tmp_path / "mine", found, "a licence")
+    again = load_scan("mine")
+    for name in ("ids", "seen", "sent", "load", "excerpts", "place"):
+        assert np.array_equal(getattr(again, name), getattr(found, name))
+    assert again.tokens == found.tokens
+    assert again.prob == pytest.approx(found.prob, abs=1e-3)
+    (tmp_path / "mine" / expert_scan.FILE).write_bytes(b"nonsense")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_scan("mine")
+
+
+class Letters:
+    """A tokenizer of letters."""
+
+    def encode(self, text):
+        return [ord(c) % 61 for c in text]
+
+
+def test_the_recipe_reads_the_held_out_stories_with_any_mixture(tmp_path, monkeypatch, model):
+    folder = tmp_path / "corpus" / "tinystories"
+    folder.mkdir(parents=True)
+    (folder / "train.txt").write_text("Known.<|endoftext|>Other.", "utf-8")
+    (folder / "valid.txt").write_text("Known.<|endoftext|>A cat sat.<|endoftext|>A dog ran to a cat.", "utf-8")
+    monkeypatch.setattr(recipe, "with_tokenizer", lambda *_, **__: (model, Letters()))
+    told_of_it = experts(tmp_path / "corpus", tmp_path / "made", print, recipe.ExpertsRecipe(kept=2, least=1))
+    assert told_of_it["tokens read"] == len("A cat sat.") + len("A dog ran to a cat.")
+    monkeypatch.setattr(expert_scan, "PRETRAINED", tmp_path)
+    made = load_scan("made")
+    assert made.tokens == told_of_it["tokens read"]
+    assert "CDLA" in LICENCE
+    monkeypatch.setattr(measures, "_shipped", lambda _: (model, Letters()))
+    monkeypatch.setattr(measures, "load_expert_scan", lambda _: made)
+    again = measures.of_expert_scan("made", tmp_path / "corpus")
+    assert (again["tokens"], again["largest_difference"]) == (made.tokens, 0)
+    assert RECIPES["experts"].recipe.model == "stories-moe"
+
+
+@pytest.mark.parametrize(
+    ("texts", "network", "message"),
+    [([[1]], small.model(), "no experts"), ([[]], small.model(experts=ExpertsConfig(d_expert=4)), "no tokens")],
+)
+def test_nothing_to_scan_is_said(texts, network, message):
+    with pytest.raises(ValueError, match=message):
+        scan(network, texts, 2, 1)
+
+
+SHIPPED = PRETRAINED / "stories-moe" / expert_scan.FILE
+
+
+@pytest.mark.skipif("stories-moe" not in shipped() or not SHIPPED.is_file(), reason="stories-moe is not shipped yet")
+def test_the_shipped_scan_belongs_to_the_shipped_model():
+    model, _ = load("stories-moe", device="cpu")
+    kept = load_scan("stories-moe")
+    assert SHIPPED.stat().st_size < 300_000
+    assert kept.load.shape == (4, 8)
+    assert (kept.load.sum(-1) == 2 * kept.tokens).all()
+    for at, expert in ((0, 2), (3, 5)):  # an excerpt read alone begins without what stood before: a first layer is near
+        ids, place = kept.excerpt(at, expert, 0), int(kept.place[at, expert, 0])
+        if not ids:
+            continue
+        probs = route(model, ids).probs[at, place, expert]
+        assert float(probs) > 0.2 if at else float(probs) == pytest.approx(float(kept.prob[at, expert, 0]), abs=0.25)
+    known = told(kept)
+    assert (known.token > known.load).all()
+    assert torch.is_grad_enabled()

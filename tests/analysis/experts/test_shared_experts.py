@@ -1,0 +1,71 @@
+"""What shared experts write, and what a model is without them: against a loop over tokens, by hand."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tfcore import ModelConfig, Transformer
+from tfcore.analysis.experts.shared_experts import shared_work
+from tfcore.part_configs import ExpertsConfig
+
+IDS = [3, 1, 4, 1, 5, 9, 2, 6]
+
+
+def model(n_shared: int = 2) -> Transformer:
+    experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=6, n_shared=n_shared, softmax="before", dense_layers=1)
+    config = ModelConfig(vocab_size=11, d_model=8, n_layers=3, n_heads=2, max_seq_len=16, experts=experts)
+    network = Transformer(config, seed=1).eval().requires_grad_(False)
+    for parameter in network.parameters():
+        parameter.mul_(3)  # as large as trained ones, so that what is left out is missed
+    return network
+
+
+def by_hand(network: Transformer, shared: bool = True, routed: bool = True) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Losses and the shared part's share by layer, each feed-forward layer computed anew token by token."""
+    shares = []
+
+    def replace(module, inputs, _):
+        x, written = inputs[0][0], []
+        for row in x:
+            probs = module.router(row).softmax(-1)
+            parts = torch.zeros(2, len(row))
+            for i in probs.topk(2).indices:
+                gate, up = (module.up[i] @ row).chunk(2)
+                parts[1] += probs[i] * (module.down[i] @ (F.silu(gate) * up))
+            gate, up = (module.shared_up.weight @ row).chunk(2)
+            parts[0] = module.shared_down.weight @ (F.silu(gate) * up)
+            written.append(parts)
+        stacked = torch.stack(written)  # (seq, part, d_model)
+        total = stacked.sum(1)
+        shares.append(torch.einsum("sd,sd->s", stacked[:, 0], total) / total.norm(dim=-1) ** 2)
+        return (stacked * torch.tensor([float(shared), float(routed)])[:, None]).sum(1)[None]
+
+    hooks = [block.mlp.register_forward_hook(replace) for block in network.decoder.blocks[1:]]
+    logits = network(torch.tensor([IDS])).logits[0].log_softmax(-1)
+    for hook in hooks:
+        hook.remove()
+    losses = [-float(logits[i, target]) for i, target in enumerate(IDS[1:])]
+    return np.array(losses), [share.detach().numpy() for share in shares]
+
+
+@torch.no_grad()
+def test_shares_and_losses_are_those_of_a_loop():
+    network = model()
+    found = shared_work(network, IDS)
+    losses, shares = by_hand(network)
+    assert found.layers == (1, 2)
+    assert found.share == pytest.approx(np.stack(shares), abs=1e-4)
+    assert found.losses == pytest.approx(losses, abs=1e-4)
+    assert found.without_shared == pytest.approx(by_hand(network, shared=False)[0], abs=1e-4)
+    assert found.without_routed == pytest.approx(by_hand(network, routed=False)[0], abs=1e-4)
+    assert np.abs(found.without_shared - losses).max() > 0.1
+
+
+def test_nothing_is_shared_in_other_models():
+    with pytest.raises(ValueError, match=r"no shared experts; take one with config\.experts\.n_shared of 1 or more"):
+        shared_work(model(n_shared=0), IDS)
+
+
+def test_one_token_has_nothing_to_predict():
+    assert shared_work(model(), IDS[:1]).losses.shape == (0,)

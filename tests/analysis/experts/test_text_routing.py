@@ -1,0 +1,140 @@
+"""What routers do with a text, against plain loops over its tokens; changed rules on the same weights."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests import expert_layers, small
+from tfcore.analysis.experts import text_routing
+from tfcore.analysis.experts.text_routing import RouterChange, agreement, rerouted, route, shaken, sweep
+from tfcore.analysis.one_text import one_text
+from tfcore.inspection.edits import Edit
+from tfcore.part_configs import ExpertsConfig
+
+IDS = small.ids(batch=1, seq=19).flatten().tolist()
+CHANGES = [
+    None,
+    RouterChange(top_k=1),
+    RouterChange(top_k=4, capacity=0.75),
+    RouterChange(top_k=2, capacity=0.3),
+    RouterChange(top_k=2, routing="experts"),
+    RouterChange(top_k=1, routing="experts"),
+]
+
+
+def mixture(**values):
+    return small.model(experts=ExpertsConfig(**({"n_experts": 5, "top_k": 2, "d_expert": 12} | values)), vocab_size=61)
+
+
+@pytest.fixture(scope="module", params=["after", "before"])
+def model(request):
+    return mixture(softmax=request.param)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_who_takes_what_with_what_weight_is_that_of_a_plain_loop(model, change):
+    found = route(model, IDS, change)
+    plain = model if change is None else rerouted(model, change)
+    read = plain(one_text(plain, IDS), capture=("blocks.*.ln2.normalized",)).activations
+    edits = []
+    for at, layer in enumerate(found.layers):
+        experts, x = plain.decoder.blocks[layer].mlp, read[f"blocks.{layer}.ln2.normalized"]
+        wanted = expert_layers.plan(experts, x, None)
+        for place in range(len(IDS)):
+            taken = found.taken[at, place].nonzero()[0].tolist()
+            assert set(taken) == set(wanted[0, place])
+            for expert, weight in wanted[0, place].items():
+                assert found.weights[at, place, expert] == pytest.approx(weight, abs=1e-5)
+            scores = [math.exp(float(score)) for score in experts.router.weight @ x[0, place]]
+            assert found.probs[at, place] == pytest.approx(np.array(scores) / sum(scores), abs=1e-5)
+            others = [i for i in range(5) if i not in taken]
+            assert not found.weights[at, place, others].any()
+        edits.append(Edit.replace(f"blocks.{layer}.mlp_out", expert_layers.dense(experts, x, None, "swiglu")))
+    logits = plain(one_text(plain, IDS), edits=edits).logits[0]  # every layer's output made by the loop
+    losses = [-float(F.log_softmax(logits[i], -1)[IDS[i + 1]]) for i in range(len(IDS) - 1)]
+    assert found.losses == pytest.approx(losses, abs=1e-4)
+    assert found.loss == pytest.approx(np.mean(losses), abs=1e-4)
+
+
+def test_what_is_dropped_came_when_the_expert_was_full():
+    found = route(mixture(), IDS, RouterChange(top_k=2, capacity=0.75))
+    assert found.room == int(0.75 * 2 * len(IDS) / 5)
+    assert found.dropped.any()
+    for at in range(len(found.layers)):
+        for expert in range(5):
+            asked = found.chosen[at, :, expert].nonzero()[0]
+            assert found.dropped[at, asked, expert].tolist() == [i >= found.room for i in range(len(asked))]
+    assert (found.load <= found.room).all()
+    assert not (found.dropped & ~found.chosen).any()
+
+
+def test_experts_that_choose_are_equally_busy():
+    found = route(mixture(), IDS, RouterChange(top_k=2, routing="experts"))
+    assert (found.load == 2 * len(IDS) // 5).all()
+    assert (found.first[~found.taken.any(-1)] == -1).all()
+
+
+def test_a_change_shares_the_weights_and_leaves_the_model_alone():
+    model = mixture()
+    before, other = route(model, IDS), rerouted(model, RouterChange(top_k=1))
+    for name, tensor in model.state_dict().items():
+        assert other.state_dict()[name].data_ptr() == tensor.data_ptr()
+    route(model, IDS, RouterChange(top_k=1, noise=2.0))
+    again = route(model, IDS)
+    assert np.array_equal(before.weights, again.weights)
+    same = route(model, IDS, RouterChange(top_k=2))
+    assert np.array_equal(before.losses, same.losses)
+    changed = route(model, IDS, RouterChange(top_k=1))
+    assert np.array_equal(before.logits[0], changed.logits[0])  # the first router reads what it read before
+    assert not np.array_equal(before.logits[1], changed.logits[1])
+
+
+def test_noise_comes_from_its_seed_and_has_its_size():
+    model = mixture()
+    found = [route(model, IDS, RouterChange(noise=0.5, seed=seed)) for seed in (3, 3, 4)]
+    assert np.array_equal(found[0].logits, found[1].logits)
+    assert not np.array_equal(found[0].logits, found[2].logits)
+    noise = shaken(0.5, 0).function(torch.zeros(1, 400, 50))
+    assert float(noise.std()) == pytest.approx(0.5, rel=0.03)
+
+
+def test_agreement_counts_pairs():
+    ids, first = [7, 8, 7, 8, 7], np.array([[0, 1, 0, 2, 1], [0, 0, 0, 0, -1]])
+    found = agreement(ids, first)
+    assert found.pairs == 4
+    assert found.equal == pytest.approx([1 / 4, 2 / 4])
+    assert found.all == pytest.approx([2 / 10, 6 / 10])
+    assert np.isnan(agreement([1, 2], np.array([[0, 0]])).equal).all()
+    assert np.isnan(agreement([1], np.array([[0]])).all).all()
+
+
+def test_a_sweep_is_its_runs():
+    model = mixture()
+    found = sweep(model, IDS, (0.5, 1.0), (1.0,), seed=2)
+    assert found.top_k == (1, 2, 3, 4)
+    assert found.tokens[1] == route(model, IDS).loss
+    assert found.experts[2] == route(model, IDS, RouterChange(top_k=3, routing="experts")).loss
+    assert found.cut == tuple(route(model, IDS, RouterChange(capacity=factor)).loss for factor in (0.5, 1.0))
+    assert found.noisy == (route(model, IDS, RouterChange(noise=1.0, seed=2)).loss,)
+
+
+def test_first_layers_without_experts_and_one_token():
+    found = route(mixture(dense_layers=1), IDS[:1])
+    assert found.layers == (1,)
+    assert math.isnan(found.loss)
+
+
+@pytest.mark.parametrize("compute", [lambda m: route(m, IDS), lambda m: sweep(m, IDS, (), ())])
+def test_a_model_without_experts_is_refused(compute):
+    with pytest.raises(ValueError, match="no experts"):
+        compute(small.model())
+
+
+@pytest.mark.parametrize("wrong", [{"top_k": 0}, {"noise": -1.0}, {"capacity": 0.0}, {"seed": -1}])
+def test_a_change_is_checked(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        RouterChange(**wrong)
+    assert text_routing.RouterChange().top_k == 2

@@ -1,0 +1,112 @@
+"""The experiments obey the theory drawn over them, and the theory is right where it is known exactly."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcore.analysis.foundations import score_scale
+from tfcore.analysis.foundations.score_scale import (
+    WIDTHS,
+    gradient_theory,
+    measured_jacobian,
+    product_spread,
+    saturation,
+)
+
+
+@pytest.fixture(scope="module")
+def spread():
+    return product_spread(10_000, 0)
+
+
+@pytest.fixture(scope="module", params=[2, 16])
+def saturated(request):
+    return saturation(request.param, 0)
+
+
+def test_products_are_plain_products_of_the_first_numbers():
+    generator = torch.Generator().manual_seed(1)
+    q, k = (torch.randn(5, 64, generator=generator, dtype=torch.float64) for _ in range(2))
+    found = dict(score_scale.products_by_width(q, k))
+    assert list(found) == [w for w in WIDTHS if w <= 64]
+    for width, product in found.items():
+        np.testing.assert_allclose(product, (q[:, :width] * k[:, :width]).sum(-1), atol=1e-12)
+
+
+def test_variance_is_d_k(spread):
+    error = math.sqrt((2 + 6) / spread.samples)  # of the variance's estimate, largest at d_k = 1
+    assert np.abs(spread.variance / spread.widths - 1).max() < 4 * error
+    assert spread.kurtosis[0] == pytest.approx(6, abs=4)
+    assert abs(spread.kurtosis[-1]) < 0.3
+
+
+def test_histograms_are_densities_near_the_normal_curve(spread):
+    step = spread.edges[1] - spread.edges[0]
+    middle = (spread.edges[1:] + spread.edges[:-1]) / 2
+    assert spread.density.shape == (len(WIDTHS), len(middle))
+    np.testing.assert_allclose(spread.density.sum(-1) * step, 1, atol=0.01)
+    normal = np.exp(-(middle**2) / 2) / math.sqrt(2 * math.pi)
+    assert np.abs(spread.density[-1] - normal).max() < 0.04
+    assert spread.density[0].max() > 2 * normal.max(), "one product is no normal number"
+
+
+def test_a_draw_can_be_repeated(spread):
+    np.testing.assert_array_equal(product_spread(10_000, 0).variance, spread.variance)
+    assert (product_spread(10_000, 1).variance != spread.variance).all()
+
+
+@given(scores=st.lists(st.floats(-20, 20), min_size=2, max_size=8))
+def test_the_jacobian_is_what_autograd_finds(scores):
+    x = torch.tensor([scores], dtype=torch.float64)
+    p = x.softmax(-1)
+    theirs = torch.autograd.functional.jacobian(lambda row: row.softmax(-1), x[0])
+    np.testing.assert_allclose(score_scale.softmax_jacobian(p)[0], theirs, atol=1e-12)
+    np.testing.assert_allclose(measured_jacobian(x)[0], theirs, atol=1e-12)
+
+
+def test_steepest_slope_lies_on_the_curve(saturated):
+    p = saturated.largest
+    np.testing.assert_allclose(saturated.steepest, p * (1 - p), atol=1e-6)
+    assert saturated.steepest.max() <= 0.25 + 1e-6
+
+
+def test_without_the_division_the_softmax_saturates(saturated):
+    entropy, largest, norm = (v.mean(-1) for v in (saturated.entropy, saturated.largest, saturated.gradient))
+    for values in (entropy, largest, norm):
+        np.testing.assert_allclose(values[0, 0], values[1, 0], rtol=1e-5)  # d_k = 1: the same
+    assert entropy[0, -1] < 0.15 * entropy[1, -1]
+    assert largest[0, -1] > 0.93
+    assert norm[0, -1] < 0.3 * norm[1, -1]
+    assert np.ptp(entropy[1, 4:]) < 0.15
+
+
+def test_the_norm_follows_the_theory(saturated):
+    theory = gradient_theory(saturated.n_keys)
+    norm = saturated.gradient[0].mean(-1)
+    error = saturated.gradient[0].std(-1) / math.sqrt(saturated.gradient.shape[-1])
+    far = WIDTHS.index(512)
+    assert abs(norm[far] - theory.slope / math.sqrt(512)) < 4 * error[far] + 0.03 * norm[far]
+    if saturated.n_keys == 2:  # known for every deviation, once q and k are long enough to give normal scores
+        exact = np.interp(np.sqrt(saturated.widths), theory.deviations, theory.two)
+        assert (np.abs(norm - exact)[4:] < 4 * error[4:] + 0.02 * exact[4:]).all()
+
+
+def test_theory_in_closed_form():
+    assert gradient_theory(2).slope == pytest.approx(1 / math.sqrt(math.pi), rel=1e-6)
+    assert gradient_theory(3).slope == pytest.approx(1.5 / math.sqrt(math.pi), rel=1e-6)
+    for n in (2, 5, 64):
+        equal = torch.full((1, n), 1 / n, dtype=torch.float64)
+        assert gradient_theory(n).flat == pytest.approx(float(score_scale.softmax_jacobian(equal).norm()))
+    two = gradient_theory(2)
+    assert two.two[-1] * two.deviations[-1] == pytest.approx(two.slope, rel=0.01)
+
+
+def test_the_gap_of_normal_numbers_has_the_density_used():
+    draws = np.random.default_rng(0).normal(size=(200_000, 16))
+    top = np.sort(draws, axis=-1)[:, -2:]
+    near = 0.05
+    assert ((top[:, 1] - top[:, 0]) < near).mean() / near == pytest.approx(gradient_theory(16).slope, rel=0.06)

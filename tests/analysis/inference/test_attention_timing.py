@@ -1,0 +1,85 @@
+"""The race of plain and fused attention: the same result, honest bytes, bounded, in small steps."""
+
+import math
+
+import pytest
+import torch
+
+from tfcore.analysis.inference import attention_timing as timing
+from tfcore.analysis.inference.attention_timing import TimingConfig
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def _short(monkeypatch):
+    monkeypatch.setattr(timing, "LENGTHS", (16, 64, 128))
+    monkeypatch.setattr(timing, "LARGEST", 4 * 2 * 2 * 100**2)
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("causal", [False, True])
+def test_both_ways_at_every_length(causal):
+    config = TimingConfig(causal=causal)
+    found = list(timing.race(config))
+    points = [point for point in found if point is not None]
+    assert [(p.n, p.way) for p in points] == [(n, way) for n in (16, 64, 128) for way in ("naive", "fused")]
+    assert found.count(None) >= len(points)  # it can be stopped in between
+    for p in points:
+        left_out = p.way == "naive" and p.n == 128
+        assert (p.runs == 0) == left_out == math.isnan(p.seconds) == (p.measured is None)
+        assert p.computed == 4 * 2 * (2 * p.n**2 if p.way == "naive" else p.n * 64)
+        if p.way == "fused" and p.n < 128:
+            assert p.difference < 1e-5
+
+
+def test_both_ways_are_attention():
+    q, k, v = (torch.randn(1, 2, 37, 8) for _ in range(3))
+    for causal in (False, True):
+        plain, fused = timing.naive_attention(q, k, v, causal), timing.fused_attention(q, k, v, causal)
+        assert torch.allclose(plain, fused, atol=1e-5)
+
+
+def test_memory_is_what_was_there_at_once():
+    def work():
+        first = torch.ones(1000)  # 4,000 bytes
+        second = first + 1
+        del first
+        return second * 2 + torch.zeros(1000)  # product, zeros, sum beside the second
+
+    found, most = timing.allocated(work, CPU)
+    assert len(found) == 1000
+    assert most == 4 * 4000
+
+
+def test_plain_memory_grows_with_the_square_and_fused_does_not():
+    peaks = {}
+    for n in (256, 512):
+        vectors = [torch.randn(1, 2, n, 64) for _ in range(3)]
+        for way, function in timing.WAYS.items():
+            peaks[way, n] = timing.allocated(lambda f=function, v=vectors: f(*v, True), CPU)[1]
+    assert peaks["naive", 512] / peaks["naive", 256] == pytest.approx(4, rel=0.05)
+    assert peaks["fused", 512] / peaks["fused", 256] < 2.5
+    config = TimingConfig()
+    assert timing.computed_bytes(config, 512, "naive") <= peaks["naive", 512] < 8 * 512**2 * 4
+
+
+def test_an_error_ends_the_record():
+    with pytest.raises(ZeroDivisionError):
+        timing.allocated(lambda: 1 / 0, CPU)
+    assert timing.allocated(lambda: torch.ones(10), CPU)[1] == 40
+
+
+def test_where_memory_is_not_told_there_is_no_number(monkeypatch):
+    monkeypatch.setattr(timing, "RECORDS", False)
+    assert timing.allocated(lambda: torch.ones(3), CPU)[1] is None
+
+
+@pytest.mark.parametrize("values", [{"heads": 0}, {"heads": 9}, {"d_head": 4096}])
+def test_too_much_is_refused(values):
+    with pytest.raises(ValueError, match="heads="):
+        TimingConfig(**values)
+
+
+def test_the_machine_is_named():
+    assert torch.__version__ in timing.where()

@@ -1,0 +1,87 @@
+"""Ring attention: every block meets every query once, the result is the whole attention, the work is what it is."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.inference.test_flash import vectors
+from tfcore.analysis.inference.ring import follow_ring, held_block, ring_attention, ring_work, tokens_of
+
+LAYOUTS = ["contiguous", "striped"]
+
+
+@settings(max_examples=25)
+@given(
+    n=st.integers(1, 17),
+    devices=st.integers(1, 8),
+    layout=st.sampled_from(LAYOUTS),
+    causal=st.booleans(),
+    size=st.sampled_from([1.0, 8.0]),
+)
+def test_the_ring_gives_torchs_attention(n, devices, layout, causal, size):
+    devices = min(devices, n)
+    head = vectors(n, size=size).double()
+    q, k, v = (x[None, None] for x in (head.q, head.k, head.v))
+    theirs = F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=1.0)[0, 0]
+    assert torch.allclose(ring_attention(head, devices, layout, causal)[0], theirs, atol=1e-11)
+
+
+@given(n=st.integers(1, 30), devices=st.integers(1, 8), layout=st.sampled_from(LAYOUTS))
+def test_every_pair_is_worked_on_once(n, devices, layout):
+    devices = min(devices, n)
+    assert ring_work(n, devices, layout, True).sum() == n * (n + 1) // 2
+    assert ring_work(n, devices, layout, False).sum() == n * n
+    assert sorted(int(i) for place in tokens_of(n, devices, layout) for i in place) == list(range(n))
+    for device in range(devices):
+        assert sorted(held_block(device, step, devices) for step in range(devices)) == list(range(devices))
+        for step in range(1, devices):  # what I hold is what my neighbour held before
+            assert held_block(device, step, devices) == held_block((device - 1) % devices, step - 1, devices)
+
+
+def test_striped_work_is_even_and_pieces_are_not():
+    pieces, striped = (ring_work(64, 4, layout, True) for layout in LAYOUTS)
+    np.testing.assert_array_equal(pieces[0], [136] * 4)  # 16 * 17 / 2
+    np.testing.assert_array_equal(pieces[1:, 0], 0)
+    assert pieces[3].tolist() == [0, 0, 0, 256]
+    assert set(striped.ravel()) == {136, 120}  # with and without the diagonal
+    slowest = [work.max(axis=1).sum() for work in (pieces, striped)]
+    assert slowest == [136 + 3 * 256, 4 * 136]
+
+
+def test_the_followed_run_is_true():
+    head = vectors(14)
+    run = follow_ring(head, 4, "striped", True, 9)
+    weights, naive = head.naive(True)
+    assert run.home.tolist() == [i % 4 for i in range(14)]
+    assert run.held[0].tolist() == [0, 1, 2, 3]
+    assert run.held[1].tolist() == [3, 0, 1, 2]
+    assert run.missing[-1] == pytest.approx(0, abs=1e-6)
+    had = sum(float(weights[i, j]) for i in range(14) for j in range(14) if i % 4 == j % 4)
+    assert run.missing[0] == pytest.approx(1 - had / 14, abs=1e-5)
+    assert run.off[-1] == run.difference < 1e-5
+    assert run.exact < 1e-13
+    last = run.steps[-1]
+    np.testing.assert_allclose(last.out / last.l, naive[9], rtol=1e-4, atol=1e-5)
+    assert [step.keys[0] for step in run.steps] == [1, 0, 3, 2]
+
+
+def test_a_block_that_lies_in_the_future_changes_nothing():
+    run = follow_ring(vectors(8), 4, "contiguous", True, 0)
+    first, *others = run.steps
+    for step in others:
+        assert step.tile_m == -np.inf
+        assert (step.tile_l, step.rescale, step.m, step.l) == (0, 1, first.m, first.l)
+
+
+@pytest.mark.parametrize("devices", [0, 6])
+def test_devices_without_a_token_are_refused(devices):
+    with pytest.raises(ValueError, match=f"devices={devices}"):
+        tokens_of(5, devices, "striped")
+
+
+def test_a_row_outside_the_text_is_refused():
+    with pytest.raises(ValueError, match="row=8"):
+        follow_ring(vectors(8), 2, "striped", True, 8)

@@ -1,0 +1,76 @@
+"""First words: what each kind of model says is what it says when it is asked directly."""
+
+import pytest
+import torch
+
+from tests import own_folders
+from tfcore import generate, load
+from tfcore.analysis.model.first_words import first_words, is_finite, round_trip
+from tfcore.analysis.model.masked_tokens import mask_of
+
+TEXT = "The little dog had a ball."
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    own_folders.write(root, "gpt2", "bert", "t5", "headless")
+    return {name: load(root / name, device="cpu") for name in ("gpt2", "bert", "t5", "headless")}
+
+
+def test_a_decoder_goes_on(models):
+    model, tokenizer = models["gpt2"]
+    found, ids = first_words(model, tokenizer, TEXT, 6), tokenizer.encode(TEXT)
+    assert found.way == "continuation"
+    assert found.said == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
+    p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
+    assert found.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
+    assert found.best[0] == tokenizer.tokens([int(p.argmax())])[0]
+
+
+def test_a_long_text_is_cut_at_its_beginning(models):
+    model, tokenizer = models["gpt2"]
+    found = first_words(model, tokenizer, TEXT * 40)
+    assert found.place == model.config.max_seq_len - 24 - 1
+    assert found.said
+
+
+def test_an_encoder_fills_the_last_place(models):
+    model, tokenizer = models["bert"]
+    found, ids = first_words(model, tokenizer, TEXT), tokenizer.encode(TEXT)
+    assert found.way == "blank"
+    assert found.place == len(ids) - 2  # before [SEP]
+    ids[found.place] = mask_of(tokenizer, model.config.vocab_size)
+    p = model(torch.tensor([ids])).logits[0, found.place].softmax(-1)
+    assert found.said == tokenizer.tokens([int(p.argmax())])[0]
+    assert "[MASK]" in found.text
+
+
+def test_an_encoder_decoder_answers(models):
+    model, tokenizer = models["t5"]
+    found = first_words(model, tokenizer, TEXT, 5)
+    assert found.way == "answer"
+    assert found.said == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
+    assert len(found.best) == 5
+
+
+def test_a_model_without_a_head_says_nothing(models):
+    model, tokenizer = models["headless"]
+    assert first_words(model, tokenizer, TEXT).way == "nothing"
+    assert is_finite(model, tokenizer.encode("dog"))
+
+
+def test_round_trips(models):
+    assert round_trip(models["gpt2"][1], "Né 犬\n").same
+    bert = round_trip(models["bert"][1], "The  little DOG")
+    assert not bert.same
+    assert bert.nearly
+    assert not round_trip(models["bert"][1], "犬 qqq").nearly
+
+
+def test_a_mask_of_its_own(models):
+    assert mask_of(models["bert"][1], 120) == 4
+    assert mask_of(models["t5"][1], 80) is None
+    bpe = models["gpt2"][1]
+    assert mask_of(bpe, bpe.vocab_size) is None
+    assert mask_of(bpe, bpe.vocab_size + 1) == bpe.vocab_size  # as in encoders trained here

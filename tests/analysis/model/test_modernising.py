@@ -1,0 +1,100 @@
+"""From 2017 to today: sizes as a real model has them, the ladder's models, and times that are there."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from tfcore import presets
+from tfcore.analysis.model import modernising
+from tfcore.analysis.model.modernising import (
+    SWITCHES,
+    first_of,
+    loss_effects,
+    loss_finding,
+    race,
+    size_finding,
+    tying,
+    versions,
+)
+from tfcore.model import Transformer
+from tfcore.training.recipes.ladder_modernisation import MODERNISATION, rungs
+
+SMALL = first_of(32, 2, 4, 50, 16)
+
+
+def test_the_counts_are_those_of_the_models_built():
+    for version in versions(SMALL):
+        built = sum(p.numel() for p in Transformer(version.config).parameters())
+        assert version.parameters == built, version.name
+
+
+def test_the_cache_holds_keys_and_values_of_every_layer():
+    d_head = 8
+    for version in versions(SMALL):
+        heads = 4 if list(SWITCHES).index(version.name) < 4 else 2
+        assert version.cached == 2 * 2 * heads * d_head
+
+
+def test_what_is_counted_is_what_the_ladder_trains():
+    ours = versions(MODERNISATION.model)
+    theirs = [rung for rung in rungs(MODERNISATION) if rung.seed == 0]
+    assert [version.name for version in ours] == [rung.labels["switch"] for rung in theirs]
+    assert [version.config for version in ours] == [rung.model for rung in theirs]
+    shape = MODERNISATION.model
+    same = versions(first_of(shape.d_model, shape.n_layers, shape.n_heads, shape.vocab_size, shape.max_seq_len))
+    assert [version.parameters for version in same] == [version.parameters for version in ours]
+
+
+def test_a_gate_keeps_the_weight_of_the_layer():
+    found = {version.name: version for version in versions(first_of(768, 2, 12, 100, 16))}
+    before, after = found["GQA"].parameters, found["SwiGLU"].parameters
+    assert after == pytest.approx(before, rel=0.002)
+
+
+def test_each_version_is_timed_again_and_again(monkeypatch):
+    monkeypatch.setattr(modernising, "SPEED", {**modernising.SPEED, "d_model": 16, "vocab_size": 20})
+    monkeypatch.setattr(modernising, "ROUNDS", 2)
+    found = list(race(0))
+    assert [speed.step for speed in found] == [*range(9), *range(9)]
+    for first, second in zip(found[:9], found[9:], strict=True):
+        assert 0 < second.read <= first.read
+        assert 0 < second.written <= first.written
+
+
+def test_every_version_is_valid_in_every_size():
+    for version in versions(replace(SMALL, n_heads=2, d_model=32)):
+        assert version.config.kv_heads == 2
+
+
+@pytest.mark.parametrize("size", [(32, 2, 4, 50, 16), (512, 6, 8, 37_000, 512), (4096, 32, 32, 32_000, 4096)])
+def test_which_switches_change_the_size_is_counted(size):
+    """Not tying alone: shared KV heads cut the parameters of attention too."""
+    found = versions(first_of(*size))
+    said = size_finding(found)
+    for before, after in pairwise(found):
+        change = (after.parameters - before.parameters) / before.parameters
+        assert (f"{after.name} ({change:+.0%})" in said) == (abs(change) >= 0.01)
+    assert "GQA" in said.split("KV cache")[1]
+    assert "tied" not in said.split("KV cache")[1]
+
+
+def test_who_ties_the_embeddings():
+    """The model of 2017 does; LLaMA, Mistral and Mixtral do not."""
+    tied = tying()
+    assert {"transformer_base", "transformer_big", "gpt2_small", "gemma_7b"} <= set(tied[True])
+    assert {"llama2_7b", "llama3_8b", "mistral_7b", "mixtral_8x7b"} <= set(tied[False])
+    assert sum(map(len, tied.values())) == len(presets.PRESETS)
+
+
+def test_a_switch_counts_where_it_does_more_than_another_seed():
+    losses = {"a": [1.0, 1.1], "b": [1.5, 1.5], "c": [1.4, 1.6], "d": [1.2, 1.25]}
+    effects = loss_effects(losses)
+    assert [effect.name for effect in effects] == ["b", "c", "d"]
+    assert [effect.change for effect in effects] == pytest.approx([0.45, 0.0, -0.275])
+    assert [effect.spread for effect in effects] == pytest.approx([0.1, 0.2, 0.2])
+    assert [effect.clear for effect in effects] == [True, False, True]
+    said = loss_finding(effects)
+    assert f"b (+0.45), d ({1.225 - 1.5:+.2f}) nats per token" in said
+    assert "others do (1)" in said
+    assert loss_finding(effects[1:2]).startswith("No switch")

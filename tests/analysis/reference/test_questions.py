@@ -1,0 +1,183 @@
+"""Exercises with numbers: every answer against a formula written by hand, and mistakes that are never the answer."""
+
+import importlib
+import inspect
+import math
+import statistics
+from random import Random
+
+import pytest
+
+from tfcore import presets
+from tfcore.analysis.reference.questions import Problem
+from tfcore.analysis.reference.questions.problem import guessed_right
+
+CHAPTERS = ("foundations", "block", "model", "training", "inference", "experts", "inside", "history")
+EXERCISES = {
+    f"{chapter}.{name}": function
+    for chapter in CHAPTERS
+    for module in [importlib.import_module(f"tfcore.analysis.reference.questions.{chapter}")]
+    for name, function in vars(module).items()
+    if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+}
+SEEDS = range(40)
+
+
+def softmax(values: list[float]) -> list[float]:
+    return [math.exp(v) / sum(math.exp(w) for w in values) for v in values]
+
+
+def numbers(listed: str) -> list[float]:
+    return [float(part) for part in listed.split(", ")]
+
+
+def deviations(listed: str, centre: bool) -> float:
+    values = numbers(listed)
+    mean = statistics.fmean(values) if centre else 0.0
+    return (values[0] - mean) / math.sqrt(statistics.fmean((v - mean) ** 2 for v in values))
+
+
+def entropy(*chances: float) -> float:
+    return -sum(p * math.log2(p) for p in chances)
+
+
+def nucleus(chances: list[float], p: float) -> int:
+    return next(i for i in range(1, len(chances) + 1) if sum(chances[:i]) >= p - 1e-9)
+
+
+def last_but_one(text: str) -> int:
+    tokens = text.split()
+    return tokens.index(tokens[-1]) + 1
+
+
+def plain(layers: int, d: int, vocab: int, context: int) -> int:
+    """GPT-2's shape with biases, one by one."""
+    block = 4 * d * d + 4 * d + 8 * d * d + 5 * d + 4 * d
+    return layers * block + 2 * d + vocab * d + context * d
+
+
+def quoted(d_q, kv, d_model, d_ff, matrices, layers, vocab, tied, experts, **_) -> float:
+    tables = vocab * d_model * (1 if tied == "shared with" else 2)
+    copies = int(experts.split()[0]) if experts else 1
+    return layers * (2 * d_model * (d_q + kv) + copies * matrices * d_model * d_ff) + tables
+
+
+# exercise: (what was drawn) -> the answer, without the library
+BY_HAND = {
+    "foundations.softmax_weight": lambda d_k, a, b, c: softmax([x / math.sqrt(d_k) for x in (a, b, c)])[0],
+    "foundations.causal_pairs": lambda n: sum(range(n + 1)),
+    "foundations.window_pairs": lambda n, window: sum(min(i + 1, window) for i in range(n)),
+    "foundations.alibi_slope": lambda heads, head: 2 ** (-8 * head / heads),
+    "foundations.wavelength": lambda d_model, pair: 2 * math.pi * 10_000 ** (2 * pair / d_model),
+    "foundations.image_tokens": lambda side, patch: (side / patch) ** 2,
+    "foundations.audio_places": lambda seconds: seconds * 50,
+    "foundations.score_spread": lambda width: width**0.5,
+    "block.layer_normed": lambda numbers: deviations(numbers, True),
+    "block.rms_normed": lambda numbers: deviations(numbers, False),
+    "block.feed_forward_count": lambda d_model, d_ff: (d_model + 1) * d_ff + (d_ff + 1) * d_model,
+    "block.gated_width": lambda plain: plain * 2 / 3,
+    "block.writer_std": lambda layers: 0.02 * (2 * layers) ** -0.5,
+    "block.dropped": lambda p, x: x / (1 - p),
+    "block.path_count": lambda blocks: 4**blocks,
+    "model.block_weights": lambda layers, d_model: 12 * layers * d_model**2,
+    "model.all_weights": lambda layers, d_model, vocab, context: plain(layers, d_model, vocab, context),
+    "model.embedding_weights": lambda vocab, d_model: 2 * vocab * d_model,
+    "model.grouped_attention": lambda d_model, groups, d_head: 2 * d_model**2 + 2 * d_model * groups * d_head,
+    "model.weight_bytes": lambda billions: 2e9 * billions,
+    "model.training_bytes": lambda millions: 16e6 * millions,
+    "model.mixture_active": lambda experts, top_k, in_experts, rest: 1e6 * (rest + in_experts * top_k / experts),
+    "training.coin_entropy": lambda p: entropy(p, 1 - p),
+    "training.surprise": lambda p: -math.log(p, 2),
+    "training.perplexity": lambda loss: math.e**loss,
+    "training.divergence": lambda p, q: p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q)),
+    "training.chance_loss": lambda vocab: math.log(vocab),
+    "training.bits_a_byte": lambda loss, size: loss * math.log2(math.e) / size,
+    "training.best_tokens": lambda billions: 20e9 * billions,
+    "training.training_work": lambda billions, tokens: 6e18 * billions * tokens,
+    "training.training_days": lambda billions, tokens, devices, use: (
+        6e18 * billions * tokens / (devices * use * 312e12 * 24 * 3600)
+    ),
+    "inference.cache_of_a_text": lambda layers, heads, d_head, tokens: 4 * layers * heads * d_head * tokens,
+    "inference.cache_grouped": lambda layers, groups, d_head, tokens, users: (
+        4 * layers * groups * d_head * tokens * users
+    ),
+    "inference.users_that_fit": lambda room, weights, each: math.floor((room - weights) / float(each)),
+    "inference.score_bytes": lambda n, heads: 2 * heads * n * n,
+    "inference.longer_text": lambda n, longer: (longer / n) ** 2,
+    "inference.warmed": lambda gap, t: 1 / (1 + math.exp(-gap / t)),
+    "inference.nucleus": lambda chances, p: nucleus(numbers(chances), p),
+    "inference.guessed_ahead": lambda alpha, guess: (1 - alpha ** (guess + 1)) / (1 - alpha),
+    "inference.quantised": lambda size, precision: 1e9 * size * int(precision[3:]) / 16,
+    "experts.capacity": lambda experts, top_k, tokens, factor: math.floor(factor * top_k * tokens / experts),
+    "experts.gate": lambda scores: softmax(sorted(numbers(scores))[-2:])[1],
+    "experts.overflow": lambda load, room: sum(x - room for x in numbers(load) if x > room),
+    "experts.balance": lambda shares: 4 * sum(x * x for x in numbers(shares)),
+    "experts.work_a_token": lambda experts, top_k: experts / top_k,
+    "inside.copied_from": last_but_one,
+    "inside.pairs_of_heads": lambda layers, heads: heads**2 * math.comb(layers, 2),
+    "inside.widest_entropy": lambda n: math.log(n, 2),
+    "inside.share_of_a_logit": lambda logit, embedding, attention, feed_forward: (
+        float(logit) - embedding - attention - feed_forward
+    ),
+    "inside.recovered": lambda clean, other, patched: (patched - other) / (clean - other),
+    "inside.stream_length": lambda n: math.sqrt(n),
+    "history.grown": lambda small, large: large / small,
+}
+
+
+def test_every_exercise_is_checked_by_hand():
+    assert set(EXERCISES) == {*BY_HAND, "history.quoted_count"}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_answers_are_what_they_are_by_hand(name):
+    for seed in SEEDS:
+        problem = EXERCISES[name](Random(seed))
+        formula = BY_HAND[name]
+        by_hand = formula(**{key: problem.given[key] for key in inspect.signature(formula).parameters})
+        assert problem.answer == pytest.approx(by_hand, rel=1e-4, abs=1e-6), problem.given
+        assert problem.is_right(by_hand)
+
+
+def test_quoted_models_are_counted_from_what_is_said_of_them():
+    for seed in SEEDS:
+        problem = EXERCISES["history.quoted_count"](Random(seed))
+        assert problem.is_right(quoted(**problem.given)), problem.given
+    assert len({preset().vocab_size for preset in presets.PRESETS.values()}) > 5
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_mistakes_are_never_taken_for_the_answer_nor_for_one_another(name):
+    for seed in SEEDS:
+        problem = EXERCISES[name](Random(seed))
+        assert problem.mistake(problem.answer) is None
+        for mistake, value in problem.mistakes.items():
+            assert not problem.is_right(value)
+            assert problem.mistake(value) == mistake
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_two_rounds_are_the_same_and_the_same_seed_is(name):
+    drawn = [EXERCISES[name](Random(seed)) for seed in SEEDS]
+    assert len({str(problem.given) for problem in drawn}) >= 4
+    assert EXERCISES[name](Random(0)) == drawn[0]
+
+
+def test_a_mistake_too_near_to_the_answer_is_left_out():
+    near = Problem(given={}, answer=100.0, mistakes={"near": 101.5, "far": 130.0, "same as far": 131.0})
+    assert near.mistakes == {"far": 130.0}
+    assert near.mistake(101.5) is None
+    assert near.is_right(100.9)
+    assert not near.is_right(101.1)
+
+
+def test_an_answer_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="draw other values"):
+        Problem(given={}, answer=math.nan)
+
+
+def test_luck():
+    assert guessed_right(10, 0, 0.25) == pytest.approx(1)
+    assert guessed_right(10, 4, 0.25) == pytest.approx(
+        1 - sum(math.comb(10, k) * 3 ** (10 - k) for k in range(4)) / 4**10
+    )

@@ -1,0 +1,162 @@
+"""Every valid config builds and runs; every invalid one is refused in a sentence with the values and a remedy."""
+
+import dataclasses
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.small import BASE, config
+from tests.valid import configs, run
+from tfcore.config import ModelConfig
+from tfcore.inspection.capture import known_names
+from tfcore.model import Transformer
+from tfcore.part_configs import ExpertsConfig, RopeScaling
+
+
+@given(configs(), st.integers(0, 2**31))
+def test_a_valid_config_builds_runs_and_survives_the_way_through_a_dict(chosen, seed):
+    output = run(Transformer(chosen, seed % 7).eval(), seed, capture="*")
+    if chosen.head != "none":
+        assert output.logits.shape == (*output.hidden.shape[:2], chosen.vocab_size)
+        assert output.logits.isfinite().all()
+    assert output.hidden.isfinite().all()
+    assert (output.pooled is not None) == chosen.pooler
+    assert sorted(output.activations) == sorted(known_names(chosen))
+    through = ModelConfig.from_dict(json.loads(json.dumps(chosen.to_dict())))
+    assert through == chosen
+    assert hash(through) == hash(chosen)
+
+
+REFUSED = {
+    "d_model=100 is not divisible by n_heads=8; nearest: 96 or 104": {"d_model": 100, "n_heads": 8},
+    "d_model=5 is not divisible by n_heads=8; nearest: 8": {"d_model": 5, "n_heads": 8},
+    "n_heads=6 is not divisible by n_kv_heads=4; possible: 1, 2, 3, 6": {"n_kv_heads": 4},
+    "d_head=5 must be even for rope, which rotates pairs; nearest: 6": {"d_head": 5},
+    "d_model=25 must be even for sinusoidal positions; nearest: 26": {
+        "d_model": 25,
+        "n_heads": 5,
+        "positions": "sinusoidal",
+    },
+    "vocab_size=0 must be between 1 and 1,000,000": {"vocab_size": 0},
+    "max_seq_len=0 must be between 1 and 1,048,576": {"max_seq_len": 0},
+    "n_layers=513 must be between 1 and 512": {"n_layers": 513},
+    "n_kv_heads=0 must be between 1 and 1,024, or None": {"n_kv_heads": 0},
+    "d_head=1000000 must be between 1 and 65,536, or None": {"d_head": 10**6},
+    "window=0 must be between 1 and 1,048,576, or None": {"window": 0},
+    "d_ff=-1 must be between 0 and 1,048,576, or None": {"d_ff": -1},
+    "dropout=1.0 must be between 0.0 and 0.99": {"dropout": 1.0},
+    "norm_eps=nan must be between 0.0 and 1.0": {"norm_eps": float("nan")},
+    "init_std=-1 must be between 0.0 and 10.0": {"init_std": -1},
+    "rope_base=inf must be between 1.001 and 1,000,000,000.0": {"rope_base": float("inf")},
+    "rope_base=1 must be between 1.001 and 1,000,000,000.0": {"rope_base": 1},
+    "positions='rotary' is not one of sinusoidal, learned, rope, alibi, relative, none": {"positions": "rotary"},
+    "norm=None is not one of layernorm, rmsnorm": {"norm": None},
+    "activation=[] is not one of relu, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {"activation": []},
+    "n_layers=2.0 must be a whole number": {"n_layers": 2.0},
+    "d_model='24' must be a whole number": {"d_model": "24"},
+    "n_heads=True must be a whole number": {"n_heads": True},
+    "n_layers=None must be a whole number": {"n_layers": None},
+    "bias=1 must be true or false": {"bias": 1},
+    "dropout='0' must be a number": {"dropout": "0"},
+    "architecture='gpt' is not one of decoder, encoder, encoder-decoder": {"architecture": "gpt"},
+    "norm_placement='both' is not one of pre, post, sandwich": {"norm_placement": "both"},
+    "qkv_bias=2 must be true or false, or None": {"qkv_bias": 2},
+    "attn_scale=0 must be between 1e-06 and 1,000,000.0, or None": {"attn_scale": 0},
+    "experts={'n_experts': 8} must be ExpertsConfig or None": {"experts": {"n_experts": 8}},
+    "n_encoder_layers=2 goes with architecture='encoder-decoder', not 'decoder'; leave it None, n_layers says it all": {
+        "n_encoder_layers": 2
+    },
+    "n_segments=2 goes with architecture='encoder', not 'decoder'": {"n_segments": 2},
+    "pooler=True goes with architecture='encoder', not 'encoder-decoder'": {
+        "pooler": True,
+        "architecture": "encoder-decoder",
+    },
+    "head='mlm' goes with architecture='encoder', not 'decoder'; take head='lm'": {"head": "mlm"},
+    "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
+    "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
+        "parallel": True,
+        "norm_placement": "post",
+    },
+    "parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none": {"parallel": True, "d_ff": 0},
+    "experts of width d_ff=0 would be empty; give d_expert or a larger d_ff": {"experts": ExpertsConfig(), "d_ff": 0},
+    "rope_scaling goes with positions='rope', not 'alibi'; leave it None": {
+        "rope_scaling": RopeScaling(),
+        "positions": "alibi",
+    },
+    "relative_distance=16 must be above half of relative_buckets=32": {
+        "relative_distance": 16,
+        "positions": "relative",
+    },
+}
+
+
+@pytest.mark.parametrize(("message", "values"), REFUSED.items(), ids=list(REFUSED))
+def test_a_config_that_does_not_fit_is_refused_with_values_and_remedy(message, values):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        config(**values)
+
+
+@given(
+    st.sampled_from([field.name for field in dataclasses.fields(ModelConfig)]),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.lists(st.integers(), max_size=2),
+)
+def test_any_value_in_any_field_is_taken_or_refused_with_the_field_named(name, value):
+    message = f"nothing about {name}"
+    try:
+        config(**{name: value})
+    except ValueError as error:
+        message = str(error)
+    assert re.fullmatch(rf".*({name}|d_head|d_model|n_heads).*", message)
+
+
+PARTS = {
+    "top_k=3 is more than n_experts=2; possible: 1 to n_experts": lambda: ExpertsConfig(n_experts=2, top_k=3),
+    "routing='random' is not one of tokens, experts": lambda: ExpertsConfig(routing="random"),
+    "capacity_factor=nan must be between 0.01 and 1,000, or None": lambda: ExpertsConfig(capacity_factor=float("nan")),
+    "capacity_factor=1.5 goes with routing='tokens' alone: experts that choose are never too full; leave it None": (
+        lambda: ExpertsConfig(routing="experts", capacity_factor=1.5)
+    ),
+    "factor=0.5 must be between 1 and 1,000,000": lambda: RopeScaling(factor=0.5),
+    "low_freq=4.0 must be below high_freq=4.0": lambda: RopeScaling(kind="llama3", low_freq=4.0),
+}
+
+
+@pytest.mark.parametrize(("message", "make"), PARTS.items(), ids=list(PARTS))
+def test_a_part_that_does_not_fit_is_refused(message, make):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make()
+
+
+def test_settings_of_a_part_that_are_not_known_are_named():
+    with pytest.raises(ValueError, match=r"^unknown experts setting n; known are balance_loss, bias_rate"):
+        ModelConfig.from_dict(BASE | {"experts": {"n": 4}})
+
+
+def test_unknown_and_missing_settings_are_named():
+    message = (
+        r"^unknown model setting n_head, rope; known are activation, architecture, attn_scale, attn_scale_by_layer, "
+    )
+    with pytest.raises(ValueError, match=message):
+        ModelConfig.from_dict(BASE | {"n_head": 4, "rope": True})
+    with pytest.raises(ValueError, match=r"^the model settings lack vocab_size$"):
+        ModelConfig.from_dict({"d_model": 64})
+
+
+def test_sizes_left_open_follow_from_the_others():
+    assert (config().kv_heads, config().head_size) == (6, 4)
+    assert config(activation="gelu").ff_size == 96
+    assert config(activation="swiglu", d_model=768, n_heads=12).ff_size == 2048
+    assert config(d_ff=0).ff_size == 0
+
+
+def test_a_config_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config().d_model = 5

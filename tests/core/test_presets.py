@@ -1,0 +1,100 @@
+"""Presets have the sizes that papers and model cards publish, and cost nothing to build on the meta device."""
+
+import time
+
+import pytest
+import torch
+import transformers
+
+from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.model_costs import published_sizes
+from tfcore.config import ModelConfig
+from tfcore.model import Transformer
+from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base
+
+EXACT = {  # what the published weights hold
+    "gpt2_small": 124_439_808,
+    "gpt2_medium": 354_823_168,
+    "gpt2_large": 774_030_080,
+    "gpt2_xl": 1_557_611_200,
+    "t5_small": 60_506_624,
+    "t5_base": 222_903_552,
+    "t5_large": 737_668_096,
+    "llama_7b": 6_738_415_616,
+    "llama2_7b": 6_738_415_616,
+    "llama2_13b": 13_015_864_320,
+    "llama2_70b": 68_976_648_192,
+    "llama3_8b": 8_030_261_248,
+    "llama3_70b": 70_553_706_496,
+    "llama3_405b": 405_853_388_800,
+    "mistral_7b": 7_241_732_096,
+    "mixtral_8x7b": 46_702_792_704,
+    "qwen2_7b": 7_615_616_512,
+    "gemma_7b": 8_537_680_896,
+    "deepseek_moe_16b": 16_375_728_128,
+}
+ROUNDED = {  # what the papers say, and how far from it rounding goes
+    "transformer_base": (65e6, 0.03),
+    "transformer_big": (213e6, 0.01),
+    "bert_base": (110e6, 0.005),
+    "bert_large": (340e6, 0.015),
+    "gpt3_175b": (175.0e9, 0.003),
+}
+
+
+def test_every_preset_has_a_published_count():
+    assert set(PRESETS) == set(EXACT) | set(ROUNDED)
+    assert all(PRESETS[name].__name__ == name for name in PRESETS)
+
+
+@pytest.mark.parametrize(("name", "published"), EXACT.items(), ids=list(EXACT))
+def test_a_preset_has_as_many_parameters_as_the_published_weights(name, published):
+    assert parameters(PRESETS[name]()).total == published
+
+
+@pytest.mark.parametrize(("name", "published"), ROUNDED.items(), ids=list(ROUNDED))
+def test_a_preset_has_about_as_many_parameters_as_its_paper_says(name, published):
+    count, tolerance = published
+    assert parameters(PRESETS[name]()).total == pytest.approx(count, rel=tolerance)
+
+
+@pytest.mark.parametrize(("preset", "published"), [(bert_base, 109_482_240), (bert_large, 335_141_888)])
+def test_bert_without_its_head_is_the_published_encoder(preset, published):
+    count = parameters(preset())
+    assert count.total - count.by_component["mlm head"] == published
+
+
+@pytest.mark.parametrize(("preset", "published"), [(mixtral_8x7b, 12.9e9), (deepseek_moe_16b, 2.8e9)])
+def test_each_token_uses_the_published_part_of_a_mixture(preset, published):
+    assert parameters(preset()).active == pytest.approx(published, rel=0.012)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_builds_on_the_meta_device_at_once_and_counts_the_same(name):
+    config = PRESETS[name]()
+    start = time.process_time()
+    with torch.device("meta"):
+        model = Transformer(config)
+    assert time.process_time() - start < 0.9
+    assert all(parameter.is_meta for parameter in model.parameters())
+    assert sum(parameter.numel() for parameter in model.parameters()) == parameters(config).total
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_a_config_that_survives_the_way_through_a_dict(name):
+    config = PRESETS[name]()
+    assert ModelConfig.from_dict(config.to_dict()) == config
+
+
+def test_t5_divides_by_the_root_of_its_own_width():
+    assert t5_base().logit_scale == pytest.approx(t5_base().d_model ** -0.5)
+
+
+def test_the_sizes_quoted_of_bert_are_those_of_transformers():
+    """Without heads, and the checkpoint with its two: counted from their classes, built without memory."""
+    with torch.device("meta"):
+        theirs = [kind(transformers.BertConfig()) for kind in (transformers.BertModel, transformers.BertForPreTraining)]
+    counts = [sum(parameter.numel() for parameter in model.parameters()) for model in theirs]
+    sizes = published_sizes(bert_base())
+    assert [sizes.without_heads, sizes.checkpoint] == counts == [109_482_240, 110_106_428]
+    assert published_sizes(PRESETS["gpt2_small"]()) is None

@@ -1,0 +1,57 @@
+"""Pictures of the feed-forward layer: valid for plotly, and with the true numbers."""
+
+import numpy as np
+import pytest
+
+from tests import small
+from tfcore import presets
+from tfcore.analysis.block import activation_functions as functions
+from tfcore.analysis.block import feed_forward_widths as widths
+from tfcore.figures import theme
+from tfcore.figures.block import feedforward as figures
+
+NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "tanh", "silu": "SiLU"}
+
+
+@pytest.mark.parametrize("kind", functions.KINDS)
+@pytest.mark.parametrize("x", [-5.0, -1.0, 5.0])
+def test_curves_mark_the_point_looked_at(kind, x):
+    result = functions.curves()
+    for slope in (False, True):
+        figure = figures.curves_figure(result, kind, NAMES, x, 300, slope=slope)
+        theme.check(figure)
+        point = figure.data[-1]
+        assert point.x[0] == x
+        if not (kind == "relu" and slope):
+            assert point.y[0] == pytest.approx(functions.at(kind, x)[slope], abs=2e-4)
+
+
+def test_inputs_are_drawn_as_they_are():
+    result = functions.layer_inputs(small.model(), small.ids(1, 9)[0].tolist(), 0)
+    figure = figures.inputs_figure(result, -1.0, 200)
+    theme.check(figure)
+    np.testing.assert_allclose(figure.data[0].y, result.share, rtol=1e-6)
+
+
+@pytest.mark.parametrize("up", [-4.0, -1.27, 0.0, 4.0])
+def test_the_slice_is_the_row_of_the_surface(up):
+    unit = widths.gated_unit("geglu")
+    theme.check(figures.unit_figure(unit, up, 300))
+    figure = figures.slice_figure(unit, up, 300)
+    theme.check(figure)
+    np.testing.assert_allclose(figure.data[1].y, unit.plain * up, atol=1e-5)
+
+
+@pytest.mark.parametrize("d_model", [64, 8192])
+def test_matrices_are_as_long_as_they_have_parameters(d_model):
+    rows = [(name, widths.layer_cost(name, d_model)) for name in ("relu", "swiglu")]
+    figure = figures.matrices_figure(rows, d_model, 260)
+    theme.check(figure)
+    assert [sum(trace.x[i] for trace in figure.data) for i in range(2)] == [cost.count for _, cost in rows]
+
+
+def test_shares_add_up_to_one():
+    blocks = [(name, widths.block_share(getattr(presets, name)())) for name in ("gpt2_small", "mixtral_8x7b")]
+    figure = figures.shares_figure(blocks, "gpt2_small", 300)
+    theme.check(figure)
+    assert [sum(trace.x[i] for trace in figure.data) for i in range(2)] == pytest.approx([1, 1])

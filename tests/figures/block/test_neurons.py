@@ -1,0 +1,40 @@
+"""Pictures of neurons: valid for plotly, one mark a token, clicks that name the neuron."""
+
+import numpy as np
+import pytest
+
+from tfcore.analysis.block.neurons import Excited
+from tfcore.figures import theme
+from tfcore.figures.block import neurons as figures
+
+LABELS = [f"t{i}" for i in range(40)]
+
+
+@pytest.mark.parametrize("followed", ["t1", "nothing", None])
+def test_promoted_tokens_keep_their_order_and_the_next_one_is_marked(followed):
+    figure = figures.promoted_figure(LABELS[:4], [2.0, 1.0, -0.5, -3.0], followed, 300)
+    theme.check(figure)
+    assert list(figure.data[0].x) == [2.0, 1.0, -0.5, -3.0]
+    assert ["◂" in name for name in figure.layout.yaxis.ticktext] == [followed == label for label in LABELS[:4]]
+
+
+@pytest.mark.parametrize("record", [5.0, -5.0])
+@pytest.mark.parametrize("n", [1, 40])
+def test_bars_that_go_the_neurons_way_are_coloured(record, n):
+    values = np.linspace(-1, 1, n, dtype=np.float32) if n > 1 else np.ones(1, dtype=np.float32)
+    figure = figures.text_figure(values, LABELS[:n], 0, record, 300)
+    theme.check(figure)
+    colours = figure.data[0].marker.color
+    assert [colour == figures.UP for colour in colours] == [bool(v * record > 0) for v in values]
+    low, high = figure.layout.yaxis.range
+    assert low <= min(0, record, values.min())
+    assert high >= max(0, record, values.max())
+
+
+def test_a_click_names_layer_neuron_and_side():
+    found = [Excited(1, 7, 0, 1.2, 3.0), Excited(0, 2, 1, 0.5, -1.0)]
+    figure = figures.excited_figure(found, ["a b", "c d"], (0, 2, 1), 300)
+    theme.check(figure)
+    assert [list(mark) for mark in figure.data[0].customdata] == [[1, 7, 0], [0, 2, 1]]
+    assert figure.layout.xaxis.range[1] >= 1.2
+    theme.check(figures.excited_figure([], [], (0, 0, 0), 300))

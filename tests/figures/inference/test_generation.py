@@ -1,0 +1,93 @@
+"""Pictures of generation: valid for plotly, and the numbers in them are those that were computed."""
+
+import numpy as np
+import pytest
+
+from tests.small import model as small
+from tfcore.analysis.inference import beam_tree as trees
+from tfcore.analysis.inference import next_token as tokens
+from tfcore.analysis.inference import speculation as guesses
+from tfcore.analysis.inference.written import read_again
+from tfcore.figures import theme
+from tfcore.figures.inference import beam_tree, next_token, speculation, strategies
+from tfcore.generation.draft_models import early_exit
+from tfcore.generation.sampling import Sampling
+
+IDS = [3, 1, 4, 1, 5]
+WORDS = ["row"] * 6
+
+
+def labels(n):
+    return [f"t{i}" for i in range(n)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 0}, {"top_k": 9, "top_p": 0.8, "repetition_penalty": 1.5}])
+def test_rows_of_bars_are_the_distributions(settings):
+    found = tokens.next_token(small(), IDS, Sampling(**settings), 1, 0)
+    figure = next_token.filters_figure(found, labels(20), WORDS, 600)
+    theme.check(figure)
+    drawn = [t for t in figure.data if t.type == "bar" and "pattern" not in t.to_plotly_json()["marker"]]
+    for trace, row in zip(drawn, found.probabilities, strict=True):
+        np.testing.assert_allclose(trace.y[:20], row[:20], atol=1e-6)
+        assert trace.y.sum() == pytest.approx(1, abs=1e-4)
+    lines = figure.to_dict()["layout"]["shapes"]
+    on = [n for n, is_on in zip(found.left, found.is_on, strict=True) if is_on and n < 20]
+    assert [line["x0"] for line in lines] == [n - 0.5 for n in on]
+
+
+def test_u_falls_on_the_drawn_token():
+    for seed in range(6):
+        found = tokens.next_token(small(), IDS, Sampling(top_p=0.95), seed, 0)
+        theme.check(next_token.draw_figure(found, labels(61), 200))
+        starts, widths, places = next_token.segments(found.probabilities[-1], found.place)
+        assert sum(widths) == pytest.approx(1, abs=1e-5)
+        at = places.index(found.place)
+        assert starts[at] - 1e-6 <= found.u <= starts[at] + widths[at] + 1e-6
+        assert all(a + w == pytest.approx(b, abs=1e-6) for a, w, b in zip(starts, widths, starts[1:], strict=False))
+    theme.check(next_token.ranks_figure(found, 300))
+
+
+def test_a_long_tail_is_taken_together_around_the_drawn_token():
+    p = np.full(1_000, 0.001)
+    starts, widths, places = next_token.segments(p, 500)
+    assert places[-3:] == [-1, 500, -1]
+    assert sum(widths) == pytest.approx(1)
+    assert starts[-2] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("p", "end"), [(0.01, 0.1), (0.2, 0.2), (0.21, 0.4), (0.81, 1.0), (1.0, 1.0)])
+def test_ends_of_axes(p, end):
+    assert next_token.highest(p) == end
+
+
+def test_curves_end_at_the_mean():
+    found = read_again(small(), IDS, [5, 6, 7])
+    figure = strategies.likelihood_figure({"greedy": found}, {"greedy": "greedy"}, 10, 200)
+    theme.check(figure)
+    assert figure.data[0].y[-1] == pytest.approx(np.mean(np.log([one.probability for one in found])), abs=1e-5)
+    theme.check(strategies.likelihood_figure({}, {}, 10, 200))
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_the_tree_joins_every_node_to_its_parent(beams):
+    tree = trees.beam_tree(small(), IDS, beams=beams, tokens=5, length_penalty=1.0)
+    figure = beam_tree.tree_figure(tree, labels(len(tree.nodes)), beams, 400)
+    theme.check(figure)
+    by_name = {trace["name"]: trace for trace in figure.to_dict()["data"] if "name" in trace}
+    assert len(by_name["the best text"]["x"]) == 3 * 5
+    lines = len(by_name["kept"]["x"]) + len(by_name["dropped"]["x"])
+    assert lines == 3 * len(tree.nodes)
+    theme.check(beam_tree.results_figure(tree, labels(beams + 1), 200))
+    marks = figure.to_dict()["data"][-1]
+    assert [row[1] for row in marks["customdata"]] == [node.probability for node in tree.nodes]
+
+
+def test_the_two_parts_of_the_rule_add_up():
+    model = small(n_layers=3)
+    made = next(iter(guesses.watch(model, early_exit(model, 1), IDS, Sampling(), 2, 0, 8)))
+    guess = made.guesses[0]
+    figure = speculation.rule_figure(guess, labels(len(guess.tokens)), 400)
+    theme.check(figure)
+    np.testing.assert_allclose(figure.data[0].y + figure.data[1].y, np.sort(guess.p_all)[::-1], atol=1e-7)
+    lines = {"tokens": [1, 1.5], "speed": [1, 1.2]}
+    theme.check(speculation.worth_figure(lines, {"tokens": 1.4, "speed": 1.1}, 1, 400))

@@ -1,0 +1,112 @@
+"""Pictures of caches: valid for plotly, small, and true to their numbers; bytes in words in both units."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.small import config
+from tfcore.analysis.inference.cached_generation import BothWays, cache_work
+from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, compare
+from tfcore.analysis.inference.request_trace import Traffic
+from tfcore.analysis.inference.serving_budget import Budget
+from tfcore.figures import theme
+from tfcore.figures.byte_words import amount, both, scale
+from tfcore.figures.inference import cache_sizes, cache_steps, paged_memory
+from tfcore.figures.inference.cache_sizes import Size
+
+WORK = cache_work(config(), 4, 12)
+STEPS = [BothWays(i, 0.01, 0.02 + i / 100, 1e-6, True) for i in range(7)]
+SIZES = [Size("a", "MHA", 85_899_345_920), Size("b", "GQA", 10**10, True), Size("c", "MLA", 0), Size("d", "MQA", 5)]
+TIGHT, WIDE = Budget(30, 60, 5, 80, 0, 0), Budget(30, 10, 5, 80, 9, 9)
+RUNS = compare(Traffic(requests=12, prompt=8, output=16, longest=64), 256, 16)
+
+FIGURES = {
+    "steps": lambda: cache_steps.steps_figure(WORK, STEPS, 600),
+    "no step yet": lambda: cache_steps.steps_figure(WORK, [], 600),
+    "ways": lambda: cache_sizes.ways_figure(SIZES, "binary", 300),
+    "models": lambda: cache_sizes.models_figure(SIZES[:2], "decimal", 300),
+    "budget": lambda: cache_sizes.budget_figure({"x": TIGHT, "y": WIDE}, "decimal", 300),
+    "picture": lambda: paged_memory.picture_figure(RUNS, 600, by_request=False),
+    "by request": lambda: paged_memory.picture_figure(RUNS, 600, by_request=True),
+    "shares": lambda: paged_memory.shares_figure(RUNS, 300),
+    "crowd": lambda: paged_memory.crowd_figure(RUNS, 300),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_plotly_accepts_it_in_both_themes_and_it_is_small(name):
+    figure = FIGURES[name]()
+    theme.check(figure)
+    assert len(figure.to_json()) < 120_000
+
+
+def test_only_what_is_done_is_drawn_in_full_colour():
+    traces = FIGURES["steps"]().data
+    assert sorted({len(trace["x"]) for trace in traces}) == [7, 12]
+    bars = [trace for trace in traces if trace["type"] == "bar"]
+    total = np.sum([trace["y"] for trace in bars], axis=0) * scale(float((WORK.keys + WORK.values)[-1]), "decimal")[0]
+    np.testing.assert_allclose(total, (WORK.keys + WORK.values)[:7], rtol=1e-6)
+
+
+def test_the_line_through_the_times_leaves_one_slow_step_out():
+    values = np.array([1.0] * 5 + [90.0] + [1.0] * 5)
+    assert cache_steps.smoothed(values).tolist() == [1.0] * 11
+
+
+def test_it_says_by_how_much_it_fits_or_not():
+    assert cache_sizes.verdict(TIGHT, "decimal") == "15 B too much"
+    assert cache_sizes.verdict(WIDE, "decimal") == "fits, 35 B left"
+    bars = FIGURES["budget"]().data
+    assert [sum(trace["x"][row] for trace in bars) for row in (0, 1)] == [95, 45]
+
+
+def test_the_map_has_a_colour_for_every_state_and_covers_all_of_the_memory():
+    trace = FIGURES["picture"]().data[0]
+    run = RUNS["reserve"]
+    stops = trace["colorscale"]
+    for state in (FREE, TOKEN, LATER, NEVER, STRANDED):
+        place = (state + 0.5) / 5
+        inside = [
+            colour for (low, colour), (high, _) in zip(stops[::2], stops[1::2], strict=True) if low < place < high
+        ]
+        assert inside == [paged_memory.STATES[state][1]]
+    rows, columns = trace["z"].shape
+    assert trace["y0"] - trace["dy"] / 2 == 0
+    assert trace["y0"] + (rows - 0.5) * trace["dy"] == run.slots
+    assert trace["x0"] + (columns - 0.5) * trace["dx"] == pytest.approx(run.steps - 0.5)
+
+
+def test_what_holds_no_token_has_no_owners_colour():
+    z = FIGURES["by request"]().data[0]["z"]
+    run = RUNS["reserve"]
+    waste, nobody = 1 + len(theme.CATEGORIES), 0
+    assert set(np.unique(z[run.owners == NOBODY])) <= {nobody}
+    assert (z[(run.owners != NOBODY) & (run.picture != TOKEN)] == waste).all()
+    assert (z[(run.owners != NOBODY) & (run.picture == TOKEN)] < waste).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "decimal", "binary"),
+    [
+        (85_899_345_920, "85.9 GB", "80.0 GiB"),
+        (10_737_418_240, "10.7 GB", "10.0 GiB"),
+        (999, "999 B", "999 B"),
+        (69_120, "69.1 kB", "67.5 KiB"),
+        (1_500_000, "1.50 MB", "1.43 MiB"),
+        (-131e9, "−131 GB", "−122 GiB"),
+        (0, "0 B", "0 B"),
+    ],
+)
+def test_bytes_in_words(value, decimal, binary):
+    assert amount(value) == decimal
+    assert amount(value, "binary") == binary
+    assert both(value) == f"{decimal} ({binary})"
+
+
+@given(st.integers(0, 10**20))
+def test_words_are_as_exact_as_three_digits(value):
+    for unit, step in (("decimal", 1000), ("binary", 1024)):
+        number, prefix = amount(value, unit).split()
+        size = float(number.replace(",", "")) * step ** "BkMGTPE".index(prefix[0].replace("K", "k"))
+        assert size == pytest.approx(value, rel=0.0051, abs=0.5)

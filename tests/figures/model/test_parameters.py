@@ -1,0 +1,53 @@
+"""Pictures of parameters: valid for plotly, nothing counted twice, every component with a colour of its own."""
+
+import pytest
+
+from tfcore.analysis.model.model_costs import model_costs
+from tfcore.figures import theme
+from tfcore.figures.model import parameters as figures
+from tfcore.presets import PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_drawn_whole(name):
+    found = model_costs(PRESETS[name](), seq=128)
+    ring = figures.ring_figure(found.count, 400)
+    assert sum(ring.data[0]["values"]) == found.count.total
+    tree = figures.treemap_figure(found.count, 400).to_dict()["data"][0]
+    tops = [value for value, parent in zip(tree["values"], tree["parents"], strict=True) if parent == ""]
+    assert sum(tops) == found.count.total
+    for place, key in enumerate(tree["ids"]):
+        inside = [v for v, parent in zip(tree["values"], tree["parents"], strict=True) if parent == key]
+        assert not inside or sum(inside) == tree["values"][place]
+    bars = figures.blocks_figure(found.count, 400)
+    assert sum(sum(trace.y) for trace in bars.data) == sum(
+        sum(parts.values()) for parts in found.count.by_layer.values()
+    )
+    for figure in (ring, bars, figures.treemap_figure(found.count, 400)):
+        theme.check(figure)
+
+
+def test_neighbours_of_a_deep_model_share_a_tile():
+    deep = figures.treemap_figure(model_costs(PRESETS["llama3_405b"]()).count, 400).data[0]
+    blocks = [name for name, parent in zip(deep["labels"], deep["parents"], strict=True) if parent == figures.BLOCKS]
+    assert len(blocks) <= figures.MOST_TILES
+    assert (blocks[0], blocks[-1]) == ("blocks 0 to 3", "blocks 124 to 125")
+    both = figures.treemap_figure(model_costs(PRESETS["t5_large"]()).count, 400).data[0]
+    assert {"encoder.blocks 0 to 1", "decoder.blocks 22 to 23"} <= set(both["labels"])
+
+
+def test_memory_is_stacked_by_what_holds_it():
+    use = model_costs(PRESETS["gpt2_small"](), batch=2, seq=256).memory
+    figure = figures.memory_figure({"a": use, "b": use}, ("train", "generate"), 300)
+    theme.check(figure)
+    per_row = [sum(trace.x[row] for trace in figure.data) for row in range(4)]
+    assert per_row[:2] == pytest.approx([use.training / 1e9] * 2)
+    assert per_row[2:] == pytest.approx([use.generation / 1e9] * 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(512, "512"), (98_496, "98.50 k"), (124_439_808, "124.4 M"), (8.03e9, "8.03 B"), (1.4e12, "1.40 T")],
+)
+def test_counts_in_few_digits(count, words):
+    assert figures.short(count) == words

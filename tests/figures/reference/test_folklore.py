@@ -1,0 +1,36 @@
+"""The picture of the claims: valid for plotly, at the true ratios, and clickable in every row."""
+
+from collections import Counter
+
+import pytest
+
+from tfcore.analysis.reference.folklore import Claim, Finding
+from tfcore.figures import theme
+from tfcore.figures.reference import folklore as figures
+
+FINDINGS = {
+    "a": Finding("x", "true", {"": 1.0}),
+    "b": Finding("x", "depends", {"one": 1.0, "two": 2.5}),
+    "c": Finding("x", "wrong", {"none": 0.0, "much": 40.0}),
+}
+CLAIMS = [
+    Claim(
+        key=key, name=key, said=key, where="", why="", chapter="Model", see="parameters", compute=lambda: FINDINGS["a"]
+    )
+    for key in FINDINGS
+]
+
+
+@pytest.mark.parametrize("chosen", ["b", None])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_plotly_accepts_it(chosen, count):
+    theme.check(figures.ratios_figure(CLAIMS[:count], FINDINGS, chosen))
+
+
+def test_marks_stand_at_the_ratios_and_far_ones_at_the_edge():
+    figure = figures.ratios_figure(CLAIMS, FINDINGS, "b")
+    drawn = {trace.name: list(zip(trace.x, trace.y, strict=True)) for trace in figure.data if trace.name}
+    assert drawn["true"] == [(1.0, 0)]
+    assert drawn["depends"] == [(1.0, 1), (2.5, 1)]
+    assert drawn["wrong"] == [(figures.LOW, 2), (figures.HIGH, 2)]
+    assert Counter(figure.data[-1].customdata) == dict.fromkeys(FINDINGS, len(figures.TARGETS))

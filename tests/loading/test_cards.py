@@ -1,0 +1,19 @@
+"""Every shipped model has a card that says how large it is and how it was measured."""
+
+import pytest
+
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.loading.checkpoints import PRETRAINED, load, shipped
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_card_counts_the_parameters_and_names_its_command(name):
+    card = (PRETRAINED / name / "CARD.md").read_text("utf-8")
+    config = load(name, device="cpu")[0].config
+    assert f"| parameters | {parameters(config).total:,} (" in card
+    assert f"python -m tfcore.training {name} " in card
+    assert " --measure`" in card
+
+
+def test_all_that_is_shipped_together_is_small():
+    assert sum(path.stat().st_size for path in PRETRAINED.rglob("*") if path.is_file()) <= 48_000_000

@@ -1,0 +1,285 @@
+"""Settings and names of published checkpoints: what older files say, what absent fields mean, what is refused."""
+
+import json
+import re
+
+import pytest
+import torch
+import transformers as hf
+from safetensors.torch import load_file, save_file
+
+from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, written
+from tests.small import difference, ids
+from tfcore import CheckpointError, load
+from tfcore.loading.families import FAMILIES, config_of, family_of
+from tfcore.loading.families.settings import NoTensors, Settings
+from tfcore.part_configs import RopeScaling
+
+EVERY = DECODERS | ENCODERS | BOTH
+
+
+def edit_config(folder, drop=(), **values):
+    path = folder / "config.json"
+    content = {name: value for name, value in json.loads(path.read_text()).items() if name not in drop}
+    path.write_text(json.dumps(content | values))
+
+
+def edit_weights(folder, change):
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file({name: tensor.clone() for name, tensor in weights.items()}, folder / "model.safetensors")
+
+
+def rename(weights, old, new):
+    for name in list(weights):
+        if re.search(old, name):
+            weights[re.sub(old, new, name)] = weights.pop(name)
+
+
+def old_gpt2(w):
+    rename(w, r"^transformer\.", "")
+    w["h.0.attn.bias"] = torch.ones(1, 1, 32, 32, dtype=torch.uint8).tril()
+    w["h.1.attn.masked_bias"] = torch.tensor(-1e4)
+    w["lm_head.weight"] = w["wte.weight"]
+
+
+def old_bert(w):
+    rename(w, r"LayerNorm\.weight$", "LayerNorm.gamma")
+    rename(w, r"LayerNorm\.bias$", "LayerNorm.beta")
+    w["bert.embeddings.position_ids"] = torch.arange(32)[None]
+    w["cls.predictions.decoder.weight"] = w["bert.embeddings.word_embeddings.weight"]
+
+
+def fused_mixtral(w):
+    for i in range(2):
+        layer = f"model.layers.{i}."
+        rename(w, rf"{layer}block_sparse_moe.gate", f"{layer}mlp.gate")
+        parts = {n: [w.pop(f"{layer}block_sparse_moe.experts.{e}.w{n}.weight") for e in range(3)] for n in (1, 2, 3)}
+        gates = [torch.cat(pair) for pair in zip(parts[1], parts[3], strict=True)]
+        w[f"{layer}mlp.experts.gate_up_proj"] = torch.stack(gates)
+        w[f"{layer}mlp.experts.down_proj"] = torch.stack(parts[2])
+
+
+def old_t5(w):
+    w["encoder.embed_tokens.weight"] = w["decoder.embed_tokens.weight"] = w["lm_head.weight"] = w.pop("shared.weight")
+    useless = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+    w[useless] = torch.ones(32, 6)
+
+
+OLD = {
+    "gpt2 without prefix, with its mask and its head": ("gpt2", old_gpt2),
+    "gpt2 with its head alone": ("gpt2", lambda w: w.update({"lm_head.weight": w.pop("transformer.wte.weight")})),
+    "llama with its frequencies": (
+        "llama",
+        lambda w: w.update({"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(5)}),
+    ),
+    "bert with gamma and beta": ("bert", old_bert),
+    "bert without prefix": ("bert", lambda w: rename(w, r"^bert\.", "")),
+    "distilbert without prefix": ("distilbert", lambda w: rename(w, r"^distilbert\.", "")),
+    "mixtral fused": ("mixtral", fused_mixtral),
+    "mixtral by today's name": ("mixtral", lambda w: rename(w, "block_sparse_moe", "mlp")),
+    "t5 with every name but the first": ("t5 1.0", old_t5),
+}
+
+
+def answers(model, tokens):
+    more = {"decoder_ids": tokens} if model.config.architecture == "encoder-decoder" else {}
+    return model(tokens, **more).logits
+
+
+@pytest.mark.parametrize(("name", "change"), OLD.values(), ids=list(OLD))
+def test_older_names_are_the_same_model(tmp_path, name, change):
+    written(*EVERY[name], tmp_path)
+    before = answers(load(tmp_path, device="cpu")[0], ids())
+    edit_weights(tmp_path, change)
+    after = load(tmp_path, device="cpu")[0]
+    assert torch.equal(answers(after, ids()), before)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gemma", "bert"])
+def test_a_head_of_its_own_counts_even_where_the_settings_say_tied(tmp_path, name):
+    kind = EVERY[name][0]
+    written(*EVERY[name], tmp_path)
+    unembedding = FAMILIES[kind.config_class.model_type].head
+    edit_weights(tmp_path, lambda w: w.update({unembedding: torch.randn(61, 24)}))
+    ours, theirs = load(tmp_path, device="cpu")[0], kind.from_pretrained(tmp_path).eval()
+    assert not ours.config.tie_embeddings
+    assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
+
+
+OLD_SETTINGS = {
+    "linear": ({"rope_scaling": {"type": "linear", "factor": 2.0}, "rope_theta": 500.0}, "linear"),
+    "llama 3": (
+        {
+            "rope_theta": 500_000,
+            "rope_scaling": {
+                "rope_type": "llama3",
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 16,
+            },
+        },
+        "llama3",
+    ),
+    "yarn": ({"rope_theta": 100.0, "rope_scaling": {"type": "yarn", "factor": 2.0, "beta_fast": None}}, "yarn"),
+    "yarn, its factor implied": (
+        {
+            "rope_theta": 100.0,
+            "rope_scaling": {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": 8},
+        },
+        "yarn",
+    ),
+    "a base alone": ({"rope_theta": 300.0, "rope_scaling": None}, None),
+    "none": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("values", "kind"), OLD_SETTINGS.values(), ids=list(OLD_SETTINGS))
+def test_older_settings_of_rotations(tmp_path, values, kind):
+    written(*DECODERS["llama"], tmp_path)
+    edit_config(tmp_path, drop=("rope_parameters", "head_dim"), head_dim=10, **values)
+    ours, theirs = load(tmp_path, device="cpu")[0], hf.LlamaForCausalLM.from_pretrained(tmp_path).eval()
+    scaling = ours.config.rope_scaling
+    assert (scaling and scaling.kind) == kind
+    assert ours.config.rope_base == values.get("rope_theta", 10_000)
+    assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
+
+
+def settings_of(kind):
+    """What `transformers` takes for granted, written out."""
+    config = hf.AutoConfig.for_model(kind)
+    return json.loads(json.dumps(config.to_dict(), default=str))
+
+
+@pytest.mark.parametrize("kind", list(FAMILIES))
+def test_absent_fields_mean_what_they_mean_to_transformers(kind):
+    family = FAMILIES[kind]
+    bare = {"model_type": kind}
+    assert family_of(bare) is family
+    assert config_of(family, bare, NoTensors()) == config_of(family, settings_of(kind), NoTensors())
+
+
+def test_aliases_and_nulls():
+    values = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6, "n_inner": None}
+    config = config_of(FAMILIES["gpt2"], values, NoTensors())
+    assert (config.d_model, config.n_layers, config.n_heads, config.ff_size) == (24, 3, 6, 96)
+    config = config_of(FAMILIES["mistral"], {"num_key_value_heads": None, "head_dim": None}, NoTensors())
+    assert (config.kv_heads, config.head_size, config.window) == (32, 128, 4096)
+    config = config_of(FAMILIES["t5"], {"n_positions": 8192, "pad_token_id": 7}, NoTensors())
+    assert (config.max_seq_len, config.start_id) == (8192, 7)
+
+
+def test_published_settings_of_llama_3_1():
+    scaling = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_type": "llama3"}
+    scaling["original_max_position_embeddings"] = 8192
+    values = {"rope_theta": 500000.0, "rope_scaling": scaling, "max_position_embeddings": 131072}
+    config = config_of(FAMILIES["llama"], values, NoTensors())
+    assert config.rope_scaling == RopeScaling(kind="llama3", factor=8, original_len=8192, low_freq=1, high_freq=4)
+    assert config.max_seq_len == 131072
+
+
+def test_t5_scales_before_a_tied_head_alone():
+    assert config_of(FAMILIES["t5"], {"d_model": 64, "num_heads": 4}, NoTensors()).logit_scale == 1 / 8
+    for plain in ({"tie_word_embeddings": False}, {"scale_decoder_outputs": False, "tie_word_embeddings": True}):
+        assert config_of(FAMILIES["t5"], {"d_model": 64, **plain}, NoTensors()).logit_scale == 1
+
+
+ALTERNATING = {"layer_types": ["full_attention", "sliding_attention"] * 2, "num_hidden_layers": 4}
+REFUSED = {
+    "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; supported: gpt2, llama"),
+    "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
+    "a classifier": (
+        "bert",
+        {"architectures": ["BertForSequenceClassification"]},
+        "architectures=['BertForSequenceClassification'] is not supported; supported: BertForMaskedLM",
+    ),
+    "quantized": ("llama", {"quantization_config": {"bits": 4}}, "quantization_config={'bits': 4} is not supported"),
+    "pruned": ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads={'0': [1]} is not supported"),
+    "two lengths": (
+        "qwen2",
+        {"rope_scaling": {"type": "longrope", "factor": 4.0}},
+        "rope_scaling.rope_type='longrope' is not supported; supported: 'default', 'linear', 'dynamic'",
+    ),
+    "a sharpness without end": (
+        "qwen2",
+        {"rope_scaling": {"type": "yarn", "factor": 4.0, "mscale": 1e308, "mscale_all_dim": 1e-300}},
+        "sharpness=",
+    ),
+    "a negative factor": (
+        "qwen3",
+        {"rope_scaling": {"type": "yarn", "factor": -4.0, "mscale": 1.0, "mscale_all_dim": 1.0}},
+        "factor=-4.0 must be between 1 and 1,000,000",
+    ),
+    "rotations by layer": (
+        "qwen3",
+        {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
+        "rope_parameters.full_attention={'rope_type': 'default'}, rotations by kind of layer, is not supported",
+    ),
+    "half a rotation": ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5 is not supported"),
+    "rotations as a text": ("llama", {"rope_scaling": "llama3"}, "rope_scaling='llama3' must be an object"),
+    "half of llama 3": (
+        "llama",
+        {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}},
+        "low_freq_factor=None must be a number",
+    ),
+    "cross-attention": ("gpt2", {"add_cross_attention": True}, "add_cross_attention=True is not supported"),
+    "a decoder of BERT's": ("bert", {"is_decoder": True}, "is_decoder=True is not supported; supported: False"),
+    "relative BERT": (
+        "bert",
+        {"position_embedding_type": "relative_key"},
+        "position_embedding_type='relative_key' is not supported; supported: 'absolute'",
+    ),
+    "an activation": ("llama", {"hidden_act": "mish"}, "hidden_act='mish' is not supported; supported: gelu,"),
+    "no activation": ("gpt2", {"activation_function": 3}, "activation_function=3 is not supported"),
+    "alternating windows": (
+        "qwen3",
+        {"use_sliding_window": True, **ALTERNATING},
+        "layer_types=['full_attention', 'sliding_attention', 'full_attention', 'sliding_attention'] is not supported",
+    ),
+    "windows of no size": (
+        "qwen2",
+        {"layer_types": ["sliding_attention"] * 2, "num_hidden_layers": 2},
+        "layer_types has 'sliding_attention', which needs use_sliding_window=True and sliding_window",
+    ),
+    "layers without a kind": ("qwen2", {"layer_types": ["full_attention"]}, "supported: for each of the 32 layers"),
+    "both ways": ("gemma", {"use_bidirectional_attention": True}, "use_bidirectional_attention=True is not supported"),
+    "two activations": (
+        "gemma",
+        {"hidden_act": "gelu", "hidden_activation": "relu"},
+        "hidden_activation='relu' is not supported; supported: 'gelu_pytorch_tanh'",
+    ),
+    "t5's activation": ("t5", {"feed_forward_proj": "gated-mish"}, "feed_forward_proj='gated-mish' is not supported"),
+    "t5 of three parts": ("t5", {"feed_forward_proj": "a-b-c"}, "feed_forward_proj='a-b-c' is not supported"),
+    "a text for a number": ("llama", {"hidden_size": "24"}, "hidden_size='24' must be a whole number"),
+    "true for a number": ("llama", {"num_hidden_layers": True}, "num_hidden_layers=True must be a whole number"),
+    "half a layer": ("gpt2", {"n_layer": 1.5}, "n_layer=1.5 must be a whole number"),
+    "no heads": ("llama", {"num_attention_heads": 0}, "num_attention_heads=0 must be between 1 and"),
+    "huge": ("bert", {"hidden_size": 10**30}, "hidden_size=1000000000000000000000000000000 must be between 1 and"),
+    "large": ("bert", {"hidden_size": 10**9}, "d_model=1000000000 must be between 1 and 65,536"),
+    "endless": ("llama", {"rms_norm_eps": float("inf")}, "rms_norm_eps=inf must be a number"),
+    "maybe": ("gpt2", {"tie_word_embeddings": "yes"}, "tie_word_embeddings='yes' must be true or false"),
+    "heads that do not fit": ("llama", {"num_key_value_heads": 5}, "n_heads=32 is not divisible by n_kv_heads=5"),
+    "a long text": ("llama", {"model_type": "x\n" * 10_000}, "model_type='x\\nx"),
+    "too many experts": ("mixtral", {"num_experts_per_tok": 9}, "top_k=9 is more than n_experts=8"),
+}
+
+
+@pytest.mark.parametrize(("kind", "values", "message"), REFUSED.values(), ids=list(REFUSED))
+def test_what_we_cannot_do_is_refused_in_a_sentence(tmp_path, kind, values, message):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | values))
+    save_file({"none": torch.ones(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError) as refused:
+        load(tmp_path, device="cpu")
+    sentence = str(refused.value)
+    assert sentence.startswith(f"{tmp_path / 'config.json'}: ")
+    assert message in sentence
+    assert "\n" not in sentence
+    assert len(sentence) < 600
+
+
+def test_a_value_is_refused_and_not_read_as_another():
+    for field in ("flag", "number", "whole"):
+        with pytest.raises(ValueError, match="x="):
+            getattr(Settings({"x": [1]}), field)("x")
+    assert Settings({"x": 1.0}).number("x") == 1.0

@@ -1,0 +1,98 @@
+"""The page on pitfalls: every mistake begins by itself, ends, can be stopped, and survives damaged addresses."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.block.pitfalls.words import WORDS
+from pages.ui.work import jobs
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import press, run
+from tests.pages.waiting import SOON
+from tfcore.analysis.block.pitfalls import DOSES, KINDS, PitfallConfig, most_steps
+
+pytestmark = pytest.mark.usefixtures("patience")
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "info", "markdown")
+
+
+def opened(**address: str) -> AppTest:
+    return visits.opened("block/pitfalls/page.py", **{"steps": "40"} | address)
+
+
+def ended(test: AppTest, config: PitfallConfig) -> AppTest:
+    jobs.JOBS.wait(config, 10**9, SOON)
+    return run(test)
+
+
+def test_every_mistake_has_its_words_and_its_doses():
+    assert set(WORDS) == set(KINDS)
+    assert {kind for kind, words in WORDS.items() if words.dose} == set(DOSES)
+
+
+def test_the_default_trains_by_itself_and_shows_both_curves():
+    test = opened()
+    assert set(figures(test)) == {"loss", "symptom"}
+    test = ended(test, PitfallConfig(steps=40))
+    for head, spec in figures(test).values():
+        assert head["alt"]
+        assert head["csv"]
+        assert list(spec["data"][0]["x"])[-1] == 40
+        assert spec["layout"]["annotations"][-1]["text"]
+    assert "**Found.**" in said(test)
+    assert [button.key for button in test.button if button.key == "again"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mistake_begins_with_a_figure_and_stops(kind):
+    most = most_steps(kind, PitfallConfig(kind=kind).dose)
+    test = opened(kind=kind, steps=str(most))
+    config = PitfallConfig(kind=kind, steps=most)
+    assert set(figures(test)) == {"loss", "symptom"}
+    press(test, "stop")
+    assert jobs.JOBS.look(config, "").state == "stopped"
+    assert set(figures(test)) == {"loss", "symptom"}
+    assert test.button(key="anew").label == "Train again"
+
+
+def test_another_experiment_takes_the_place_of_the_one_before():
+    test = opened(steps="400")
+    test.slider(key="seed").set_value(1)
+    run(test)
+    first, second = (PitfallConfig(steps=400, seed=seed) for seed in (0, 1))
+    jobs.JOBS.wait(first, 10**9, SOON)
+    assert jobs.JOBS.look(first, "").state == "stopped"
+    press(test, "stop")
+    jobs.JOBS.wait(second, 10**9, SOON)
+
+
+def test_train_again_begins_what_was_stopped():
+    test = opened(steps="400")
+    press(test, "stop")
+    press(test, "anew")
+    press(test, "stop")
+
+
+def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0, waiting=0))
+    test = opened()
+    assert "as soon as there is room" in said(test)
+    assert not figures(test)
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"kind": "<script>"}, "kind"),
+        ({"kind": "no residual", "skip": "1000"}, "skip 1000"),
+        ({"steps": "1e9"}, "steps 1e9"),
+        ({"seed": "nan", "steps": "-3"}, "seed nan"),
+        ({"kind": "rate too large", "rate": "0"}, "rate 0"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice, monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0))  # the words are what counts here
+    monkeypatch.setattr("pages.ui.work.jobs.Jobs.wait", lambda *_: None)
+    assert notice in said(opened(**address))

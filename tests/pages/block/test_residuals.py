@@ -1,0 +1,161 @@
+"""The page on residual connections: every panel at its defaults and its ends, every text, true losses."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from streamlit.testing.v1 import AppTest
+
+from pages.block.residuals import paths as paths_panel
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore.analysis.block import depth
+from tfcore.inspection.edits import Edit
+
+opened = partial(visits.opened, "block/residuals/page.py")
+PANELS = {
+    "Gradients": {"first", "inside"},
+    "Skip blocks": {"paths"},
+    "Initial weights": {"starts"},
+    "Dropout": {"dropped", "means"},
+}
+
+
+def words(test: AppTest) -> str:
+    return visits.said(test, "markdown", "caption")
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch):
+    monkeypatch.setattr(depth, "D_MODEL", 8)
+
+
+@pytest.mark.parametrize("part", PANELS)
+def test_every_panel_has_the_rhythm_of_a_page(part):
+    test = opened(part=part)
+    assert set(figures(test)) == PANELS[part]
+    for head, _ in figures(test).values():
+        assert any(sign.isdigit() for sign in head["alt"])
+        assert head["caption"]
+    assert "**What to see.**" in words(test)
+    assert "**A question.**" in words(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert sum((button.key or "").startswith("try ") for button in test.button) >= 3
+
+
+@pytest.mark.parametrize("part", PANELS)
+def test_sliders_at_their_ends_and_every_example(part):
+    test = opened(part=part)
+    for end in ("min", "max"):
+        for slider in test.slider:
+            slider.set_value(getattr(slider, end))
+        run(test)
+    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
+        test.button(key=key).click()
+        run(test)
+
+
+def test_without_skip_and_norm_the_gradient_is_gone_at_64_layers():
+    data = {trace["name"]: array(trace["y"]) for trace in figures(opened())["first"][1]["data"]}
+    assert data["pre-LN"][-1] > 0.1 * data["pre-LN"][0]
+    gone = data["no skip, no norm"]
+    assert not gone[-1] > 1e-20 * gone[0]  # or not a number: too small to be drawn
+
+
+def loss(text: str, *without: str) -> float:
+    model, tokenizer = cache.model("stories")
+    ids = tokenizer.encode(text)[: paths_panel.TOKENS]
+    logits = model(torch.tensor([ids]), edits=[Edit.zero(name) for name in without]).logits[0, :-1]
+    return float(F.cross_entropy(logits, torch.tensor(ids[1:])))
+
+
+def test_the_losses_are_those_of_the_model_with_these_sublayers_off():
+    test = opened(part="Skip blocks")
+    whole, mine = (float(metric.value) for metric in test.metric)
+    assert whole == pytest.approx(loss(paths_panel.TEXT), abs=0.006)
+    assert mine == pytest.approx(loss(paths_panel.TEXT, "blocks.2.attn_out", "blocks.2.mlp_out"), abs=0.006)
+    test.toggle(key="attention0").set_value(False)
+    one = loss(paths_panel.TEXT, "blocks.0.attn_out", "blocks.2.attn_out", "blocks.2.mlp_out")
+    assert float(run(test).metric[1].value) == pytest.approx(one, abs=0.006)
+
+
+def test_the_texts_go_on_and_change_with_the_set():
+    test = opened(part="Skip blocks")
+    texts = [m.value for m in test.markdown if m.value.startswith("**Continuation")]
+    assert len(texts) == 2
+    assert texts[0].partition(":** ")[2] != texts[1].partition(":** ")[2]
+
+
+def test_a_click_on_a_dot_sets_the_switches(monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(paths_panel.controls, "set_values", lambda **values: chosen.update(values))
+    paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
+    assert [key for key, kept in chosen.items() if not kept] == ["attention1"]
+    chosen.clear()
+    for hostile in (-1, 256, "3", None, [1], 2.0):
+        paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
+    assert not chosen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abc def",
+        "😀👩‍👩‍👧‍👦",
+        "שלום עולם",
+        "a\0b\x1b[0m",
+        "<script>alert(1)</script>",
+        "$x$ :red[a] *b* %{x}",
+        "x\u202e y",
+        "a b " * 999,
+    ],
+)
+def test_any_text_is_shown(text):
+    test = opened(part="Skip blocks")
+    test.text_area(key="text").set_value(text)
+    assert set(figures(run(test))) == {"paths"}
+
+
+@pytest.mark.parametrize("text", ["", "a"])
+def test_too_little_text_gets_a_sentence(text):
+    test = opened(part="Skip blocks")
+    test.text_area(key="text").set_value(text)
+    assert "fewer than two tokens" in run(test).info[0].value
+
+
+def test_long_text_is_cut_and_the_page_says_so():
+    test = opened(part="Skip blocks")
+    test.text_area(key="text").set_value("A cat sat. " * 50)
+    assert "the first 40 are used" in words(run(test))
+    test.text_area(key="text").set_value("A cat sat.")
+    assert "the first 40 are used" not in words(run(test))
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"part": "<b>"}, "part"),
+        ({"layers": "1e9", "init": "?"}, "layers 1e9"),
+        ({"part": "Skip blocks", "attention0": "maybe"}, "maybe"),
+        ({"part": "Skip blocks", "z": "not*base64"}, "damaged"),
+        ({"part": "Initial weights", "network": "x"}, "network x"),
+        ({"part": "Dropout", "p": "1", "draw": "-3"}, "p 1"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
+    assert notice in words(opened(**address)).replace("\\", "").replace("\u2060", "")
+
+
+def test_dropout_keeps_the_mean_and_is_off_at_inference():
+    test = opened(part="Dropout", p="0.5")
+    assert float(test.metric[0].value) > 0
+    trace = figures(test)["dropped"][1]["data"][0]
+    assert np.isclose(array(trace["y"]), 0).any()
+    test.toggle(key="training").set_value(False)
+    assert run(test).metric[0].value == "0.0"
+    assert test.metric[0].delta == "equal to the last bit"
+    assert "multiplied by 1." in figures(test)["dropped"][0]["alt"]

@@ -1,0 +1,217 @@
+"""The page on heads: defaults, every slider end, damaged addresses, hostile texts - and true numbers in the figures."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, rollout
+from tfcore.analysis.foundations.heads import repeated_tokens
+
+opened = partial(visits.opened, "foundations/heads/page.py")
+HOSTILE = {
+    "spaces": "   \n\n\t ",
+    "one token": "a",
+    "emoji": "😀👩‍👩‍👧‍👦🏳️‍🌈",
+    "right to left": "שלום עולם \u202eمرحبا",
+    "controls": "a\0b\x07\x1b[0m\x7f",
+    "script": "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "markdown": "$x$ :red[x] *b* `c` [l](http://x) :smile: %{x} &lt;",
+    "lone combining mark": "\u0301\u0301",
+}
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "info")
+
+
+def closer(test: AppTest) -> np.ndarray:
+    """The map that is shown: the trace with the weights."""
+    _, spec = figures(test)["closer"]
+    return array(next(t["z"] for t in spec["data"] if t.get("colorscale") == "@weights"))
+
+
+def caption(test: AppTest) -> str:
+    return figures(test)["closer"][0]["caption"]
+
+
+def truth(text: str, layer: int, head: int) -> np.ndarray:
+    model, tokenizer = cache.model("stories")
+    return attention_maps(model, tokenizer.encode(text)[: model.config.max_seq_len]).patterns[layer, head]
+
+
+def test_default_view_is_a_whole_page():
+    test = opened()
+    assert set(figures(test)) == {"mosaic", "closer", "one-token"}
+    assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
+    assert test.text_area(key="text").value
+    assert "arXiv:1706.03762" in said(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert test.dataframe[0].value.shape[0] == cache.model("stories")[0].config.n_layers * 6
+    assert "Corrected" not in said(test)
+    assert "Adjusted" not in said(test)
+
+
+def test_the_map_is_the_models_own_pattern():
+    test = opened(text="A cat and a cat and a cat.", layer="2", head="4")
+    np.testing.assert_array_equal(closer(test), truth("A cat and a cat and a cat.", 2, 4))
+    test.slider(key="head").set_value(1)
+    np.testing.assert_array_equal(closer(run(test)), truth("A cat and a cat and a cat.", 2, 1))
+
+
+def test_every_slider_at_both_ends():
+    test = opened()
+    for end in ("min", "max"):
+        for key in ("layer", "head", "token"):
+            test.slider(key=key).set_value(getattr(test.slider(key=key), end))
+        run(test)
+        layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+        assert test.subheader[0].value.startswith(f"Layer {layer}, head {head}: ")
+        np.testing.assert_array_equal(closer(test), truth(test.text_area(key="text").value, layer, head))
+
+
+def test_every_order_and_view():
+    test = opened()
+    before = figures(test)["mosaic"][1]["data"][1]["customdata"]
+    for sort in ("by kind", "by score", "by layer"):
+        test = opened(sort=sort)
+        shown = figures(test)["mosaic"][1]["data"][1]["customdata"]
+        assert sorted(shown) == sorted(before)
+    assert shown == before
+    lines = figures(opened(view="lines"))["closer"][1]["data"]
+    assert {trace["type"] for trace in lines} == {"scatter"}
+
+
+def test_every_example_works_and_is_different():
+    test = opened()
+    names = [button.key for button in test.button if (button.key or "").startswith("try ")]
+    assert len(names) >= 3
+    shown = set()
+    for name in names:
+        test.button(key=name).click()
+        run(test)
+        assert "Adjusted" not in said(test), name
+        places = [test.slider(key=key).value for key in ("layer", "head")]
+        shown.add((test.selectbox(key="model").value, test.text_area(key="text").value, *places))
+    assert len(shown) == len(names)
+
+
+def test_a_shorter_text_moves_the_token_into_it():
+    test = opened(token="20")
+    assert test.slider(key="token").value == 20
+    test.text_area(key="text").set_value("One two three.")
+    run(test)
+    assert test.slider(key="token").value == test.slider(key="token").max < 20
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"layer": "99", "head": "-5"}, "layer 99 → 3, head -5 → 0"),
+        ({"head": "99", "token": "10000"}, "head 99 → 5"),
+        ({"layer": "one", "head": "", "token": "1e999"}, "layer one → "),
+        ({"layer": "NaN", "head": "0x3", "token": "2.5"}, "Corrected from the link"),
+        ({"sort": "by size", "view": "<b>", "model": "../../etc"}, "Corrected from the link"),
+        ({"z": "not zlib"}, "damaged"),
+        ({"v": "77"}, "version 77"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
+    assert notice in said(opened(**address))
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("way", ["typed", "from the address"])
+def test_any_text_is_shown(text, way):
+    test = opened(text=text) if way == "from the address" else opened()
+    if way == "typed":
+        test.text_area(key="text").set_value(text)
+        run(test)
+    assert test.text_area(key="text").value == text
+    layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+    np.testing.assert_array_equal(closer(test), truth(text, layer, head))
+
+
+def test_no_text_at_all_is_a_sentence():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert "no text yet" in said(run(test))
+    assert not figures(test)
+
+
+def test_much_text_is_cut_and_the_page_says_so():
+    test = opened()
+    test.text_area(key="text").set_value("A cat sat. " * 9_091)  # 100,001 characters
+    words = said(run(test))
+    assert "2,000" in words
+    assert "reads 256 tokens at once" in words
+    pattern = truth("A cat sat. " * 300, 3, 0)
+    np.testing.assert_array_equal(closer(test), pool(pattern, 128))
+    assert "pooled: a cell shows the largest weight of 2 by 2" in caption(test)
+    test.selectbox(key="range").set_value(128)
+    run(test)
+    np.testing.assert_array_equal(closer(test), pattern[128:, 128:])
+    outside = 1 - pattern[128:, 128:].sum() / pattern[128:].sum()
+    assert f"tokens 128 to 255; {outside:.0%} of their weight lies outside" in caption(test)
+    test.text_area(key="text").set_value("A cat sat.")
+    words = said(run(test))
+    assert "2,000" not in words
+    assert "at once" not in words
+
+
+def test_another_model_takes_the_place_of_the_first_and_its_heads_too():
+    test = opened(model="induction", layer="3", text="zab mip tol zab mip tol")
+    assert not test.exception
+    assert test.slider(key="layer").value == 1  # it has two layers
+    assert test.slider(key="layer").max == 1
+
+
+def test_the_mean_of_a_layer_and_the_rollout_are_drawn():
+    found = attention_maps(*given())
+    for of, maps in (("layer mean", head_mean), ("rollout", rollout)):
+        np.testing.assert_allclose(closer(opened(of=of, layer="2")), maps(found.patterns)[2], atol=1e-6)
+
+
+def given():
+    model, tokenizer = cache.model("stories")
+    return model, tokenizer.encode(opened().text_area(key="text").value)
+
+
+def test_heads_can_be_filtered_by_kind():
+    found = attention_maps(*given(), repeated_tokens(cache.model("stories")[0]).induction)
+    for kind in set(found.heads.kind.ravel()):
+        _, spec = figures(opened(kind=kind))["mosaic"]
+        places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]
+        assert places == [tuple(place) for place in np.argwhere(found.heads.kind == kind).tolist()]
+
+
+def test_two_heads_side_by_side_share_what_is_said():
+    test = opened(show="side by side", layer="3", head="0", layer2="1", head2="1")
+    patterns = attention_maps(*given()).patterns
+    assert test.metric[0].value == f"{overlap(patterns[3, 0], patterns[1, 1]):.0%}"
+    assert set(figures(test)) == {"one", "other"}
+    assert opened(show="side by side", layer="2", head="2", layer2="2", head2="2").metric[0].value == "100%"
+
+
+def test_one_head_on_two_texts():
+    test = opened(show="side by side", **{"with": "another text"}, layer="3", head="0")
+    assert test.metric[0].value == "the same on both"
+    test.text_area(key="text2").set_value("")
+    assert "no other text yet" in said(run(test))
+
+
+def test_cuts_keep_parameters_and_merging_heads_costs_loss():
+    metrics = {}
+    for heads in ("1", "16"):
+        test = opened(show="how heads are cut", n_heads=heads)
+        metrics[heads] = [metric.value for metric in test.metric]
+        assert set(figures(test)) == {"product", "cuts", "sharing", "shared-maps"}
+    assert metrics["1"][1] == metrics["16"][1]
+    assert (metrics["1"][0], metrics["16"][0]) == ("192", "12")
+    loss = test.dataframe[0].value["loss on this text (nats per token)"]
+    assert loss.is_monotonic_increasing

@@ -1,0 +1,120 @@
+"""The page on positions: every scheme at its defaults, its slider ends, and from damaged addresses."""
+
+from functools import partial
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.foundations.positions import beyond as _positions_beyond
+from pages.foundations.positions import effects as effects
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.training import tiny_run
+from tfcore.analysis.foundations.position_effects import position_effects
+from tfcore.training import ladder
+from tfcore.training.recipes import RECIPES
+
+opened = partial(visits.opened, "foundations/positions/page.py")
+SCHEMES = ("Sinusoidal", "Learned", "RoPE", "ALiBi", "None", "All on one head")
+
+
+def words(test: AppTest) -> str:
+    return visits.said(test, "markdown", "caption")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_has_the_rhythm_of_a_page(scheme):
+    test = opened(scheme=scheme)
+    assert not test.exception
+    assert len(test.latex) == 1
+    assert "arXiv:" in words(test)
+    assert "**What to see.**" in words(test)
+    assert "**A question.**" in words(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert sum(button.key is not None and button.key.startswith("try ") for button in test.button) >= 3
+
+
+def test_only_the_chosen_scheme_has_controls():
+    assert {slider.key for slider in opened(scheme="ALiBi").slider} == {"heads", "head", "seq"}
+
+
+def test_the_shift_error_is_shown_live():
+    test = opened()
+    assert 0 < float(test.metric[0].value) < 1e-6
+    test.slider(key="k").set_value(100).run()
+    assert 0 < float(test.metric[0].value) < 1e-6
+
+
+def test_moving_both_changes_nothing_but_rounding():
+    test = opened(scheme="RoPE", moved="4096")
+    assert test.slider(key="moved").value == 4096
+    assert float(test.metric[1].value) < 1e-4
+
+
+def test_the_shuffle_test_is_told_on_every_scheme():
+    for scheme in SCHEMES[:-2]:
+        assert "**The shuffle test.**" in words(opened(scheme=scheme))
+    test = opened(scheme="RoPE")
+    next(button for button in test.button if button.label == "See the shuffle test").click().run()
+    assert not test.exception
+    assert test.text_area(key="text").value
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"scheme": "<script>"},
+        {"d_model": "513", "length": "-1", "k": "1e400", "pair": "nan", "base10": "inf"},
+        {"d_model": "8", "pair": "63", "pair2": "256"},
+        {"scheme": "rope", "d_head": "7", "alike": "0.8000001", "moved": "true", "rope10": ""},
+        {"scheme": "ALIBI", "heads": "3", "head": "7", "seq": "5"},
+        {"scheme": "learned", "task": "$x$", "step": "13"},
+        {
+            "scheme": "none",
+            "shuffle": "0",
+            "look": ":red[",
+            "causal": "maybe",
+            "text": "$x$ :red[y] <b>b</b> \x00 \u202e",
+        },
+    ],
+)
+def test_damaged_addresses(address):
+    test = opened(**address)
+    assert not test.exception
+    assert test.title[0].value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "one", "a " * 100, "<script> $x$ :red[ %{y} \x00 \u202eabc \U0001f600", "x" * 1000]
+)
+def test_any_text_can_be_shuffled(text):
+    test = opened(scheme="None")
+    test.text_area(key="text").set_value(text).run()
+    assert not test.exception
+
+
+def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tmp_path):
+    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
+    _positions_beyond.measured.clear()
+    assert "ladder-positions" in visits.said(opened(scheme="Beyond the length"), "info")
+    recipe, corpus = tiny_run.in_small("ladder-positions", 0.0), tiny_run.write_corpus(tmp_path / "corpus")
+    RECIPES["ladder-positions"].run(corpus, tmp_path, lambda _: None, recipe)
+    _positions_beyond.measured.clear()
+    found = _positions_beyond.measured()
+    assert found is not None
+    caption = figures(opened(scheme="Beyond the length"))["beyond"][0]["caption"]
+    rises = [f"{found.rise(scheme):+.2f}" for scheme in found.loss]
+    assert sum(rise in caption for rise in rises) >= 2, "the best and the worst"
+    _positions_beyond.measured.clear()
+
+
+def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
+    model, tokenizer = cache.model("stories")
+    ids = tokenizer.encode(effects.TEXT)[: effects.TOKENS]
+    found = [position_effects(model, ids, head) for head in range(model.config.n_heads)]
+    distances = [float(one["rope"].distance) for one in found]
+    assert distances[1] < 2.5
+    assert distances[4] == max(distances)
+    changes = [abs(float(one["rope"].distance - one["none"].distance)) for one in found]
+    assert changes[5] == min(changes) < 0.3

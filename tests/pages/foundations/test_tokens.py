@@ -1,0 +1,238 @@
+"""The page on tokens: every part at its defaults, its ends, from damaged addresses, with hostile text and files."""
+
+import io
+import wave
+from functools import partial
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run
+from tfcore import presets
+from tfcore.analysis.foundations import embedding_table
+
+opened = partial(visits.opened, "foundations/tokens/page.py")
+PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Time series", "Protein", "Embedding table")
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "markdown", "warning", "info")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_has_the_rhythm_of_a_page(part):
+    test = opened(part=part)
+    assert figures(test)
+    assert test.latex
+    assert "**What to see.**" in said(test)
+    assert "**A question.**" in said(test)
+    assert "doi:" in said(test) or "arXiv:" in said(test)
+    assert any("tfcore." in expander.label for expander in test.expander)
+    assert sum((button.key or "").startswith("try ") for button in test.button) >= 3
+    for head, _ in figures(test).values():
+        assert any(sign.isdigit() for sign in head["alt"]), head["alt"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_sliders_at_their_ends_and_every_try_button(part):
+    test = opened(part=part)
+    for end in ("min", "max"):
+        for key in [slider.key for slider in test.slider if not slider.disabled]:
+            found = [slider for slider in test.slider if slider.key == key and not slider.disabled]
+            if found:
+                found[0].set_value(getattr(found[0], end))
+                run(test)
+    for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
+        test.button(key=key).click()
+        run(test)
+
+
+def test_the_default_view_shows_a_fallback_on_bytes():
+    test = opened()
+    assert "19 of 43 tokens are only part of a character" in said(test)
+    assert "62 characters" in said(test)
+
+
+def test_merges_end_where_the_tokenizer_does():
+    assert "the same as the tokenizer's own encoding" in said(opened(part="merges"))
+
+
+def test_another_word_is_shown_to_its_end():
+    test = opened(part="merges", step="2")
+    assert test.slider(key="step").value == 2
+    test.text_area(key="word").set_value("grandmother")
+    run(test)
+    assert test.slider(key="step").value == test.slider(key="step").max
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "default"),
+    [
+        ("text", "text", "no text yet"),
+        ("merges", "word", "no word yet"),
+        ("learning", "corpus", "No pair"),
+        ("series", "csv", "no table yet"),
+        ("protein", "residues", "no residues"),
+        ("embeddings", "piece", "no token"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\n\n\t ",
+        "a",
+        "😀👩‍👩‍👧‍👦",
+        "שלום عليكم",
+        "a\0b\x1b[0m",
+        "<script>alert(1)</script>",
+        "1;2\n=cmd|x;3\n",
+        "$x$ :red[a] *b* %{x} &lt;",
+        "ein Wort\u202e nichts",
+        ',,,\n;;;\n"',
+        ">x\n>y",
+        "1e308\n-1e308\n1e400",
+        "5\n5\n5",
+    ],
+)
+def test_any_text_is_answered(part, key, default, text):
+    test = opened(part=part)
+    test.text_area(key=key).set_value(text)
+    run(test)
+    if not text:
+        assert default in said(test)
+
+
+@pytest.mark.parametrize(
+    ("address", "notice"),
+    [
+        ({"part": "<b>"}, "part"),
+        ({"part": "merges", "step": "99"}, "step 99"),
+        ({"part": "image", "patch": "17", "at": "-1"}, "patch 17"),
+        ({"part": "image", "side": "1e9"}, "side 1e9"),
+        ({"part": "sound", "hop_ms": "nan"}, "hop_ms nan"),
+        ({"part": "sound", "sound": "a drum"}, "drum"),
+        ({"part": "series", "points": "0", "window": "999"}, "points 0"),
+        ({"part": "series", "column": "7: x"}, "column 7: x"),
+        ({"part": "embeddings", "scale": "inf"}, "scale inf"),
+        ({"part": "text", "z": "not*base64"}, "damaged"),
+        ({"part": "series", "csv_z": "not*base64"}, "damaged"),
+    ],
+)
+def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice):
+    assert notice in said(opened(**address))
+
+
+def test_bad_rows_are_reported():
+    test = opened(part="series", csv="t;v\n1;2,5\n2;oops\n3;4,5\n4;\n5;1,0\n")
+    assert "3 numbers in “v”. 2 rows have no number there and were left out: line 3 (oops), line 5 (empty)" in said(
+        test
+    )
+
+
+def test_a_wrong_residue_is_named():
+    assert "Letter 6 is 'J'" in said(opened(part="protein", residues="MQIFVJTLTGK"))
+
+
+def test_whispers_numbers():
+    assert "**3,000 frames → 1,500 tokens**" in said(opened(part="sound"))
+
+
+def test_vits_numbers():
+    test = opened(part="image")
+    assert [metric.value for metric in test.metric] == ["196", "768", "38,416", "34.7 G"]
+
+
+def png(side: int = 90) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (side, side // 2), (200, 30, 40)).save(file, "PNG")
+    return file.getvalue()
+
+
+def wav(seconds: float = 1.0) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(8_000)
+        out.writeframes((9_000 * np.sin(np.arange(round(8_000 * seconds)))).astype("<i2").tobytes())
+    return file.getvalue()
+
+
+def held(test: AppTest) -> dict:
+    return test.session_state["_ui_visit"].held
+
+
+@pytest.mark.parametrize("leave", ["another part", "another page"])
+def test_nothing_of_an_upload_is_kept_when_its_visitor_leaves(leave):
+    test = opened(part="image")
+    test.file_uploader(key="picture").upload("red.png", png(), "image/png")
+    assert set(held(run(test))) == {"picture"}
+    if leave == "another page":
+        test.switch_page("foundations/masks/page.py")
+    else:
+        test.session_state["part"] = "protein"
+    assert held(run(test)) == {}
+
+
+def test_an_uploaded_picture_is_cut_and_forgotten():
+    test = opened(part="image")
+    before = figures(test)["picture"]
+    test.file_uploader(key="picture").upload("red.png", png(), "image/png")
+    run(test)
+    assert figures(test)["picture"] != before
+    assert "red, green, blue 200, 30, 40" in figures(test)["strip"][0]["caption"]
+    test.slider(key="patch").set_value(32)
+    assert "red, green, blue 200, 30, 40" in figures(run(test))["strip"][0]["caption"]
+    test.file_uploader(key="picture").clear()
+    run(test)
+    assert held(test) == {}
+    test.slider(key="patch").set_value(16)
+    run(test)
+    test.slider(key="at").set_value(77)
+    assert figures(run(test))["picture"] == before
+
+
+def test_an_uploaded_sound_is_cut():
+    test = opened(part="sound")
+    test.file_uploader(key="wave").upload("tone.wav", wav(), "audio/wav")
+    assert "1.0 s at 16,000 samples" in figures(run(test))["spectrogram"][0]["caption"]
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "name", "data", "words"),
+    [
+        ("image", "picture", "a.png", b"<svg onload=alert(1)>", "no PNG or JPEG"),
+        ("image", "picture", "a.jpg", png()[:60], "damaged"),
+        ("sound", "wave", "a.wav", b"RIFF", "no uncompressed (PCM) WAV"),
+        ("sound", "wave", "a.wav", wav(0.01), "0.010 seconds"),
+    ],
+)
+def test_a_bad_file_is_refused_in_a_sentence_and_the_example_stays(part, key, name, data, words):
+    test = opened(part=part)
+    test.file_uploader(key=key).upload(name, data, "application/octet-stream")
+    run(test)
+    assert words in said(test)
+    assert "the example is shown" in said(test)
+    assert figures(test)
+
+
+def test_what_is_said_of_the_vocabulary_of_stories_holds():
+    model, tokenizer = cache.model("stories")
+    assert tokenizer.tokens(tokenizer.encode("unhappiness")) == ["un", "h", "app", "iness"]
+    assert len(tokenizer.encode(" happy")) == 1
+    for token, near in ((" dog", " cat"), (" red", " blue")):
+        (row,) = tokenizer.encode(token)
+        found = embedding_table.nearest(model, row, 1)
+        assert tokenizer.tokens([int(found.ids[0])]) == [near]
+
+
+def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
+    sizes = sorted(build().vocab_size for build in presets.PRESETS.values())
+    assert embedding_table.published_vocabularies() == (sizes[0], sizes[-1]) == (30_522, 256_000)

@@ -1,0 +1,135 @@
+"""The page on long texts: the numbers it says are true in every section, clicks and steps lead where they should."""
+
+import re
+from functools import partial
+
+import pytest
+
+from pages.ui.work import jobs
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run
+from tfcore.analysis.inference import attention_timing
+
+opened = partial(visits.opened, "inference/long_context/page.py")
+said = partial(visits.said)
+
+
+def metrics(test):
+    return {metric.label: (metric.value, metric.delta) for metric in test.metric}
+
+
+def captions(test):
+    return {name: head["caption"] for name, (head, _) in figures(test).items()}
+
+
+def test_the_cost_of_4096_tokens():
+    found = metrics(opened())
+    assert found["Scores per head"][0] == "16,777,216"
+    assert found["Scores of one layer, 2 bytes each"][0] == "402.7 MB"
+    assert "Equal at n = 6,702" in captions(opened())["operations"]
+
+
+def test_a_window_and_the_real_model():
+    test = opened(look="patterns", window="5", layers="3", power="12")
+    words = captions(test)
+    assert "keeps 310 of 2,080 causal pairs" in words["reach"]  # 64 * 5 - 10
+    assert "up to 12 back" in words["reach"]
+    assert f"{4096 * 5 - 10:,} pairs" in words["pairs"]
+    assert "up to 16 further on; the pattern allows 17, token by token" in words["measured"]
+
+
+@pytest.mark.parametrize("kind", ["full, causal", "window + global", "dilated", "block-sparse"])
+def test_every_pattern_is_what_the_model_does(kind):
+    assert "token by token" in captions(opened(look="patterns", kind=kind))["measured"]
+
+
+@pytest.mark.parametrize("order", ["queries", "keys"])
+def test_flash_attention_ends_at_the_plain_result(order):
+    test = opened(look="flash", order=order, tile="15")
+    found = metrics(test)
+    value, verdict = found["Difference to the plain way"]
+    assert float(value) <= 1e-5
+    assert verdict == "equal to 1e-5"
+    assert float(found["The same in float64"][0]) < 1e-14
+    assert "10 of 25 tiles skipped" in captions(test)["tiles"]
+    _, spec = figures(test)["ledger"]
+    rows = spec["data"][0]["text"]
+    assert rows[-1][-1] == re.search(r"first number: (\S+)\.", captions(test)["ledger"]).group(1)
+
+
+def test_the_arithmetic_is_written_out_and_adds_up():
+    test = opened(look="flash", tile="14")
+    line = next(latex.value for latex in test.latex if "0." in latex.value)
+    factor, old, other, tile, total = (
+        float(x) for x in re.search(r"ell &= (\S+) \\cdot (\S+) \+ (\S+) \\cdot (\S+) = (\S+)", line).groups()
+    )
+    assert factor * old + other * tile == pytest.approx(total, abs=0.005)
+
+
+def test_a_query_whose_turn_has_not_come():
+    test = opened(look="flash", tile="2")
+    assert "its first tile is number 11" in said(test, "markdown")
+    assert all(not any(row) for row in figures(test)["ledger"][1]["data"][0]["text"])
+
+
+def test_traffic_of_an_a100():
+    found = metrics(opened(look="traffic"))
+    assert found["Plain way"] == (f"{2 * 4 * (4096**2 + 4096 * 64) / 1e6:.1f} MB", "4.06 n² numbers")
+    counted = 2 * (2 * 4096 * 64 + 11 * (3 * 4096 * 64 + 4 * 4096) + 4096 * 66)
+    assert found["Tiles, counted"][0] == f"{counted / 1e6:.1f} MB"
+    assert found["c n²d² ÷ M"][0] == f"{2 * 12 * 4096**2 * 64**2 / 96_000 / 1e6:.1f} MB"
+    few = metrics(opened(look="traffic", length="9", width="32", kilobytes="256"))
+    assert few["c n²d² ÷ M"] == ("–", "holds for d ≤ M ≤ nd only")
+
+
+def test_the_ring_ends_at_the_plain_result_and_stripes_are_fair():
+    test = opened(look="ring", devices="4", step="4")
+    found = metrics(test)
+    assert found["Weight still to come"][0] == "0.0%"
+    assert found["Off the plain way by"][1] == "equal to 1e-5"
+    assert "3 of 4 devices idle" in captions(test)["ring"]
+    busy = [
+        int(re.search(r"busy (\d+)%", captions(test)[f"work-{name}"]).group(1)) for name in ("contiguous", "striped")
+    ]
+    assert busy == [54, 92]
+    early = metrics(opened(look="ring", devices="4", step="1"))
+    assert early["Off the plain way by"][1] == "not done yet"
+    assert float(early["Weight still to come"][0].rstrip("%")) > 10
+
+
+def test_the_race_is_run_and_can_be_stopped():
+    test = opened(look="timed")
+    config = attention_timing.TimingConfig()
+    jobs.JOBS.wait(config, 4, 120)
+    test = run(test)
+    words = captions(test)
+    assert re.search(r"At 256 tokens fused attention is [\d.]+ times \w+ and takes [\d.]+ times less", words["seconds"])
+    assert "measured" in words["bytes"]
+    assert "again" in [button.key for button in test.button]
+    assert not jobs.JOBS.look(config, jobs.visitor()).active
+
+
+@pytest.mark.parametrize("look", ["flash", "ring", "patterns"])
+@pytest.mark.parametrize("text", ["a", "😀👩‍👩‍👧‍👦 $x$ :red[a] <b>", " "])
+def test_any_text_and_none(look, text):
+    test = opened(look=look)
+    test.text_area(key="text").set_value(text)
+    run(test)
+    test.text_area(key="text").set_value("")
+    assert "text" in run(test).info[0].value
+
+
+def test_a_long_text_is_cut_and_said_to_be():
+    test = opened(look="flash")
+    test.text_area(key="text").set_value("A cat sat. " * 40)
+    assert "the first 64 are used" in said(run(test), "caption")
+
+
+def test_many_tiles_show_a_window_of_the_ledger_that_holds_the_last_line():
+    for tile in ("1", "80", "91"):
+        test = opened(look="flash", sram="384", tile=tile)
+        _, spec = figures(test)["ledger"]
+        rows = spec["data"][0]["text"]
+        assert len(rows) == 12
+        assert sum(any(row) for row in rows) == {"1": 0, "80": 2, "91": 12}[tile]

@@ -1,0 +1,134 @@
+"""The page on induction: its numbers are the model's, knock-outs cost what they cost, the film and a training play."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import cache
+from pages.ui.work import jobs
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import press, run
+from tfcore.analysis.foundations.heads import repeated_tokens
+from tfcore.loading.checkpoint_history import load_film
+from tfcore.training import growing
+from tfcore.training.growing import GrowConfig
+
+opened = partial(visits.opened, "inside/induction/page.py")
+FILM, GROW, CIRCUIT = "the phase change", "train one yourself", "the induction circuit"
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "info", "markdown")
+
+
+def second(test: AppTest) -> float:
+    """The loss on what is repeated, with the knock-out."""
+    return float(next(m.value for m in test.metric if m.label.startswith(("Loss, second", "Loss, repeated"))))
+
+
+def grid(test: AppTest) -> np.ndarray:
+    return array(figures(test)["grid"][1]["data"][0]["z"])
+
+
+def test_scores_are_those_of_the_standard_test():
+    test = opened(length="32", draw="5")
+    expected = repeated_tokens(cache.model("stories")[0], 5, 32, 8, distinct=True)
+    np.testing.assert_allclose(grid(test), expected.induction, atol=1e-5)
+    alt = figures(opened(length="32", draw="5", knock="none"))["losses"][0]["alt"]
+    first_loss, second_loss = (float(n) for n in re.findall(r"(\d+\.\d+) nats", alt))
+    assert first_loss == pytest.approx(expected.first_loss, abs=0.01)
+    assert second_loss == pytest.approx(expected.second_loss, abs=0.01)
+
+
+def test_one_induction_head_can_be_spared_all_of_them_cannot():
+    whole, one = opened(knock="none"), opened(knock="heads you name", off="3.0")
+    every, others = opened(), opened(knock="other heads (control)")
+    assert second(whole) < 0.2
+    assert second(one) < 1
+    assert second(others) < 1
+    assert second(every) > 10
+    assert not [m for m in whole.metric if m.delta]
+    assert "Crossed out: 3.0, 3.2" in figures(every)["grid"][0]["caption"]
+
+
+def test_without_the_previous_token_heads_the_stripe_itself_goes():
+    assert grid(opened(knock="previous-token heads"))[3].max() < 0.1 < 0.8 < grid(opened())[3].max()
+
+
+def test_a_persons_own_text():
+    whole, without = (opened(text_is="your text, repeated", knock=knock) for knock in ("none", "induction heads"))
+    assert second(whole) < 0.6 * second(without)
+    once = opened(text_is="your text, once", text="zab mip tol wex run zab mip tol wex run", knock="none")
+    assert second(once) < 9
+    nothing = opened(text_is="your text, once", text="A cat sat.")
+    assert [m.value for m in nothing.metric if "repeated" in m.label] == ["none"]
+    assert "nothing to copy" in figures(nothing)["losses"][0]["caption"]
+    assert "comes twice" in figures(opened(text_is="your text, once", text="A cat"))["stripe"][0]["alt"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "   ", "😀👩‍👩‍👧‍👦", "$x$ :red[a] <b>%{x}", "a\0b\x1b[0m", "la " * 600])
+def test_any_text_is_read(text):
+    for how in ("your text, repeated", "your text, once"):
+        test = opened(text_is=how, model="induction")
+        test.text_area(key="text").set_value(text)
+        run(test)
+
+
+@pytest.mark.parametrize("off", ["", "9.9", "3.0 3.0, 3.2;1", "<script>", "3.0" * 130, "1.99999", "٣.٠"])
+def test_heads_may_be_named_in_any_way(off):
+    assert set(figures(opened(knock="heads you name", off=off))) == {"stripe", "grid", "losses"}
+
+
+def test_each_head_alone_is_on_the_grid():
+    test = opened(score="loss when ablated", length="12")
+    values = grid(test)
+    assert values.shape == (4, 6)
+    assert values.min() >= 0
+
+
+def test_the_circuit_shows_that_keys_carry_it():
+    test = opened(show=CIRCUIT)
+    drawn = figures(test)
+    losses = dict(re.findall(r"(none|query|key|value) (\d+\.\d+)", drawn["doors"][0]["caption"]))
+    assert float(losses["key"]) > 10 > 1 > max(float(losses[way]) for way in ("none", "query", "value"))
+    assert "K 0.20" in drawn["strips"][0]["alt"]
+    assert "Random matrices: 0.072" in drawn["strips"][0]["alt"]
+    filled = [trace for trace in drawn["strips"][1]["data"] if trace["marker"]["symbol"] == "diamond"]
+    assert {"1.1 → 3.0", "1.1 → 3.2", "2.3 → 3.0", "2.3 → 3.2"} <= set(filled[1]["text"])
+    assert "3.2" in drawn["tests"][0]["alt"]
+
+
+def test_the_film_shows_what_its_frames_measured():
+    film = load_film("induction")
+    for frame in (0, 12, 26):
+        test = opened(show=FILM, frame=str(frame))
+        kept = film.measures[frame]
+        metrics = {metric.label: float(metric.value) for metric in test.metric}
+        assert metrics["Loss, first copy"] == pytest.approx(kept["first_loss"], abs=0.011)
+        assert metrics["Second copy"] == pytest.approx(kept["second_loss"], abs=0.011)
+    caption = figures(test)["course"][0]["caption"]
+    begin, end = (int(n) for n in re.search(r"between steps (\d+) and (\d+)", caption).groups())
+    assert 340 <= begin < end <= 600
+    assert metrics["In-context score"] < -4
+
+
+def test_a_model_grows_is_stopped_and_begins_again(monkeypatch):
+    monkeypatch.setattr(growing, "EVERY", 5)
+    wait = jobs.Jobs.wait  # on a busy machine the first look may take longer than the page waits for it
+    monkeypatch.setattr(jobs.Jobs, "wait", lambda self, key, items, _: wait(self, key, items, 240))
+    test = opened(show=GROW, steps="200", layers="1")
+    assert set(figures(test)) == {"course", "maps"}
+    assert "No induction head until step" in said(test)
+    press(test, "stop")
+    assert jobs.JOBS.look(GrowConfig(n_layers=1, steps=200), "").state == "stopped"
+    press(test, "anew")
+    press(test, "stop")
+
+
+def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0, waiting=0))
+    assert "as soon as there is room" in said(opened(show=GROW))

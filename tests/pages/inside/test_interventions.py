@@ -1,0 +1,165 @@
+"""The page on interventions: its numbers are the edited model's, and one visitor's edits are nobody else's."""
+
+from functools import partial
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+import torch
+
+from pages.inside.interventions import switch as switching
+from pages.ui import cache
+from pages.ui.work import progress
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore.generation.generate import generate
+from tfcore.inspection.edits import Edit
+
+opened = partial(visits.opened, "inside/interventions/page.py")
+TEXT = "There was a little boy. One day, Sam said that"
+PATCH = {"show": "Activation patching"}
+
+
+def words(test) -> str:
+    return visits.said(test, "markdown", "caption")
+
+
+def chance(piece: str, *edits: Edit, text: str = TEXT) -> str:
+    """Probability of a token after the text, as a metric shows it."""
+    model, tokenizer = cache.model("stories")
+    logits = model(torch.tensor([tokenizer.encode(text)]), edits=edits).logits[0, -1]
+    return f"{float(logits.softmax(-1)[tokenizer.encode(piece)[0]]):.1%}"
+
+
+def head(layer: int, number: int, factor: float) -> Edit:
+    return Edit.scale(f"blocks.{layer}.attn.z", factor, heads=[number])
+
+
+def test_the_default_turns_a_boy_into_a_girl():
+    test = opened()
+    assert test.metric[0].value == chance(" he", head(2, 5, -2.0))
+    assert "now predicts '·she'" in figures(test)["prediction"][0]["alt"]
+    assert "tokens changed" in words(test)
+
+
+@pytest.mark.parametrize(("action", "factor"), [("zero ablation", 0.0), ("scaling", 2.5)])
+def test_the_numbers_are_those_of_the_edited_model(action, factor):
+    test = opened(parts="0.3 1.ff", action=action, factor=str(factor))
+    assert test.metric[0].value == chance(" he", head(0, 3, factor), Edit.scale("blocks.1.mlp_out", factor))
+
+
+def test_the_continuation_is_that_of_the_edited_model():
+    model, tokenizer = cache.model("stories")
+    ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
+    changes = switching.Changes("stories", TEXT, (switching.Part(2, 5),), "scale", -2.0, None)
+    assert switching.continued(changes) == ids
+    assert tokenizer.decode(ids).startswith(" she")
+
+
+def test_the_board_holds_the_loss_increase_of_each_part_alone():
+    test = opened()
+    fields = array(figures(test)["board"][1]["data"][0]["z"])
+    assert fields.shape == (4, 7)
+    assert "most head 0.3" in figures(test)["board"][0]["alt"]
+    model, tokenizer = cache.model("stories")
+    ids, best = torch.tensor([tokenizer.encode(TEXT)]), tokenizer.encode(" he")[0]
+    plain, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
+    assert fields[0, 3] == pytest.approx(float(plain - off), abs=1e-4)
+    other = array(figures(opened(action="mean ablation", by="the whole text"))["board"][1]["data"][0]["z"])
+    assert not np.allclose(fields, other)
+
+
+def test_two_visitors_at_once_see_only_their_own_edits():
+    """Both share one model. What one does is not seen by the other, and the weights stay as they were, bit by bit."""
+    model = cache.model("stories")[0]
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    plain = chance(" he")
+    one, two = opened(parts="2.5", action="zero ablation"), opened(parts="", text=TEXT)
+    assert one.metric[0].value == chance(" he", head(2, 5, 0.0)) != plain
+    assert two.metric[0].value == plain
+    one.text_area(key="parts").set_value("0.3 0.ff")
+    run(one)
+    two.slider(key="factor").set_value(3.0)
+    assert run(two).metric[0].value == plain
+    assert two.metric[1].value == "0.00 bits"
+    two.text_area(key="parts").set_value("2.5")
+    assert run(two).metric[0].value == chance(" he", head(2, 5, 3.0))
+    assert run(one).metric[0].value == chance(" he", head(0, 3, 0.0), Edit.zero("blocks.0.mlp_out"))
+    patched = opened(**PATCH)
+    assert patched.metric[0].value != chance(" she")
+    assert chance(" he") == plain
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+    assert not model.training
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_the_board_can_be_clicked_and_parts_are_written_as_they_are_read():
+    test = opened()
+    assert figures(test)["board"][0]["click"]
+    assert switching.said({switching.Part(1, None), switching.Part(1, 2), switching.Part(0, 3)}) == "0.3 1.2 1.ff"
+
+
+@pytest.mark.parametrize("said", ["9.9", "<b>", "2.5;drop", "2.5 " * 90 + "x"])
+def test_what_is_no_part_gets_a_sentence(said):
+    test = opened()
+    test.text_area(key="parts").set_value(said)
+    assert "is no part of this model; possible: 0.0" in run(test).info[0].value.replace("\\", "")
+    assert test.metric[1].value == "0.00 bits"
+
+
+def test_the_patch_shown_is_a_patched_run():
+    test = opened(**PATCH)
+    model, tokenizer = cache.model("stories")
+    other = torch.tensor([tokenizer.encode(TEXT.replace("boy", "girl"))])
+    name = "blocks.3.resid_pre"
+    value = model(other, capture=(name,)).activations[name][:, 11:]
+    assert test.metric[0].value == chance(" she", Edit.replace(name, value, positions=[11]))
+    shares = array(figures(test)["patch"][1]["data"][0]["z"])
+    assert shares.shape == (5, 12)
+    assert (shares[:3].argmax(1) == 4).all()
+    assert (shares[3:].argmax(1) == 11).all()
+    for kind, rows in (("attention", 4), ("feed-forward", 4)):
+        test.segmented_control(key="kind").set_value(kind)
+        assert array(figures(run(test))["patch"][1]["data"][0]["z"]).shape == (rows, 12)
+
+
+REFUSED = {"A cat": "needs equally many", TEXT: "are the same", "": "no other text yet"}
+
+
+def test_texts_that_cannot_be_patched_get_a_sentence():
+    test = opened(**PATCH)
+    for other, says in REFUSED.items():
+        test.text_area(key="other").set_value(other)
+        assert says in run(test).info[0].value
+
+
+@pytest.mark.parametrize("show", ["Ablate and scale", "Activation patching"])
+@pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 90])
+def test_any_text(show, text):
+    test = opened(show=show)
+    for key in ("text", "other"):
+        if any(area.key == key for area in test.text_area):
+            test.text_area(key=key).set_value(text if key == "text" else text + "!")
+    run(test)
+    assert figures(test) or test.info
+
+
+def test_a_model_without_feed_forward_layers():
+    test = opened(model="induction", parts="1.3")
+    assert array(figures(test)["board"][1]["data"][0]["z"]).shape == (2, 4)
+    test = opened(model="induction", text="red ball. a red", other="red hats. a red", **PATCH)
+    assert "feed-forward" not in test.segmented_control(key="kind").options
+
+
+def test_a_bar_is_shown_where_there_is_something_to_wait_for(monkeypatch):
+    bar = Mock()
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress.st, "empty", lambda: bar)
+    assert progress.in_turn(lambda i: i * i, [1, 2, 3], lambda i: f"layer {i}") == [1, 4, 9]
+    assert [call.args for call in bar.progress.call_args_list] == [
+        (0.0, "1 of 3: layer 1"),
+        (1 / 3, "2 of 3: layer 2"),
+        (2 / 3, "3 of 3: layer 3"),
+    ]
+    bar.empty.assert_called_once()

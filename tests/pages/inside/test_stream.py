@@ -1,0 +1,152 @@
+"""The page on the residual stream: the sum it shows is the model's logit, guesses and skips are the model's own."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from pages.inside.stream import choice as choice
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore.inspection.edits import Edit
+
+opened = partial(visits.opened, "inside/stream/page.py")
+HE = "There was a little boy. One day, Sam said that"
+
+
+def words(test) -> str:
+    return visits.said(test, "markdown", "caption")
+
+
+def logits(text: str, *edits: Edit) -> torch.Tensor:
+    model, tokenizer = cache.model("stories")
+    return model(torch.tensor([tokenizer.encode(text)]), edits=edits).logits[0]
+
+
+def token(text: str) -> int:
+    (found,) = cache.model("stories")[1].encode(text)
+    return found
+
+
+@pytest.mark.parametrize("against", ["the mean of all logits", "nothing: the raw logit", "3"])
+def test_the_parts_shown_add_up_to_the_logit_of_the_model(against):
+    test = opened(text=HE, against=against)
+    said = re.search(r"\*\*(-?\d+\.\d+)\*\*\. Sum of the 29 parts: \*\*(-?\d+\.\d+)\*\* \(off by (\S+)\)", words(test))
+    row = logits(HE)[-1]
+    minus = {"3": float(row.topk(4).values[3]), "nothing: the raw logit": 0.0}.get(against, float(row.mean()))
+    assert float(said[1]) == pytest.approx(float(row[token(" he")]) - minus, abs=2e-4)
+    assert said[1] == said[2] or abs(float(said[1]) - float(said[2])) < 1.01e-4
+    assert float(said[3]) < 1e-4
+    bars = figures(test)["sum"][1]["data"][0]
+    shares = np.array(bars["x"])
+    assert shares[:-1].sum() == pytest.approx(shares[-1]) == pytest.approx(float(said[2]), abs=1e-4)
+    fields = array(figures(test)["board"][1]["data"][0]["z"])
+    assert fields.shape == (4, 7)
+    np.testing.assert_allclose(fields[:, :6].sum(1), shares[1:-1:2], atol=1e-4)  # the heads of each layer
+    np.testing.assert_allclose(fields[:, 6], shares[2:-1:2], atol=1e-4)
+
+
+def test_the_head_that_finds_the_ball_is_named():
+    head, _ = figures(opened())["board"]
+    assert "the largest is head 0 of layer 3" in head["alt"]
+    assert "·ball by 5.59" in figures(opened())["writes"][0]["alt"]
+
+
+def test_a_token_of_the_visitors_own_is_explained():
+    test = opened(text=HE, token="another token", own=" dog", against="nothing: the raw logit")
+    said = re.search(r"as it is: \*\*(-?\d+\.\d+)", words(test))
+    assert float(said[1]) == pytest.approx(float(logits(HE)[-1, token(" dog")]), abs=2e-4)
+    test.text_area(key="own").set_value(" unbelievable dogs")
+    assert "the first is explained" in words(run(test))
+    test.text_area(key="own").set_value("")
+    run(test)
+
+
+def test_the_token_that_follows_is_explained_and_where_nothing_follows_the_best_guess():
+    option = "what follows in the text: ·boy"
+    test = opened(text=HE, position="3", token=option)
+    assert "“·boy”" in words(test)
+    test.slider(key="position").set_value(11)
+    assert "“·he”" in words(run(test))
+
+
+def test_the_grid_ends_with_what_the_model_says_and_frames_what_is_right():
+    test = opened(show="Logit lens", text=HE)
+    head, figure = figures(test)["lens"]
+    cells = figure["data"][0]
+    tokenizer = cache.model("stories")[1]
+    ids, found = tokenizer.encode(HE), logits(HE)
+    chance = array(cells["z"])
+    assert chance.shape == (len(ids), 9)
+    np.testing.assert_allclose(chance[:, -1], found.softmax(-1).amax(-1), atol=1e-5)
+    said = [tokenizer.decode([int(i)]).strip() for i in found.argmax(-1)]
+    assert [row[-1].replace("·", "").rstrip("…") for row in cells["text"]] == [word.strip()[:8] for word in said]
+    right = int((found[:-1].argmax(-1) == torch.tensor(ids[1:])).sum())
+    assert f"{right} at the end" in head["caption"]
+    assert [row[0] for row in cells["text"]][1:4] == ["·was", "·a", "·little"]  # tied: the embedding says itself
+
+
+def test_lengths_are_those_of_the_captured_stream():
+    test = opened(show="Norm and cosine", text=HE)
+    model, tokenizer = cache.model("stories")
+    kept = model(torch.tensor([tokenizer.encode(HE)]), capture=("*.resid_post",)).activations
+    drawn = array(figures(test)["norm"][1]["data"][2]["y"])
+    lengths = [float(state[0, -1].norm()) for state in kept.values()]
+    np.testing.assert_allclose(drawn[2::2], lengths, rtol=1e-4)
+    assert array(figures(test)["cosine"][1]["data"][2]["y"])[-1] == pytest.approx(1)
+
+
+def test_a_layer_left_out_is_the_model_with_what_it_adds_set_to_zero():
+    test = opened(show="Skip a layer", text=HE, skip="feed-forward 1")
+    after = logits(HE, Edit.zero("blocks.1.mlp_out"))[-1].softmax(-1)
+    assert test.metric[0].value == f"{float(after[token(' he')]):.1%}"
+    cells = array(figures(test)["increase"][1]["data"][0]["z"])
+    assert cells.shape == (12, len(cache.model("stories")[1].encode(HE)) - 1)
+    whole, without = (
+        torch.nn.functional.cross_entropy(
+            logits(HE, *edits)[:-1], torch.tensor(cache.model("stories")[1].encode(HE)[1:])
+        )
+        for edits in ((), (Edit.zero("blocks.1.mlp_out"),))
+    )
+    assert cells[4].mean() == pytest.approx(float(without - whole), abs=1e-4)
+
+
+@pytest.mark.parametrize("show", ["Direct logit attribution", "Logit lens", "Norm and cosine", "Skip a layer"])
+@pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 200])
+def test_any_text_in_every_section(show, text):
+    test = opened(show=show)
+    test.text_area(key="text").set_value(text)
+    run(test)
+    assert figures(test)
+    assert ("the first 64 are used" in words(test)) == (len(text) > 900)
+
+
+def test_a_model_without_feed_forward_layers():
+    for show in ("Direct logit attribution", "Logit lens", "Norm and cosine", "Skip a layer"):
+        test = opened(model="induction", show=show, text="red ball. a red")
+        assert figures(test)
+    assert list(test.selectbox(key="skip").options) == ["attention 0", "attention 1"]
+
+
+def test_no_text_gets_a_sentence():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert "no text yet" in run(test).info[0].value
+
+
+def test_clicks_choose_and_hostile_ones_do_nothing(monkeypatch):
+    from pages.inside.stream import lens as _stream_lens
+
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(_stream_lens.controls, "set_values", lambda **values: chosen.update(values))
+    _stream_lens.choose_row({"curve": 0, "point": [3, 2], "x": 2, "y": 3, "customdata": "x"})
+    assert chosen == {"position": 3}
+    chosen.clear()
+    for hostile in (-1, 1e9, "3", None, [1]):
+        _stream_lens.choose_row({"curve": 0, "point": 0, "x": 1, "y": hostile, "customdata": None})
+    assert not chosen
+    assert choice.TOKENS == 64

@@ -1,0 +1,91 @@
+"""The page on architectures: what it says is what the models do."""
+
+from functools import partial
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from pages.model.architectures import tasks as jobs
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore import shipped
+from tfcore.analysis.model.translation import source_ids, translate, written
+from tfcore.analysis.one_text import one_text
+
+opened = partial(visits.opened, "model/architectures/page.py")
+SENTENCE = "I know him very well."
+
+
+def said(test: AppTest) -> str:
+    return visits.said(test, "caption", "info", "markdown")
+
+
+def drawn(test: AppTest) -> np.ndarray:
+    return array(figures(test)["alignment"][1]["data"][1]["z"])
+
+
+def test_the_masks_follow_the_sliders():
+    test = opened(read="3", written="2")
+    pairs = [figures(test)[f"seen-{kind}"][0]["caption"] for kind in ("encoder", "decoder", "encoder-decoder")]
+    assert [words.split(": ")[1].split(" pairs")[0] for words in pairs] == ["25 of 25", "15 of 25", "18 of 25"]
+
+
+def test_the_alignment_is_the_model_s_own():
+    test = opened(sentence=SENTENCE, layer="1", head="2")
+    model, tokenizer = cache.model("translate")
+    ids = source_ids(tokenizer, SENTENCE)
+    out = written(model, tokenizer, ids)
+    assert tokenizer.decode(out[:-1]) == translate(model, tokenizer, SENTENCE)
+    name = "decoder.blocks.1.cross_attn.pattern"
+    output = model(
+        one_text(model, ids), decoder_ids=one_text(model, [model.config.start_id, *out[:-1]]), capture=[name]
+    )
+    np.testing.assert_allclose(drawn(test), output.activations[name][0, 2], atol=1e-6)
+    test.selectbox(key="head").set_value("mean")
+    np.testing.assert_allclose(drawn(run(test)), output.activations[name][0].mean(0), atol=1e-6)
+
+
+def test_an_adjective_finds_its_word_behind_the_noun():
+    test = opened()
+    model, tokenizer = cache.model("translate")
+    read = tokenizer.tokens(tokenizer.encode("She gave me a red book yesterday."))
+    wrote = tokenizer.tokens(tokenizer.encode(translate(model, tokenizer, "She gave me a red book yesterday.")))
+    weights = drawn(test)
+    for ours, theirs in ((" rouge", " red"), (" livre", " book")):
+        assert int(weights[wrote.index(ours), :-1].argmax()) == read.index(theirs)
+    assert wrote.index(" livre") < wrote.index(" rouge")
+    assert read.index(" red") < read.index(" book")
+
+
+def test_empty_boxes_ask_for_a_text():
+    for job, box in (("translate", "sentence"), ("continue the text", "beginning")):
+        test = opened(job=job)
+        test.text_area(key=box).set_value("")
+        assert "There is no" in said(run(test))
+
+
+def test_every_shipped_kind_has_its_job():
+    jobs = opened().segmented_control(key="job").options
+    assert len(jobs) == len({"translate", "fill", "stories"} & set(shipped()))
+
+
+def test_known_models_are_counted():
+    table = opened().dataframe[0].value.set_index("model")
+    assert table.loc["GPT-2 small", "parameters"] == 124_439_808
+    assert table.loc["BERT base", "parameters"] == 110_106_428  # the checkpoint, with both heads
+    assert table.loc["Mixtral 8x7B", "parameters"] == 46_702_792_704
+
+
+def test_the_words_and_the_mask_behave_as_the_page_says():
+    words = [token.strip() for token in jobs.translated(jobs.TEXTS["translate"])[2]]
+    assert words.index("rouge") == words.index("livre") + 1
+    assert words.index("donna") == words.index("me") + 1
+    text = jobs.TEXTS["fill"]
+    other = text.replace("because he had lost his bone", "and ate all the food")
+    assert other != text
+    best = [jobs.filled(one)[2][0][0][0] for one in (text, other)]
+    assert best[0] != best[1], "the encoder's prediction changes with what comes after"
+    left, right = (jobs.continued(one.split(jobs.BLANK)[0].rstrip(), 0)[1] for one in (text, other))
+    assert left == right

@@ -1,0 +1,64 @@
+"""The page on modern blocks: what it says of each switch is what the models count, and a click chooses."""
+
+from functools import partial
+
+import pytest
+
+from pages.model.modern import words as words
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run, said
+from tests.pages.waiting import wait_for_jobs
+from tfcore.analysis.model import modernising
+from tfcore.analysis.model.modernising import SWITCHES
+from tfcore.training import ladder
+
+opened = partial(visits.opened, "model/modern/page.py")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    monkeypatch.setattr(modernising, "SPEED", {**modernising.SPEED, "d_model": 16, "vocab_size": 20})
+    monkeypatch.setattr(modernising, "ROUNDS", 1)
+
+
+def test_every_switch_has_its_words():
+    assert list(words.ABOUT) == list(SWITCHES)
+    assert set(words.FIRST) == set(words.SIZE_NAMES)
+
+
+def test_sharing_keys_and_values_cuts_the_cache_by_four():
+    caption = figures(opened(step="4", size="large"))["effects"][0]["caption"]
+    # 2 bytes x 2 x 32 layers x heads x 128
+    assert f"the KV cache shrinks from {2 * 2 * 32 * 32 * 128:,} to {2 * 2 * 32 * 8 * 128:,} bytes per token" in caption
+
+
+def test_positions_by_angle_cost_no_parameter():
+    assert "no change in parameters" in figures(opened(step="3"))["effects"][0]["caption"]
+
+
+def test_all_versions_are_timed_in_the_end():
+    test = opened()
+    wait_for_jobs()
+    _, spec = figures(run(test))["effects"]
+    bars = [trace for trace in spec["data"] if trace["type"] == "bar"]
+    assert len(bars) == 4
+    assert all(value and value > 0 for bar in bars for value in bar["x"])
+
+
+def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
+    assert figures(opened())["effects"][1]["data"][-1]["type"] == "scatter", "the ladder that ships"
+    assert "ladder-modernisation" not in said(opened(), "markdown")
+    rows = "\n".join(
+        f"{name},{seed},8,2,2048000,{3 - 0.1 * step + 0.01 * seed}"
+        for step, name in enumerate(SWITCHES)
+        for seed in (0, 1)
+    )
+    (tmp_path / "modernisation.csv").write_text(f"switch,seed,d_model,n_layers,tokens,loss\n{rows}\n", "utf-8")
+    monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
+    head, spec = figures(opened(seed="1"))["effects"]
+    marks = spec["data"][-1]
+    assert marks["type"] == "scatter"
+    assert marks["x"][0] == pytest.approx(3.005)
+    assert marks["text"][-1] == "2.205"
+    assert "after 2.0 M tokens of stories, 2 seeds each" in head["caption"]

@@ -1,0 +1,74 @@
+"""The page on parameters: the counts that everybody quotes, and a sentence for what cannot be built."""
+
+from functools import partial
+
+import pytest
+
+from pages.ui.loading.presets import NAMES
+from tests.pages import visits
+from tests.pages.figures import figures
+from tfcore.presets import PRESETS
+
+opened = partial(visits.opened, "model/parameters/page.py")
+
+
+def test_every_preset_has_a_name():
+    assert set(NAMES) == set(PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("model", "counts"),
+    [
+        ("GPT-2 small", ["124,439,808"]),
+        ("GPT-3 175B", ["174,604,259,328"]),
+        ("Mixtral 8x7B", ["46,702,792,704", "12,879,925,248"]),
+        ("LLaMA 3 8B", ["8,030,261,248"]),
+    ],
+)
+def test_the_counts_are_those_of_the_weights(model, counts):
+    test = opened(model=model, build="true")
+    assert [metric.value for metric in test.metric][: len(counts)] == counts
+    assert any(f"**{counts[0]}** parameters: the same" in markdown.value for markdown in test.markdown)
+    assert counts[0] in figures(test)["parts"][0]["alt"]
+
+
+def test_a_text_is_counted_as_long_as_the_model_can_read():
+    test = opened(model="GPT-2 small", versus="GPT-2 large", seq="32768")
+    said = figures(test)["memory"][0]["caption"]
+    assert "1 x 1,024 tokens" in said
+    assert "GPT-2 small reads 1,024 at most. GPT-2 large reads 1,024 at most." in said
+    compared = test.dataframe[0].value.loc["KV cache (bytes per token)"]
+    assert list(compared) == ["36,864", "184,320"], "2 x layers x width x 2 bytes"
+    assert "at most" not in figures(opened(model="GPT-2 small"))["memory"][0]["caption"]
+
+
+def test_the_sizes_quoted_for_bert_are_those_without_heads_and_with_both():
+    said = visits.said(opened(model="BERT base"), "caption")
+    assert "Without the masked language model's head (622,650): 109,482,240, the pooler's 590,592 among them." in said
+    assert "next-sentence prediction too (1,538): 110,106,428." in said
+    assert "109,482,240" not in visits.said(opened(model="GPT-2 small"), "caption")
+
+
+def test_the_example_of_embeddings_is_mostly_those():
+    test = visits.press(opened(), "try mostly embeddings")
+    finding = figures(test)["parts"][0]["alt"]
+    table, blocks = 50_257 * 256, 4 * 12 * 256**2
+    assert "is token embedding" in finding
+    assert f"{table / (table + blocks):.0%}, is" in finding
+    assert table / (table + blocks) > 0.5
+
+
+def test_heads_that_do_not_divide_the_width_say_what_would():
+    test = opened(model="your own, by sliders", d_model="832", n_heads="12")
+    assert "d_model=832 is not divisible by n_heads=12" in test.warning[0].value
+    assert not figures(test)
+    test.slider(key="n_heads").set_value(13)
+    assert figures(test.run())
+    test.slider(key="group").set_value(2)
+    assert "13 heads do not fall into groups of 2; 1, 13 would do" in test.run().warning[0].value
+
+
+def test_two_models_side_by_side():
+    test = opened(model="LLaMA 3 8B", versus="LLaMA 2 7B")
+    assert list(test.dataframe[0].value.columns) == ["LLaMA 3 8B", "LLaMA 2 7B"]
+    assert len(test.dataframe[1].value) == len(PRESETS)

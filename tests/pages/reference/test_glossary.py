@@ -1,0 +1,68 @@
+"""The glossary page: filters in the address, links that hold, and terms that other pages link to."""
+
+import ast
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pages.reference import views as _views
+from tests.pages import visits
+from tests.pages.test_router import listed
+from tests.pages.visits import press, run, said
+from tfcore.analysis.reference.glossary import terms
+
+opened = partial(visits.opened, "reference/glossary/page.py")
+FILES = {url: file for file, *_, url in listed()}
+VIEWS = sorted({term.see for term in terms().values()})
+PAGES = Path(__file__).resolve().parents[3] / "pages"
+
+
+def test_every_term_is_on_the_page_with_its_sentence():
+    shown = "\n".join(element.value for element in opened().markdown)
+    for term in terms().values():
+        assert f"({term.see})" in shown
+        assert term.formula in shown
+
+
+def test_a_link_opens_a_term_with_its_formula():
+    test = opened(term="KV cache")
+    assert test.subheader[0].value == "KV cache"
+    assert [formula.value.strip("$\n") for formula in test.latex] == [terms()["KV cache"].formula]
+    assert any(link.proto.page.startswith("kv-cache") for link in test.main if getattr(link, "type", "") == "page_link")
+
+
+def test_a_word_and_a_letter_filter():
+    test = opened(find="expert")
+    assert 3 < len(test.selectbox(key="term").options) < len(terms())
+    test.segmented_control(key="letter").set_value("C")
+    assert all(name.startswith("c") for name in run(test).selectbox(key="term").options)
+    test.text_input(key="find").set_value("no such term")
+    assert "No term has all of this" in run(test).info[0].value
+
+
+def test_buttons_choose():
+    test = press(opened(find="zzz"), "try KV cache")
+    assert test.subheader[0].value == "KV cache"
+
+
+def test_every_view_is_a_page():
+    assert {_views.parts(view)[0] for view in VIEWS} <= set(FILES)
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if "?" in view])
+def test_every_view_is_as_the_link_says(view):
+    page, settings = _views.parts(view)
+    assert "Corrected" not in said(visits.opened(FILES[page], **settings), "caption")
+
+
+def test_pages_link_to_terms_that_there_are():
+    calls = [
+        node
+        for file in PAGES.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "page.terms"
+    ]
+    named = {argument.value for call in calls for argument in call.args}
+    assert len(calls) >= 8
+    assert named <= set(terms())

@@ -1,0 +1,210 @@
+"""The walk: every stop of every shipped model, true numbers, any text, and addresses that lead to the same view."""
+
+import inspect
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from pages.start.walkthrough.code import functions
+from pages.start.walkthrough.words import SAID, WORDS, words
+from pages.ui import cache
+from tests import small
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore import shipped
+from tfcore.analysis.start.walk_stages import stages
+from tfcore.analysis.start.walkthrough import walk
+from tfcore.part_configs import ExpertsConfig
+
+opened = partial(visits.opened, "start/walkthrough/page.py")
+TEXT = "The little dog lost the red ball. The little"
+
+
+def path(name):
+    config = cache.model(name)[0].config
+    return [stage.name for stage in stages(config, config.n_layers - 1)]
+
+
+def shown(test, name):
+    """The numbers of the last heatmap of a figure."""
+    data = [trace for trace in figures(test)[name][1]["data"] if trace["type"] == "heatmap"]
+    return array(data[-1]["z"])
+
+
+@pytest.mark.parametrize("name", shipped("decoder", "encoder"))
+def test_every_stop_is_reached_and_says_what_it_did(name):
+    test = opened(model=name)
+    for stage in path(name):
+        test.select_slider(key="stage").set_value(stage)
+        run(test)
+        drawn = figures(test)
+        assert all(head["alt"] for head, _ in drawn.values())
+        if stage not in ("characters", "tokens", "ids", "top-5"):
+            assert {"before", "after"} <= set(drawn), stage
+            assert f"stage {stage}:" in drawn["after"][0]["alt"]
+        assert "**What to see.**" in visits.said(test, "markdown")
+        assert test.expander[0].label.startswith("The code that computed it: `tfcore."), stage
+        assert len(test.metric) == 2
+
+
+def test_every_stage_has_one_name_of_its_own_and_a_link_may_say_either():
+    said = {stage: SAID.get(stage, stage) for stage in WORDS}
+    assert len({name.casefold() for name in [*said.values(), *SAID]}) == len(said.values()) + len(SAID)
+    for link in ("qkv", "Q K V"):
+        test = opened(stage=link)
+        assert test.select_slider(key="stage").value == "qkv"
+        assert "Corrected" not in visits.said(test, "caption")
+    assert "Q K V" in test.select_slider(key="stage").options
+
+
+def test_the_first_view_shows_what_goes_in_and_what_comes_out():
+    test = opened()
+    head, _ = figures(test)["next"]
+    assert head["alt"].startswith("The 5 most likely tokens: '·dog' 95")
+    assert "44 characters go in" in visits.said(test, "markdown")
+
+
+def test_the_numbers_are_the_models_own():
+    model, tokenizer = cache.model("stories")
+    ids = torch.tensor([tokenizer.encode(TEXT)])
+    found = model(ids, capture=("blocks.2.attn.pattern", "blocks.2.ln2.normalized", "blocks.2.mlp_out"))
+    activations = found.activations
+    weights = shown(opened(stage="softmax", layer="2", head="3"), "after")
+    expected = activations["blocks.2.attn.pattern"][0, 3].numpy()
+    np.testing.assert_allclose(np.nan_to_num(weights), expected, atol=1e-6)
+    normed = shown(opened(stage="norm-2", layer="2"), "after")
+    np.testing.assert_allclose(normed, activations["blocks.2.ln2.normalized"][0].numpy(), atol=1e-5)
+    added = shown(opened(stage="down", layer="2"), "after")
+    np.testing.assert_allclose(added, activations["blocks.2.mlp_out"][0].numpy(), atol=1e-5)
+    test = opened(stage="top-5")
+    best = found.logits[0, -1].softmax(-1).topk(5)
+    assert [float(p) for p in array(figures(test)["next"][1]["data"][0]["x"])] == pytest.approx(
+        best.values.tolist(), rel=1e-4
+    )
+
+
+def test_the_cost_is_that_of_the_matrices():
+    test = opened(stage="qkv")
+    assert [metric.value for metric in test.metric] == [f"{192 * 576:,}", f"{2 * 10 * 192 * 576 / 1e6:.2f} M"]
+    tied = opened(stage="logits")
+    assert tied.metric[0].delta == "the embedding table again"
+    untied = opened(stage="logits", model="induction")
+    assert "%" in untied.metric[0].delta
+
+
+def test_a_model_without_a_feed_forward_layer_has_no_such_stops():
+    test = opened(model="induction", stage="activation")
+    assert test.select_slider(key="stage").value == "characters"
+    assert "stage activation" in visits.said(test, "caption")
+    assert not {"up", "activation", "down", "norm-2"} & set(path("induction"))
+
+
+def test_a_layer_is_kept_where_the_stage_stays():
+    test = opened(stage="softmax", layer="1", head="4")
+    test.select_slider(key="stage").set_value("scores")
+    run(test)
+    assert (test.slider(key="layer").value, test.slider(key="head").value) == (1, 4)
+    assert "layer 1, one of 4 · head 4, one of 6" in visits.said(test, "caption")
+
+
+@pytest.mark.parametrize("text", ["a", " ", "\n\n", "<b>$x$</b> :red[a] *b* %{x}", "😀👩‍👩‍👧‍👦", "שלום", "a\0b\u202ec"])
+@pytest.mark.parametrize("stage", ["tokens", "values"])
+def test_any_text_is_walked(text, stage):
+    test = opened(stage=stage)
+    test.text_area(key="text").set_value(text)
+    run(test)
+    assert figures(test)
+
+
+def test_no_text_and_too_much():
+    test = opened()
+    test.text_area(key="text").set_value("")
+    assert "no text yet" in run(test).info[0].value
+    test.text_area(key="text").set_value("A cat sat. " * 900)
+    said = visits.said(run(test), "caption")
+    assert "600" in said
+    assert "the first 32 are used" in said
+
+
+def test_the_widest_view_stays_small():
+    text = "one two three four five six seven eight " * 5
+    test = opened(stage="activation", text=text)
+    sent = sum(len(e.proto.bytes) for e in test.main if getattr(e, "type", "") == "bidi_component")
+    assert 100_000 < sent < 250_000
+
+
+MODELS = {
+    "2017": {
+        "positions": "sinusoidal",
+        "norm": "layernorm",
+        "norm_placement": "post",
+        "scale_embeddings": True,
+        "bias": True,
+        "activation": "relu",
+    },
+    "sandwich": {"norm_placement": "sandwich", "embed_norm": True, "qk_norm": True, "positions": "alibi"},
+    "experts": {"experts": ExpertsConfig(n_experts=4)},
+    "relative": {"positions": "relative", "attn_scale": 1.0, "tie_embeddings": False},
+    "scores by layer": {"attn_scale_by_layer": True},
+    "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm", "n_segments": 2},
+}
+
+
+def test_every_stage_of_every_kind_of_model_has_words():
+    seen = set()
+    for values in ({}, *MODELS.values()):
+        config = small.config(**values)
+        for stage in stages(config, 1):
+            said = words(config, stage.name, 1, "'dog'")
+            seen.add(stage.name)
+            for part in (said.label, said.title, said.sentence, said.equation, said.arrow, said.see):
+                assert part
+                assert not re.search(r"\$\w", part)
+    assert seen == set(WORDS)
+
+
+@pytest.mark.parametrize("name", ["stories", "stories-moe", "stories-learned"])
+def test_the_share_it_states_is_this_models(name):
+    """Not two thirds for every model: counted from the weights of the block."""
+    model = cache.model(name)[0]
+    inside = {part: weight.numel() for part, weight in model.named_parameters() if ".blocks.1." in part}
+    fed = sum(count for part, count in inside.items() if ".mlp." in part)
+    said = words(model.config, "down", 1, "'dog'").see
+    assert f"has {fed / sum(inside.values()):.0%} of this block's parameters" in said
+
+
+@pytest.mark.parametrize(("activation", "without"), [("swiglu", "bilinear"), ("gelu", "no more than one")])
+def test_what_a_layer_would_be_without_its_activation(activation, without):
+    assert without in words(small.config(activation=activation), "activation", 0, "'dog'").sentence
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
+    model = small.model(**MODELS[kind])
+    walked = walk(model, [1, 2, 3], 1)
+    for stage in stages(model.config, 1):
+        for function in functions(walked, stage.name, cache.model("stories")[1]):
+            assert inspect.getsource(inspect.unwrap(function))
+
+
+@pytest.mark.parametrize(("kind", "stage"), [("2017", "positions"), ("experts", "router"), ("encoder", "top-5")])
+def test_other_kinds_of_models_can_be_walked(kind, stage, monkeypatch):
+    tokenizer = cache.model("stories")[1]
+    model = small.model(vocab_size=tokenizer.vocab_size + 1, **MODELS[kind])
+    monkeypatch.setattr(cache, "model", lambda _: (model, tokenizer))
+    test = opened(text=f"cat {kind}", stage=stage)
+    assert test.select_slider(key="stage").value == stage
+    assert bool([slider for slider in test.slider if slider.key == "hidden"]) == (kind == "encoder")
+
+
+@pytest.mark.parametrize("damage", ["nan", "17", "<script>alert(1)</script>", "%00😀", "", "9" * 400])
+def test_a_stage_that_is_none_becomes_the_first(damage):
+    assert opened(stage=damage).select_slider(key="stage").value == "characters"
+
+
+def test_a_stage_is_found_in_capitals_too():
+    assert opened(stage="SoftMax").select_slider(key="stage").value == "softmax"

@@ -1,0 +1,121 @@
+"""The page on scaling: published figures come out, each choice counts, our own ladder shows what was foretold."""
+
+import json
+from functools import partial
+
+import pytest
+import streamlit as st
+
+from tests import small_ladder
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import press, run, said
+from tfcore.analysis.training import scaling_law
+from tfcore.training import ladder
+
+opened = partial(visits.opened, "training/scaling/page.py")
+
+
+def metrics(test):
+    return {metric.label: metric.value for metric in test.metric}
+
+
+def test_chinchillas_budget_by_the_refit_and_by_the_printed_constants():
+    test = opened()
+    found = metrics(test)
+    assert (found["Parameters N"], found["Tokens D"]) == ("72.2 B", "1.33 T")
+    assert found["Tokens per parameter"] == "18.4"
+    rows = test.dataframe[0].value.set_index("rule")["tokens per parameter"]
+    assert rows["Chinchilla, approach 3 as printed"] == "92.6"
+    assert rows["Chinchilla, approach 1"] == "21.4"
+    press(test, "try the constants as printed")
+    assert metrics(test)["Tokens per parameter"] == "92.6"
+    assert "72.2 B" not in figures(test)["equal"][0]["alt"]
+
+
+def test_four_times_the_compute_is_about_twice_the_size():
+    small, large = (metrics(opened(c=c))["Parameters N"] for c in ("22.0", "22.6"))
+    assert float(large.split()[0]) / float(small.split()[0]) == pytest.approx(2, rel=0.05)
+
+
+def test_the_loss_is_taken_apart():
+    found = metrics(opened(part="The laws", n="11.24", d="11.48"))
+    assert float(found["Due to finite N"]) == pytest.approx(482.01 / 10 ** (11.24 * 0.3478), abs=1e-3)
+    assert float(found["Due to finite D"]) == pytest.approx(2085.43 / 10 ** (11.48 * 0.3658), abs=1e-3)
+    test = opened(part="The laws", of="Kaplan 2020", against="compute", n="9.0", d="10.0")
+    assert metrics(test)["Irreducible loss E"] == "none"
+    flops = 6 * 1e19 / 2
+    assert float(metrics(test)["Loss, nats per token"]) == pytest.approx((3.1e8 * 8.64e19 / flops) ** 0.05, abs=1e-3)
+
+
+def test_models_are_filtered_and_a_click_chooses():
+    test = opened(part="Real models", until="2021")
+    names = set(test.dataframe[0].value["model"])
+    assert {"GPT-3", "Gopher"} <= names
+    assert not names & {"Chinchilla", "Llama 3 8B"}
+    assert set(opened(part="Real models", least="1,000").dataframe[0].value["model"]) >= {"Llama 3 8B", "TinyLlama"}
+    test = opened(part="Real models", kind="recurrent")
+    assert "No model with a known number of tokens" in test.info[0].value
+    test.segmented_control(key="view").set_value("years")
+    assert "LSTM with experts" in figures(run(test))["years"][0]["alt"]
+    assert "ours: stories" in str(figures(test)["years"][1]["layout"]["annotations"])
+    assert "1,875" in said(opened(part="Real models", who="Llama 3 8B"), "caption")
+
+
+def test_the_cost_of_a_run_that_is_known():
+    found = metrics(opened(part="What it costs"))
+    assert found["Time"] == "68 days"
+    assert found["Accelerator hours"] == "26.6 M", "30.8 M are published, which is 35 % of the peak and not 40 %"
+    dear = metrics(opened(part="What it costs", mfu="20", price="4.0"))
+    assert dear["Accelerator hours"] == "53.2 M"
+    assert dear["Money"] == "$213 M"
+    own = opened(part="What it costs", run="your own, by sliders", n="9.0", d="10.0", count="1")
+    hours = 6e19 / (989.4e12 * 0.4) / 3600
+    assert metrics(own)["Time"] == f"{hours:.0f} hours"
+
+
+def test_beyond_the_best():
+    found = metrics(opened(part="Over-training"))
+    assert found["Same budget: loss"] == "+0.0143"
+    assert found["Same loss: training"] == "1.64 ×"
+    assert found["which pays after"] == "4.16 T"
+    assert metrics(opened(part="Over-training", r="0.5"))["which pays after"] == "never"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return small_ladder.write(tmp_path_factory.mktemp("ladder"))
+
+
+@pytest.fixture
+def shipped(made, monkeypatch):
+    monkeypatch.setattr(ladder, "SHIPPED", made)
+    monkeypatch.setattr(scaling_law, "STEPS", 10)
+    st.cache_data.clear()
+    yield made
+    st.cache_data.clear()
+
+
+def test_our_ladder_shows_what_its_recipe_wrote_down(shipped):
+    rows = {row["name"]: row for row in ladder.read_table(shipped / "scaling.csv")}
+    content = json.loads((shipped / "scaling.json").read_text())
+    name, foretold = list(content["predicted"].items())[-1]
+    test = opened(part="Our own ladder")
+    found = metrics(test)
+    assert found["Predicted"] == f"{foretold:.4f}"
+    assert found["Then measured"] == f"{rows[name]['loss']:.4f}"
+    table = test.dataframe[0].value
+    assert len(table) == len(rows)
+    assert (table["predicted"] == "yes").sum() == len(content["predicted"])
+    shown = table.iloc[-1]
+    assert shown["off by, %"] == pytest.approx(100 * (rows[name]["loss"] / foretold - 1), abs=0.006)
+    drawn = figures(test)
+    assert f"{foretold:.4f}" in drawn["rungs"][0]["alt"]
+    assert drawn["residuals"][1]["data"][1]["name"] == "predicted"
+
+
+def test_the_law_can_be_fitted_to_fewer_sizes(shipped):
+    test = opened(part="Our own ladder", sizes="the smallest 3")
+    assert (test.dataframe[0].value["predicted"] == "yes").sum() == 4
+    for label in test.selectbox(key="sizes").options:
+        opened(part="Our own ladder", sizes=label)

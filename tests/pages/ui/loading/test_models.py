@@ -1,0 +1,302 @@
+"""A visitor's own model on every page: shown where it is loaded, explained where it will not do, never a traceback."""
+
+import json
+import shutil
+import sys
+import time
+
+import pytest
+import streamlit as st
+
+from pages.ui.loading import model_settings, own_models
+from pages.ui.work import jobs
+from tests import own_folders
+from tests.hostile_tokenizers import normalizers, replace
+from tests.pages.figures import figures
+from tests.pages.visits import opened, run, said
+from tfcore.figures.model import your_model
+
+PAGES = {
+    "heads": ("foundations/heads/page.py", {}),
+    "heads compared": ("foundations/heads/page.py", {"show": "compare", "with": "another text"}),
+    "heads cut": ("foundations/heads/page.py", {"show": "cuts"}),
+    "masks": ("foundations/masks/page.py", {"kind": "window"}),
+    "words": ("foundations/attention/page.py", {"look": "words"}),
+    "positions": ("foundations/positions/page.py", {"scheme": "together"}),
+    "position table": ("foundations/positions/page.py", {"scheme": "Learned", "table": "Of a model"}),
+    "tokens": ("foundations/tokens/page.py", {}),
+    "merges": ("foundations/tokens/page.py", {"part": "merges"}),
+    "embeddings": ("foundations/tokens/page.py", {"part": "embeddings"}),
+    "norms": ("block/normalisation/page.py", {"part": "Which axis"}),
+    "skip": ("block/residuals/page.py", {"part": "Skip blocks"}),
+    "dropout": ("block/residuals/page.py", {"part": "Dropout"}),
+    "neurons": ("block/feedforward/page.py", {}),
+    "activations": ("block/feedforward/page.py", {"panel": "activations"}),
+    "share": ("block/feedforward/page.py", {"panel": "share"}),
+    "parameters": ("model/parameters/page.py", {}),
+    "your model": ("model/your_model/page.py", {}),
+    "walkthrough": ("start/walkthrough/page.py", {"stage": "softmax"}),
+    "text in bits": ("training/information/page.py", {"show": "text"}),
+    "next token as bars": ("training/information/page.py", {"of": "model"}),
+    "generation": ("inference/generation/page.py", {}),
+    "beams": ("inference/generation/page.py", {"show": "Beam search"}),
+    "cached": ("inference/kv_cache/page.py", {"steps": "8"}),
+    "routing": ("experts/routing/page.py", {}),
+    "expert specialisation": ("experts/routing/page.py", {"show": "experts"}),
+    "other routing rules": ("experts/routing/page.py", {"show": "what if"}),
+    "induction": ("inside/induction/page.py", {}),
+    "circuit": ("inside/induction/page.py", {"show": "the induction circuit"}),
+    "stream": ("inside/stream/page.py", {}),
+    "lens": ("inside/stream/page.py", {"show": "Logit lens"}),
+    "interventions": ("inside/interventions/page.py", {}),
+    "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
+}
+NO_EXPERTS = dict.fromkeys(("gpt2", "llama"), "it has no experts") | dict.fromkeys(("bert", "t5"), "needs a decoder")
+INSTEAD = {  # where a page shows another model, and what it says
+    "routing": NO_EXPERTS,
+    "expert specialisation": NO_EXPERTS,
+    "other routing rules": NO_EXPERTS,
+    "masks": {"t5": "needs a decoder or an encoder"},
+    "words": {"t5": "needs a decoder or an encoder"},
+    "walkthrough": {"t5": "needs a decoder or an encoder"},
+    "dropout": {"t5": "needs a decoder or an encoder"},
+    "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
+    "positions": {"bert": "needs a decoder", "t5": "needs a decoder"},
+    "position table": {"t5": "needs a decoder or an encoder", "llama": "are rope", "mixtral": "are rope"},
+    "tokens": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+    "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+} | {
+    page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
+    for page in (
+        *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
+        *("lens", "interventions", "patches"),
+    )
+}
+# Parts that show stories whatever is chosen, or do the same with every family: one is enough.
+ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
+HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    own_folders.write(root)
+    return root
+
+
+@pytest.fixture
+def allowed(folders, monkeypatch):
+    monkeypatch.setenv("TFCORE_MODELS", "any")
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(folders))
+    monkeypatch.setattr(own_models, "STORE", own_models.Store())
+    for name in ("LOOKS", "LOADS"):
+        monkeypatch.setattr(own_models, name, jobs.Jobs())
+    st.cache_data.clear()
+    return folders
+
+
+def brought(name: str) -> own_models.Own:
+    """The model, loaded as the job does it."""
+    last = list(own_models.bring(name, model_settings.read()))[-1]
+    assert isinstance(last, own_models.Own), last
+    return last
+
+
+@pytest.mark.parametrize("family", list(own_folders.FAMILIES))
+def test_every_page_shows_it_or_says_why_not(allowed, family):
+    name = f"./{family}"
+    brought(name)
+    for page, (file, address) in PAGES.items():
+        if (page in ALIKE and family != "gpt2") or (family == "headless" and page not in HEADLESS):
+            continue
+        key = "of" if page in ("activations", "position table") else "model"
+        test = opened(file, **{**address, key: name})
+        words = said(test, "info", "caption", "markdown")
+        assert "is not loaded" not in words, page
+        if (reason := INSTEAD.get(page, {}).get(family)) is not None:
+            assert f"{name}: " in words, page
+            assert reason in words, page
+            assert "Shown instead" in words, page
+        else:
+            assert "Shown instead" not in words, page
+        assert "Corrected from the link" not in words, page
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("foundations/heads/page.py", {}),
+        ("inference/generation/page.py", {}),
+        ("training/information/page.py", {"show": "text"}),
+        ("start/walkthrough/page.py", {}),
+        ("model/your_model/page.py", {}),
+        ("foundations/tokens/page.py", {}),
+    ],
+)
+def test_a_tokenizer_that_fails_at_a_text_is_a_sentence_there(allowed, file, address, monkeypatch):
+    own = brought("./gpt2")
+
+    def fails(*_):
+        raise ValueError("it takes more than 5 s of computing in /srv/x, and was stopped")
+
+    monkeypatch.setattr(own.tokenizer._worker, "ask", fails)
+    test = opened(file, **address, model="./gpt2")  # fails on an exception
+    assert "./gpt2: the model's tokenizer fails at this text: it takes more than 5 s of computing in x" in said(
+        test, "warning"
+    )
+
+
+def test_one_that_lies_in_wait_is_a_sentence_and_the_next_text_is_read(allowed):
+    shutil.copytree(allowed / "gpt2", allowed / "waits")
+    said_there = json.loads((allowed / "waits" / "tokenizer.json").read_text())
+    (allowed / "waits" / "tokenizer.json").write_text(
+        json.dumps(said_there | {"normalizer": normalizers(*[replace("Ж", "Ж" * 10)] * 10)})
+    )
+    brought("./waits")
+    test = opened("foundations/heads/page.py", model="./waits", text="a Ж")
+    assert "asks for more memory than a tokenizer may have" in said(test, "warning")
+    test = opened("foundations/heads/page.py", model="./waits", text="a dog")
+    assert not test.warning
+
+
+def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowed):
+    kind, settings, tokenizer = own_folders.FAMILIES["gpt2"]
+    own_folders.written(kind, settings | {"n_positions": 512}, allowed / "long")
+    tokenizer().save(str(allowed / "long" / "tokenizer.json"))
+    brought("./long")
+    address = {"model": "./long", "text": "zap! " * 400, "layer": "1", "head": "2"}
+    whole, part = (opened("foundations/heads/page.py", **address, **more) for more in ({}, {"range": "256 to 383"}))
+    for test in (whole, part):
+        assert "This page reads 512 tokens at once" in said(test, "info")
+        assert "shows the largest of the weights" in figures(test)["mosaic"][0]["caption"]
+    pooled, cells = (figures(test)["closer"][1]["data"][0]["z"]["shape"] for test in (whole, part))
+    assert max(map(int, pooled.split(","))) <= 128
+    assert cells == "128, 128"
+
+
+def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
+    brought("./gpt2")
+    test = opened("model/your_model/page.py", model="./gpt2")
+    test.switch_page("block/feedforward/page.py")
+    assert "This part shows stories and not your own model" in said(run(test), "caption")
+    assert "your own model" not in said(opened("block/feedforward/page.py"), "caption")
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("inference/long_context/page.py", {"look": "Flash attention"}),
+        ("inference/long_context/page.py", {"look": "Ring attention"}),
+        ("inference/long_context/page.py", {"look": "Sparse patterns"}),
+        ("model/architectures/page.py", {"job": "translate"}),
+        ("model/architectures/page.py", {"job": "fill the blank"}),
+        ("model/architectures/page.py", {"job": "continue the text"}),
+    ],
+)
+def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
+    test = opened(file, **address)
+    assert "your own model" not in said(test, "caption")
+    test.session_state["_ui_own_models"] = ["./gpt2"]
+    assert "and not your own model" in said(run(test), "caption")
+
+
+@pytest.mark.parametrize("part", ["Cache size", "Does it fit?"])
+def test_the_cache_of_a_decoder_of_ones_own_is_counted_and_no_other_models(allowed, part):
+    brought("./gpt2")
+    test = opened("inference/kv_cache/page.py", part=part, of="./gpt2")
+    assert any("./gpt2" in head["alt"] for head, _ in figures(test).values())
+    assert "./gpt2" not in opened("inference/kv_cache/page.py", part=part).selectbox(key="of").options
+    brought("./bert")
+    other = opened("inference/kv_cache/page.py", part=part, of="./bert")
+    assert "what is shown here needs a decoder" in said(other, "info")
+
+
+@pytest.mark.parametrize(("family", "routed"), [("gpt2", False), ("mixtral", True)])
+def test_a_mixture_of_experts_is_led_to_the_page_on_routing(allowed, family, routed):
+    brought(f"./{family}")
+    test = opened("model/your_model/page.py", model=f"./{family}")
+    pages = {e.proto.page for e in test.main if getattr(e, "type", "") == "page_link"}
+    assert "kv-cache" in pages
+    assert ("routing" in pages) == routed
+
+
+def wait_for(test, name, condition, seconds=60):
+    """Run the page again whenever a job about this model has ended, until it shows what is waited for."""
+    until = time.monotonic() + seconds
+    while not condition(test):
+        assert time.monotonic() < until, said(test, "info", "caption", "warning")
+        for pool, kind in ((own_models.LOOKS, "look"), (own_models.LOADS, "load")):
+            pool.wait((kind, name, 0), sys.maxsize, until - time.monotonic())
+        run(test)
+    return test
+
+
+def keys(test):
+    return {button.key for button in test.button}
+
+
+def test_a_link_with_a_model_that_is_not_loaded_offers_to_load_it(allowed):
+    test = opened("foundations/heads/page.py", model="./gpt2")
+    assert "./gpt2 is not loaded on this server now" in said(test, "markdown").replace("*", "")
+    assert test.selectbox(key="model").value == "./gpt2"
+    test.button(key="load model").click()
+    wait_for(test, "./gpt2", lambda t: any(s.value.startswith("Layer ") for s in t.subheader))
+    assert test.selectbox(key="model").value == "./gpt2"
+    assert own_models.STORE.get("./gpt2") is not None
+
+
+def test_what_is_loaded_is_not_forced_on_others_and_needs_no_loading_for_who_asks(allowed):
+    brought("./gpt2")
+    assert "./gpt2" not in opened("foundations/heads/page.py").selectbox(key="model").options
+    assert "load model" not in keys(opened("foundations/heads/page.py", model="./gpt2"))
+
+
+def test_a_model_that_made_room_is_offered_again(allowed):
+    brought("./gpt2")
+    test = opened("foundations/masks/page.py", model="./gpt2")
+    for name in ("./bert", "./llama"):
+        brought(name)
+    assert "is not loaded on this server" in said(run(test), "markdown")
+    assert "load model" in keys(test)
+
+
+def test_where_it_is_not_allowed_the_page_says_so(allowed, monkeypatch):
+    monkeypatch.setenv("TFCORE_MODELS", "off")
+    brought_by_somebody = own_models.Own("./gpt2", None, None, 1, 0.0, "")
+    own_models.STORE.put(brought_by_somebody)
+    test = opened("foundations/heads/page.py", model="./gpt2")
+    assert test.selectbox(key="model").value == "stories"
+    assert "has not allowed to load others" in said(test, "caption")
+
+
+def test_the_page_looks_loads_and_shows(allowed):
+    test = opened("model/your_model/page.py", model="./llama")
+    wait_for(test, "./llama", lambda t: "load model" in keys(t))
+    config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
+    assert test.metric[0].value == your_model.gigabytes(config_says)
+    own_models.STORE.make_room("./llama", 0, 0)
+    run(test).button(key="load model").click()
+    wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
+    assert test.dataframe[0].value.set_index("setting").value["KV heads"] == "3"
+    assert "Tokenizer check." in said(test, "markdown")
+    assert "Continuation:" in said(test, "markdown")
+    linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]
+    assert linked
+    assert all("model=.%2Fllama" in query for query in linked)
+
+
+REFUSED = {
+    "nonsense name": "is no name of a model: write org/name",
+    "../../etc": "is no name of a model: write org/name",
+    "./none": "There is no folder ./none",
+    "org/name": "the Hugging Face hub cannot be reached from here, and org/name is not in the cache",
+    "": "There is no name yet",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_had_is_said_in_a_sentence(allowed, name):
+    test = opened("model/your_model/page.py", model=name or " ")
+    wait_for(test, name or " ", lambda t: t.warning, 30)
+    assert REFUSED[name] in said(test, "warning")
+    assert str(allowed) not in said(test, "warning", "caption", "markdown")

@@ -1,0 +1,133 @@
+"""Programs made of an experiment and its arguments: what a visitor typed stays a literal in them."""
+
+import ast
+import io
+import json
+import linecache
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pages.foundations.heads import experiments as heads
+from pages.foundations.positions import experiments as positions
+from pages.model.parameters import experiments as parameters
+from pages.ui.program import literal, notebook, program, script
+from tfcore.config import ModelConfig
+from tfcore.part_configs import ExpertsConfig
+from tfcore.presets import PRESETS
+
+ROOT = Path(__file__).resolve().parents[3]
+HOSTILE = '"""\nimport os\n\'\'\'\\" {x} %s \u202e\u2028\x00\ud800 # fmt: off\r\n' * 5
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(
+    PLAIN, lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+
+
+@given(VALUES)
+@example(HOSTILE)
+@example("a " * 200 + '"' + "b" * 300)
+def test_a_literal_says_the_value(value):
+    assert ast.literal_eval(literal(value)) == value
+
+
+def test_a_literal_names_what_is_not_at_its_default():
+    config = ModelConfig(vocab_size=64, d_model=8, n_layers=1, n_heads=2, experts=ExpertsConfig(n_experts=4))
+    said = literal(config)
+    assert said.replace("\n", "").replace(" ", "").replace(",)", ")") == (
+        "ModelConfig(vocab_size=64,d_model=8,n_layers=1,n_heads=2,experts=ExpertsConfig(n_experts=4))"
+    )
+    for preset in PRESETS.values():
+        assert eval(literal(preset()), {"ModelConfig": ModelConfig, **config_parts()}) == preset()
+
+
+def config_parts() -> dict[str, type]:
+    from tfcore import part_configs
+
+    return {name: kind for name, kind in vars(part_configs).items() if isinstance(kind, type)}
+
+
+def test_a_numpy_scalar_is_a_plain_number():
+    assert [literal(np.float64(0.5)), literal(np.int64(3)), literal((np.float32(2),))] == ["0.5", "3", "(2.0,)"]
+
+
+def test_infinity_has_no_literal_but_a_call():
+    assert literal(float("inf")) == 'float("inf")'
+
+
+def test_what_cannot_be_written_is_refused():
+    with pytest.raises(TypeError, match="set cannot be written"):
+        literal({1})
+
+
+def test_hostile_words_stay_words():
+    words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
+    parts = program(positions.shuffled, {"words": words, "shuffle": 1, "is_causal": False, "look": "none"})
+    tree = ast.parse(script(parts))
+    assert next(ast.literal_eval(node.value) for node in tree.body if getattr(node, "targets", None)) == words
+    assert notebook(parts).isascii()
+    names: dict[str, object] = {}
+    with redirect_stdout(io.StringIO()):
+        for cell in json.loads(notebook(parts))["cells"][1:]:
+            exec("".join(cell["source"]), names)
+    assert names["words"] == words
+    assert "figure" in names
+
+
+def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
+    """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
+    parts = program(positions.shuffled, {"words": ("a", "b"), "shuffle": 1, "is_causal": False, "look": "none"})
+    (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
+    pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
+    first = "".join(json.loads(notebook(parts))["cells"][0]["source"])
+    assert all(f"\n{name}==" in pinned for name in re.findall(r"`pip install (.+?)`", first)[-1].split())
+    execute = [sys.executable, "-c", "from nbclient.cli import main; main()", "--output=run.ipynb", "book.ipynb"]
+    done = subprocess.run(
+        execute,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JUPYTER_PREFER_ENV_PATH": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads((tmp_path / "run.ipynb").read_text("utf-8"))["cells"][-1]["outputs"]
+    shown = [output["data"] for output in outputs if "data" in output]
+    assert any("application/vnd.plotly.v1+json" in data or "text/html" in data for data in shown)
+
+
+def test_a_program_holds_what_it_uses_and_nothing_else():
+    values = {"config": PRESETS["mixtral_8x7b"](), "batch": 1, "seq": 64, "dtype": "float16"}
+    code = script(program(parameters.counted, values))
+    assert "from tfcore.part_configs import ExpertsConfig\n" in code
+    assert "from tfcore.figures.theme import painted\n" in code  # and not Figure, which only the signature names
+    assert code.rstrip().endswith('painted(figure).write_html("parameters-counted.html")')
+
+
+def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
+    source = "import json\nimport numpy as np\nfrom tfcore import load as read\nfrom math import pi\n\n"
+    source += "def shown(n: int):\n    return read, json, np.full(n, pi)\n"
+    module = ModuleType("renamed")
+    linecache.cache["renamed.py"] = (len(source), None, source.splitlines(keepends=True), "renamed.py")
+    monkeypatch.setitem(sys.modules, "renamed", module)
+    exec(compile(source, "renamed.py", "exec"), vars(module))
+    module.__file__ = "renamed.py"
+    first = program(module.shown, {"n": 2}).imports.split("\n\n")
+    assert first[0] == "import json\nfrom math import pi"
+    assert first[1] == "import numpy as np"
+    assert "from tfcore import load as read" in first[2]
+
+
+@pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
+def test_a_model_of_a_folder_asks_for_its_path(name, noted):
+    values = {"model_name": name, "text": "a", "layer": 0, "head": 1, "token": 0}
+    assert ("put the path of its folder here" in script(program(heads.head, values))) == noted

@@ -1,0 +1,114 @@
+"""The benchmarks measure what they say, and their results survive the way through a file."""
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from benchmarks import beside_training, experts, forward, generation, results
+from benchmarks.__main__ import BENCHMARKS, README
+from benchmarks.gpt2_shape import peer, products
+from benchmarks.timing import interleaved, milliseconds, ratio
+from tests.small import config, difference
+from tfcore.generation.generate import generate
+from tfcore.model import Transformer
+from tfcore.part_configs import ExpertsConfig
+
+SHAPE = config(d_ff=16, experts=ExpertsConfig(n_experts=4))
+
+
+def test_calls_take_turns_and_ratios_are_of_the_same_round():
+    order = []
+    seconds = interleaved({name: lambda name=name: order.append(name) for name in "ab"}, rounds=20)
+    rounds = ["".join(order[i : i + 2]) for i in range(0, 42, 2)]
+    assert set(rounds) == {"ab", "ba"}
+    assert len(seconds["a"]) == len(seconds["b"]) == 20
+    slow = {"a": [1.0, 20.0, 3.0], "b": [2.0, 40.0, 6.0]}  # a machine that was busy in the second round
+    assert ratio(slow, "a", "b") == 0.5
+    assert milliseconds(slow, "a") == 3000
+
+
+def test_the_products_end_in_the_logits():
+    subject = Transformer(config(activation="gelu", bias=True))
+    with torch.no_grad():
+        assert products(subject, 7)().shape == (1, 7, 61)
+
+
+def test_results_come_back_and_make_a_table(tmp_path):
+    times = {"patterns": 80.4, "peer": 90.0, "products": 75.0, "nothing": 70.0, "one": 72.0, "everything": 99.0}
+    ratios = {"to_peer": 0.894, "to_products": 1.07, "one": 1.03, "everything": 1.2}
+    result = results.stamped([{"tokens": 32, "milliseconds": times, **ratios, "megabytes": 40.2}])
+    results.save("forward", result, tmp_path)
+    assert results.load("forward", tmp_path) == result
+    assert set(result["machine"]) == {"cpu", "cores", "threads", "python", "torch", "transformers"}
+    table = forward.table(result).splitlines()
+    assert table[2] == "| 32 | 0.89 | 1.07 | 1.03 | 1.20 | 40 | 80, 90, 75 |"
+    assert table[-1].endswith(f"{result['date']}.")
+
+
+def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- bench x -->\nold\n<!-- /bench -->\n<!-- bench y -->\nother\n<!-- /bench -->\n", "utf-8")
+    results.write_into(readme, "x", "new")
+    expected = "a\n<!-- bench x -->\n\nnew\n\n<!-- /bench -->\n<!-- bench y -->\nother\n<!-- /bench -->\n"
+    assert readme.read_text("utf-8") == expected
+    with pytest.raises(ValueError, match="has no <!-- bench z -->"):
+        results.write_into(readme, "z", "new")
+
+
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if (results.FOLDER / f"{name}.json").exists()])
+def test_the_readme_shows_the_results_that_are_kept(name):
+    assert BENCHMARKS[name].table(results.load(name)) in README.read_text("utf-8")
+
+
+def test_a_training_is_compared_with_none_in_the_same_round(monkeypatch):
+    rounds = iter([(0.1, 0.2), (1.0, 1.5), (0.1, 0.3)])  # the machine was busy in the second one
+
+    async def one_round(*_):
+        alone, training = next(rounds)
+        return {"alone": [alone] * 3, "training": [training] * 3}, []
+
+    monkeypatch.setattr(beside_training, "one_round", one_round)
+    monkeypatch.setattr(beside_training, "serving", lambda *_, **__: nullcontext(SimpleNamespace(address="")))
+    (row,) = beside_training.measure({"information": 3})
+    assert (row.slower, row.p50) == (2.0, {"alone": 100, "training": 300})
+    assert "| information | 2.00, 2.00 | 100, 100 | 300, 300 |" in beside_training.table(results.stamped([asdict(row)]))
+
+
+def test_every_line_on_experts_compares_with_the_fastest_peer():
+    few, many = experts.measure({2: 3, 20: 3}, SHAPE)
+    assert set(few.milliseconds) == {"ours", "products", "grouped_mm", "eager", "batched_mm"}
+    assert set(many.milliseconds) == {"ours", "products", "grouped_mm", "eager"}
+    assert asdict(few)["tokens"] == 2
+    for line in (few, many):
+        peers = {name: ms for name, ms in line.milliseconds.items() if name not in ("ours", "products")}
+        assert peers[line.fastest] == min(peers.values())
+        assert line.to_peer > 0
+        assert line.to_products > 0
+
+
+def test_the_products_of_experts_are_those_of_the_tokens(monkeypatch):
+    rows, linear = [], torch.nn.functional.linear
+    layer, x = experts.ours(SHAPE), torch.randn(1, 9, 24)
+    call = experts.products(layer, x)
+    monkeypatch.setattr(torch.nn.functional, "linear", lambda x, w: rows.append((len(x), len(w))) or linear(x, w))
+    call()
+    assert sum(count for count, _ in rows) == 2 * 9 * layer.config.top_k
+    assert {size for _, size in rows} == {32, 24}
+
+
+def test_generation_is_timed_on_the_same_text_as_the_peer_gives():
+    model = Transformer(config(positions="learned", norm="layernorm", activation="gelu_tanh", bias=True)).eval()
+    for parameter in model.requires_grad_(False).parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    ids = torch.randint(0, 61, (1, 5), generator=torch.Generator().manual_seed(0))
+    other = generation.ready(peer(model))
+    theirs = other.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=9)
+    assert generate(model, ids, max_new_tokens=9, temperature=0) == theirs[0, 5:].tolist()
+    assert len(generation.read(model)) == len(list(model.parameters())) - 1  # all but the learned positions
+    more = generation.one_more(model, ids)
+    again = model(torch.cat((ids, ids[:, -1:]), 1)).logits[:, -1:]
+    assert difference(more(), again) < 1e-4
+    assert difference(more(), again) < 1e-4  # the token was taken back

@@ -1,0 +1,51 @@
+"""What CONTRIBUTING.md shows can be done as it is shown."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+FOLDERS = ("pages", "tfcore", "tests", "assets", ".streamlit")
+NEW = {
+    "the activation": ("tests/core/test_feedforward.py", "relu2"),
+    "the family": ("tests/parity/test_families.py", "arcee"),
+    "the page's numbers": ("tests/analysis/test_sharpening.py", "sharpening"),
+    "the page": ("tests/pages/test_every_page.py", "temperature"),
+    "its experiment": ("tests/pages/test_experiments.py", "sure"),
+    "the way to it": ("tests/pages/start/test_home.py", "leads_to"),
+}
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """A copy of the tree with every change applied."""
+    tree = tmp_path_factory.mktemp("changed")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "app.py"):
+        shutil.copy(ROOT / name, tree)
+    for patch in PATCHES:
+        # stops git from looking for a repository above the copy, and then leaving the patch out
+        apart = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
+        subprocess.run(["git", "apply", "--unidiff-zero", "-"], input=patch, text=True, cwd=tree, env=apart, check=True)
+    return tree
+
+
+def test_there_is_one_for_each_kind_of_change():
+    assert len(PATCHES) == 3
+
+
+def test_every_change_passes_the_tests_it_brings(changed):
+    files = [file for file, _ in NEW.values()]
+    words = " or ".join(word for _, word in NEW.values())
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", words, "-rA"]
+    found = subprocess.run(run, cwd=changed, text=True, capture_output=True, env=os.environ | {"PYTHONPATH": ""})
+    assert found.returncode == 0, found.stdout[-3000:]
+    for name, (file, _) in NEW.items():
+        assert f"PASSED {file}::" in found.stdout, name

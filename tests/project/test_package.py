@@ -1,0 +1,86 @@
+"""tfcore as a package: what is built holds all of it and nothing else, and programs from pages run over it anywhere."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tfcore
+from pages.foundations.heads import experiments as heads
+from pages.ui.program import program, script
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
+USE = """
+import pathlib, tfcore
+model, tokenizer = tfcore.load("stories")
+print(tfcore.__version__, pathlib.Path(tfcore.__file__).parent)
+print(tokenizer.decode(tfcore.generate(model, tokenizer.encode("Once upon a"), max_new_tokens=2, temperature=0)))
+"""
+
+
+def parts() -> set[str]:
+    """Every file of tfcore, as it is in the repository."""
+    files = (path for path in (ROOT / "tfcore").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(ROOT).as_posix() for path in files}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The folder with the wheel and the sdist."""
+    tree = tmp_path_factory.mktemp("tree")
+    shutil.copytree(ROOT / "tfcore", tree / "tfcore", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pages", "tests"):  # what stands beside it in the repository stays outside
+        (tree / name).mkdir()
+        (tree / name / "__init__.py").touch()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    subprocess.run([sys.executable, "-c", BUILD], cwd=tree, check=True, capture_output=True)
+    return tree / "dist"
+
+
+def test_the_wheel_holds_tfcore_and_nothing_else(built):
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == parts()
+
+
+def test_the_sdist_holds_tfcore(built):
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert parts() <= names
+    assert not [name for name in names if name.startswith(("pages", "tests"))]
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> Path:
+    """The folder into which the wheel was installed."""
+    site = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(site)]
+    subprocess.run([*pip, str(next(built.glob("*.whl")))], check=True, capture_output=True)
+    return site
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> list[str]:
+    """The lines that a Python program says in a folder where only the installed package can be imported."""
+    command, place = [sys.executable, "-P", *arguments], {"PYTHONPATH": str(installed)}
+    return subprocess.run(
+        command, cwd=folder, env=place, check=True, text=True, capture_output=True
+    ).stdout.splitlines()
+
+
+def test_it_works_from_another_folder(installed, tmp_path):
+    first, second = run(installed, tmp_path, "-c", USE)
+    assert first == f"{tfcore.__version__} {installed / 'tfcore'}"
+    assert second == " time,"
+
+
+def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
+    values = {"model_name": "stories", "text": "Once upon a time", "layer": 1, "head": 2, "token": 3}
+    (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
+    assert run(installed, tmp_path, "own.py")
+    assert (tmp_path / "heads-head.html").stat().st_size > 1_000

@@ -1,0 +1,171 @@
+"""Deep networks at initialisation: how large activations and gradients are in every layer, with and without skips."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.attention import Visibility
+from tfcore.block import Block
+from tfcore.config import Init, ModelConfig, Norm
+from tfcore.inspection.capture import Tape
+from tfcore.model import Transformer
+from tfcore.norms import Norm as NormLayer
+
+Placement = Literal["pre", "post", "sandwich", "none"]
+D_MODEL, N_HEADS, VOCAB, ROWS, SEQ = 32, 2, 64, 4, 16
+DEEPEST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deep:
+    """A network of blocks of attention and feed-forward, d_model 32, two heads.
+
+    Args:
+        n_layers: blocks.
+        placement: of the norms; "none" leaves out every norm, the final one too.
+        skip: each sublayer is added to its input; otherwise it replaces it.
+        norm: which one.
+        init, init_std: how the weights start; see tfcore.initialise.
+        vocab_size: token ids.
+
+    Raises:
+        ValueError: fewer than 1 or more than 64 layers.
+    """
+
+    n_layers: int
+    placement: Placement = "pre"
+    skip: bool = True
+    norm: Norm = "layernorm"
+    init: Init = "xavier"
+    init_std: float = 0.02
+    vocab_size: int = VOCAB
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_layers <= DEEPEST:
+            raise ValueError(f"n_layers={self.n_layers} must be between 1 and {DEEPEST}")
+
+
+def residual(
+    x: Float[Tensor, "batch seq d_model"],
+    sublayer: Callable[[Tensor], Tensor],
+    norm: NormLayer,
+    placement: Placement,
+    skip: bool = True,
+    second: NormLayer | None = None,
+) -> Float[Tensor, "batch seq d_model"]:
+    """One sublayer and its way around it, in every arrangement.
+
+    pre: x + f(norm x) (arXiv:2002.04745). post: norm(x + f(x)) (arXiv:1706.03762, section 3.1). sandwich:
+    x + second(f(norm x)) (arXiv:2105.13290, section 2.4). none: x + f(x). Without the skip, x is left out of the sum.
+    """
+    y = sublayer(norm(x) if placement in ("pre", "sandwich") else x)
+    if placement == "sandwich" and second is not None:
+        y = second(y)
+    if skip:
+        y = x + y
+    return norm(y) if placement == "post" else y
+
+
+def build(deep: Deep, seed: int = 0, max_seq_len: int = SEQ) -> Transformer:
+    """A Transformer with the parts and the initial weights of this network."""
+    config = ModelConfig(
+        vocab_size=deep.vocab_size,
+        d_model=D_MODEL,
+        n_layers=deep.n_layers,
+        n_heads=N_HEADS,
+        max_seq_len=max_seq_len,
+        positions="learned",
+        norm=deep.norm,
+        norm_placement="pre" if deep.placement == "none" else deep.placement,
+        activation="gelu",
+        bias=True,
+        tie_embeddings=False,
+        init=deep.init,
+        init_std=deep.init_std,
+    )
+    return Transformer(config, seed)
+
+
+def run(
+    model: Transformer, ids: Int[Tensor, "batch seq"], deep: Deep
+) -> tuple[Float[Tensor, "batch seq vocab"], list[Float[Tensor, "batch seq d_model"]]]:
+    """Scores, and the stream before the first block and after each: the model's parts, arranged by `residual`."""
+    decoder, tape, n = model.decoder, Tape(), ids.shape[1]
+    see = Visibility(mask=None, is_causal=True, bias=None, angles=None, n_query=n, device=ids.device)
+    x = model.embed(ids) + decoder.pos_embed.weight[:n]
+    streams = [x]
+    for block in cast("Iterable[Block]", decoder.blocks):
+        first, second = (getattr(block, name, None) for name in ("ln1_post", "ln2_post"))
+        x = residual(x, partial(block.attn, see=see, tape=tape), block.ln1, deep.placement, deep.skip, first)
+        x = residual(x, partial(block.mlp, tape=tape), block.ln2, deep.placement, deep.skip, second)
+        streams.append(x)
+    if deep.placement in ("pre", "sandwich"):
+        x = decoder.ln_final(x)
+    return F.linear(x, model.unembed.weight), streams
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One network at initialisation, on random tokens.
+
+    Args:
+        gradient: per block, the norm of the loss's gradient for W_2, the second matrix of the feed-forward layer.
+        activation: root mean square of the stream's numbers, before the first block and after each.
+        alike: mean cosine between the vectors of two tokens of a text, at the same places.
+        loss: cross-entropy, nats per token.
+    """
+
+    gradient: Float[ndarray, " layer"]
+    activation: Float[ndarray, " place"]
+    alike: Float[ndarray, " place"]
+    loss: float
+
+
+def probe(deep: Deep, seed: int = 0) -> Probe:
+    """Build the network, run one batch forward and backward, and measure every layer.
+
+    In float64: without skips, gradients fall below what float32 can hold, and their rounding errors would be shown.
+    """
+    model = build(deep, seed).double()
+    ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ + 1), generator=torch.Generator().manual_seed(seed))
+    logits, streams = run(model, ids[:, :-1], deep)
+    loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+    loss.backward()
+    gradients = [p.grad for name, p in model.named_parameters() if name.endswith("mlp.down.weight")]
+    gradient = torch.stack([g.norm() for g in gradients if g is not None])
+    stream = torch.stack(streams).detach()  # (place, batch, seq, d_model)
+    return Probe(gradient.numpy(), _size(stream).numpy(), likeness(stream).numpy(), float(loss.detach()))
+
+
+def fall(shallow: Probe, deep: Probe) -> tuple[float, float]:
+    """How many times smaller the last layer's gradient is in a deep network than in a shallow one, and how many times
+    smaller it would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
+    layers = len(deep.gradient) / len(shallow.gradient)
+    return float(shallow.gradient[-1] / deep.gradient[-1]), layers**0.5
+
+
+@torch.no_grad()
+def activations(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
+    """Root mean square of the stream before the first block and after each, without a backward pass."""
+    model = build(deep, seed).double()
+    ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ), generator=torch.Generator().manual_seed(seed))
+    return _size(torch.stack(run(model, ids, deep)[1])).numpy()
+
+
+def _size(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
+    return stream.pow(2).mean((1, 2, 3)).sqrt()
+
+
+def likeness(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
+    """Mean cosine between the vectors of two different tokens of the same text; not a number where all are zero."""
+    unit = stream / stream.norm(dim=-1, keepdim=True)  # F.normalize would take vectors below 1e-12 for shorter ones
+    n = stream.shape[2]
+    cosines = unit @ unit.mT  # (place, batch, seq, seq)
+    return ((cosines.sum((-1, -2)) - n) / (n * (n - 1))).mean(-1)

@@ -1,0 +1,133 @@
+"""A scan of a corpus: for each neuron of the feed-forward layers the texts that excite it most, found once and kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Integer
+from numpy import ndarray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from torch import Tensor
+
+from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
+from tfcore.model import Transformer
+
+FILE = "neurons.safetensors"
+PADDING = 65_535  # after the end of a shorter window; no id, as long as a vocabulary is smaller than that
+SETTLED = 8  # first tokens of a window that do not count: with so little before them, activations are of another kind
+POSTS = ("blocks.*.mlp.post",)
+
+
+@dataclass(frozen=True, slots=True)
+class NeuronScan:
+    """For each neuron the windows of a corpus with its largest and its smallest activations, one place a window.
+
+    Args:
+        windows: token ids of the windows that are named below, each read by itself; PADDING after a shorter one's end.
+        window: which of them; side 0 holds the largest activations, the largest first, side 1 the smallest.
+        position: the place in the window.
+        value: the activation there.
+    """
+
+    windows: Integer[ndarray, "window seq"]
+    window: Integer[ndarray, "layer neuron side rank"]
+    position: Integer[ndarray, "layer neuron side rank"]
+    value: Float[ndarray, "layer neuron side rank"]
+
+    def ids(self, window: int) -> list[int]:
+        """The tokens of a window."""
+        row = self.windows[window]
+        return row[row != PADDING].tolist()
+
+
+def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
+    """Documents as windows of `length` ids that begin every `stride` of them; the last of a document is shorter."""
+    rows = []
+    for ids in documents:
+        for start in range(0, max(1, len(ids) - SETTLED), stride):
+            row = np.full(length, PADDING, dtype=np.uint16)
+            part = ids[start : start + length]
+            row[: len(part)] = part
+            rows.append(row)
+    return np.stack(rows)
+
+
+@torch.no_grad()
+def scan(model: Transformer, windows: Integer[ndarray, "window length"], kept: int, rows: int = 64) -> NeuronScan:
+    """Run a model over all windows and keep for each neuron where it was most active, either way.
+
+    Args:
+        model: a decoder with plain feed-forward layers.
+        kept: how many windows of each side.
+        rows: windows at a time.
+    """
+    best: tuple[Tensor, Tensor, Tensor] | None = None
+    for first in range(0, len(windows), rows):
+        part = windows[first : first + rows].astype(np.int64)
+        real = torch.from_numpy(part != PADDING)
+        posts = activations(model, torch.from_numpy(np.where(part == PADDING, 0, part)))  # (layer, row, seq, neuron)
+        real[:, :SETTLED] = False
+        signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real[None, :, :, None, None], -torch.inf)
+        value, position = signed.max(dim=2)  # (layer, row, neuron, side)
+        which = torch.arange(first, first + len(part))[None, :, None, None].expand_as(position)
+        new = (value.movedim(1, -1), which.movedim(1, -1), position.movedim(1, -1))  # (layer, neuron, side, row)
+        both = new if best is None else tuple(torch.cat(two, -1) for two in zip(best, new, strict=True))
+        best = _largest(both, kept)
+    if best is None:
+        raise ValueError("there are no windows to scan; give at least one")
+    return _compact(windows, *best)
+
+
+def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tensor]:
+    value, which, position = found
+    value, at = value.topk(min(kept, value.shape[-1]), dim=-1)
+    return value, which.gather(-1, at), position.gather(-1, at)
+
+
+def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -> NeuronScan:
+    """Keep the windows that are named, and give side 1 its sign back."""
+    named, index = np.unique(which.numpy(), return_inverse=True)
+    signed = value * torch.tensor([1.0, -1.0])[:, None]
+    return NeuronScan(
+        windows[named],
+        index.reshape(which.shape).astype(np.uint16),
+        position.numpy().astype(np.uint8),
+        signed.numpy().astype(np.float32),
+    )
+
+
+@torch.no_grad()
+def activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
+    """What every neuron gives at every token: act(gate x) * up x, which is multiplied with its value vector."""
+    found = model(ids, capture=POSTS).activations
+    return torch.stack([found[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
+
+
+def save_scan(folder: Path, scan: NeuronScan, licence: str) -> None:
+    """Write a scan beside a model's weights.
+
+    Args:
+        licence: of the text in the windows; kept in the file.
+    """
+    arrays = {name: getattr(scan, name) for name in ("windows", "window", "position", "value")}
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(arrays | {"value": scan.value.astype(np.float16)}, folder / FILE, metadata={"licence": licence})
+
+
+def load_scan(name: str) -> NeuronScan:
+    """The scan of a shipped model.
+
+    Raises:
+        CheckpointError: it has none, or the file is damaged.
+    """
+    path = PRETRAINED / name / FILE
+    try:
+        arrays = load_file(path)
+        return NeuronScan(**arrays | {"value": arrays["value"].astype(np.float32)})
+    except (OSError, SafetensorError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} cannot be read: {error}; `python -m tfcore.training neurons` makes it"
+        ) from error

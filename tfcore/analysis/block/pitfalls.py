@@ -1,0 +1,279 @@
+"""Train a model with one mistake beside its healthy twin: same seed, same batches, one number that gives it away."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from tfcore.analysis.block import pitfall_tasks as tasks
+from tfcore.analysis.block import pitfall_variants as variants
+from tfcore.checks import check_choice, check_whole
+from tfcore.config import ModelConfig
+from tfcore.generation.generate import generate
+from tfcore.masks import bidirectional
+from tfcore.model import Transformer
+
+Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
+SEQ, ROWS, RATE, WARMUP, CLIP = 48, 16, 3e-3, 20, 1.0
+EVERY, SPOKEN, LETTERS_SAID = 5, 40, 64  # steps between two looks, and between two texts; letters of a text
+LOSS_SCALE = 2.0**16  # where automatic mixed precision usually begins
+# How much of the mistake: what can be chosen, and what is chosen at first. Those not named have nothing to choose.
+DOSES: dict[Pitfall, tuple[tuple[int, ...], int]] = {
+    "skip": ((1, 2, 3, 4, 6, 8), 4),  # layers
+    "final": ((1, 2, 4, 6), 4),  # layers
+    "scale": ((16, 32, 64, 128), 64),  # d_head
+    "rate": ((3, 10, 30, 100, 300), 100),  # times the healthy learning rate
+    "half": ((1, 16, 256, 1024, 4096), 4096),  # batches of this size that one step's mean goes over
+}
+
+
+def most_steps(kind: Pitfall, dose: int) -> int:
+    """How many steps take less than a minute on two cores: fewer the deeper the two models are."""
+    return min(400, 1_280 // dose) if kind == "skip" else 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PitfallConfig:
+    """One experiment.
+
+    Args:
+        kind: the mistake.
+        dose: how much of it; see DOSES. 0 means what is usual.
+        seed: of the weights and the batches of both models.
+        steps: of training.
+
+    Raises:
+        ValueError: naming the value and what would do.
+    """
+
+    kind: Pitfall = "mask"
+    dose: int = 0
+    seed: int = 0
+    steps: int = 160
+
+    def __post_init__(self) -> None:
+        check_choice(self, kind=Pitfall)
+        check_whole(self, seed=(0, 1_000), steps=(1, 1_000))
+        options, usual = DOSES.get(self.kind, ((0,), 0))
+        if self.dose == 0:
+            object.__setattr__(self, "dose", usual)
+        elif self.dose not in options:
+            raise ValueError(f"dose={self.dose} of {self.kind!r} is not one of {', '.join(map(str, options))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Both models after some steps; in each pair the broken one first.
+
+    Args:
+        step: optimiser steps done.
+        loss: on the batch of this step, before it, nats a letter.
+        symptom: what gives the mistake away; what it is depends on the mistake.
+        said: what each writes now; None where they were not asked.
+    """
+
+    step: int
+    loss: tuple[float, float]
+    symptom: tuple[float, float]
+    said: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Twin:
+    """One of the two models and how it is trained."""
+
+    model: Transformer
+    rate: float = RATE
+    clip: float = CLIP
+    mask: Bool[Tensor, "query key"] | None = None
+    half: variants.HalfGradients | None = None
+    parts: int = 1  # batches that one step's mean goes over
+    loss_scale: float = 1.0
+    optimizer: torch.optim.AdamW = field(init=False)
+
+    def __post_init__(self) -> None:
+        weights = self.model.parameters()
+        self.optimizer = torch.optim.AdamW(weights, lr=self.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+
+    def loss(self, batch: tasks.Batch, mask: Tensor | None = None) -> Float[Tensor, ""]:
+        """Cross-entropy, nats a letter."""
+        logits = self.model(batch.ids, mask=mask).logits
+        if self.half is not None and logits.requires_grad:
+            logits.register_hook(self.half.round)
+        return F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten())
+
+    def step(self, batch: tasks.Batch, number: int) -> float:
+        """One step of training; returns the loss before it."""
+        loss = self.loss(batch, self.mask)
+        self.optimizer.zero_grad()
+        # Of a mean over `parts` batches each token gets that much less gradient; the weights get the sum over all.
+        factor = self.loss_scale / self.parts
+        (loss * factor).backward()
+        for parameter in self.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad /= factor
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimizer.param_groups[0]["lr"] = self.rate * min(1.0, (number + 1) / WARMUP)
+        self.optimizer.step()
+        return float(loss.detach())
+
+
+def train_twins(config: PitfallConfig) -> Iterator[Look | None]:
+    """Train both models side by side on the same batches.
+
+    Yields:
+        A Look every few steps and at the end, None after each other step.
+    """
+    twins = _twins(config)
+    generator = torch.Generator().manual_seed(config.seed)
+    task = _task(config, generator)
+    held_out = task()
+    for step in range(config.steps + 1):
+        batch = task()
+        last = step == config.steps
+        due = step % EVERY == 0 or last
+        symptom = _symptoms(config, twins, held_out) if due and config.kind not in ("skip", "half") else None
+        loss = [twin.step(batch, step) for twin in twins]
+        if not due:
+            yield None
+            continue
+        if symptom is None:  # those that look at the gradients of the step itself
+            symptom = _gradient_symptoms(config, twins)
+        said = _said(config, twins, held_out) if step % SPOKEN == 0 or last else None
+        yield Look(step, (loss[0], loss[1]), symptom, said)
+
+
+def last_said(looks: Sequence[Look]) -> Look | None:
+    """The last look at which the models were asked to write."""
+    return next((look for look in reversed(looks) if look.said is not None), None)
+
+
+def model_config(config: PitfallConfig) -> ModelConfig:
+    """The healthy model: two layers (or as many as asked for) of width 64."""
+    common = ModelConfig(vocab_size=len(tasks.LETTERS), d_model=64, n_layers=2, n_heads=4, d_ff=128, max_seq_len=128)
+    match config.kind:
+        case "skip" | "final":
+            return replace(common, n_layers=config.dose)
+        case "scale":  # with these weights the components of queries and keys begin with variance 1
+            return replace(common, n_heads=2, d_head=config.dose, init="normal", init_std=64**-0.5)
+        case "positions":
+            return replace(common, vocab_size=tasks.SYMBOLS, architecture="encoder", positions="learned")
+    return common
+
+
+def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
+    """The broken model and the healthy one, from the same seed."""
+    right = model_config(config)
+    wrong = right
+    if config.kind == "scale":
+        wrong = replace(right, attn_scale=1.0)
+    elif config.kind == "positions":
+        wrong = replace(right, positions="none")
+    bad, good = Transformer(wrong, config.seed), Transformer(right, config.seed)
+    match config.kind:
+        case "mask":
+            return Twin(bad, mask=bidirectional(SEQ)), Twin(good)
+        case "axis":
+            variants.across_batch(bad)
+        case "skip":
+            variants.without_skip(bad, config.seed)
+        case "final":
+            variants.without_final_norm(bad)
+        case "rate":
+            return Twin(bad, rate=RATE * config.dose), Twin(good)
+        case "half":
+            first, second = (Twin(m, half=variants.HalfGradients(m), parts=config.dose) for m in (bad, good))
+            second.loss_scale = LOSS_SCALE
+            return first, second
+    return Twin(bad), Twin(good)
+
+
+def _task(config: PitfallConfig, generator: torch.Generator) -> Callable[[], tasks.Batch]:
+    """Where the batches come from."""
+    if config.kind == "positions":
+        return lambda: tasks.reverse_batch(2 * ROWS, generator)
+    stream = tasks.encode(tasks.sentences(3_000, generator))
+    return lambda: tasks.text_batch(stream, ROWS, SEQ, generator)
+
+
+@torch.no_grad()
+def _symptoms(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[float, float]:
+    """The telling number of each, on a batch that is not trained on."""
+    measure: dict[Pitfall, Callable[[Twin, tasks.Batch], float]] = {
+        "mask": lambda twin, batch: float(twin.loss(batch)),
+        "axis": loss_alone,
+        "final": stream_size,
+        "scale": largest_weight,
+        "positions": share_right,
+        "rate": weight_size,
+    }
+    first, second = (measure[config.kind](twin, batch) for twin in twins)
+    return first, second
+
+
+def loss_alone(twin: Twin, batch: tasks.Batch, texts: int = 4) -> float:
+    """The mean loss of texts that are read one at a time, as when the model is used."""
+    alone = [twin.loss(tasks.Batch(batch.ids[i : i + 1], batch.targets[i : i + 1])) for i in range(texts)]
+    return float(torch.stack(alone).mean())
+
+
+def stream_size(twin: Twin, batch: tasks.Batch) -> float:
+    """The root mean square of what the unembedding reads."""
+    return float(twin.model(batch.ids).hidden.pow(2).mean().sqrt())
+
+
+def largest_weight(twin: Twin, batch: tasks.Batch) -> float:
+    """The largest attention weight of a query, on average over heads and the queries that see half a text or more."""
+    found = twin.model(batch.ids, capture=("blocks.*.attn.pattern",)).activations.values()
+    return float(torch.stack([pattern[..., SEQ // 2 :, :].amax(-1).mean() for pattern in found]).mean())
+
+
+def share_right(twin: Twin, batch: tasks.Batch) -> float:
+    """The share of symbols that are right."""
+    return float((twin.model(batch.ids).logits.argmax(-1) == batch.targets).float().mean())
+
+
+def weight_size(twin: Twin, batch: tasks.Batch) -> float:  # noqa: ARG001
+    """The root mean square of the matrices' weights."""
+    squares = [parameter.pow(2).flatten() for parameter in twin.model.parameters() if parameter.ndim == 2]
+    return float(torch.cat(squares).mean().sqrt())
+
+
+def _gradient_symptoms(config: PitfallConfig, twins: tuple[Twin, Twin]) -> tuple[float, float]:
+    """The telling number of each, from the gradients of the step just done."""
+    if config.kind == "half":
+        first, second = (twin.half.reset() if twin.half is not None else 0.0 for twin in twins)
+        return first, second
+    first, second = (first_gradient(twin.model) for twin in twins)
+    return first, second
+
+
+def first_gradient(model: Transformer) -> float:
+    """The norm of the gradient that arrives at the weights of the first block."""
+    gradients = [p.grad.flatten() for p in model.decoder.blocks[0].parameters() if p.grad is not None]
+    return float(torch.cat(gradients).norm())
+
+
+@torch.no_grad()
+def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[str, str]:
+    """What each says: a text that goes on from "the ", or a row said backwards."""
+    if config.kind == "positions":
+        answers = (twin.model(batch.ids[:1]).logits[0].argmax(-1) for twin in twins)
+        first, second = (f"{symbols(batch.ids[0])} → {symbols(answer)}" for answer in answers)
+        return first, second
+    start = tasks.encode("the ")
+    texts = (generate(t.model, start, max_new_tokens=LETTERS_SAID, temperature=1.0, seed=config.seed) for t in twins)
+    first, second = ("the " + tasks.decode(torch.tensor(text)) for text in texts)
+    return first, second
+
+
+def symbols(ids: Tensor) -> str:
+    """Symbols of the rows to be said backwards as letters."""
+    return " ".join("ABCDEFGHIJKLMNOP"[i] for i in ids.tolist())
+
+
+KINDS: tuple[Pitfall, ...] = get_args(Pitfall)

@@ -1,0 +1,255 @@
+"""A scan of a corpus: which tokens each expert of a mixture prefers, counted once and kept beside the weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Integer
+from numpy import ndarray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from tfcore.analysis.one_text import one_text
+from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
+from tfcore.model import Transformer
+
+FILE = "experts.safetensors"
+PADDING = 65_535  # after the end of a shorter excerpt
+BEFORE, AFTER = 15, 5  # tokens of an excerpt around the one that counts
+MAKE = "python -m tfcore.training experts"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertScan:
+    """Who takes what, over a corpus. The first axis counts the layers that have experts.
+
+    Args:
+        ids: tokens seen often enough to say something, the most frequent first.
+        seen: how often each was seen.
+        sent: how many of these times it went to each expert, in whatever place among its top k.
+        load: tokens that went to each expert, rare ones included.
+        tokens: read in all.
+        excerpts: for each expert pieces of the texts with the tokens it was given the largest probability for, each
+            token once; PADDING after a shorter one's end.
+        place: where in its excerpt that token is.
+        prob: the probability there.
+    """
+
+    ids: Integer[ndarray, " token"]
+    seen: Integer[ndarray, " token"]
+    sent: Integer[ndarray, "layer token expert"]
+    load: Integer[ndarray, "layer expert"]
+    tokens: int
+    excerpts: Integer[ndarray, "layer expert rank seq"]
+    place: Integer[ndarray, "layer expert rank"]
+    prob: Float[ndarray, "layer expert rank"]
+
+    @property
+    def share(self) -> Float[ndarray, "layer token expert"]:
+        """Which part of a token's occurrences goes to the expert."""
+        return self.sent / self.seen[:, None]
+
+    @property
+    def choices(self) -> Float[ndarray, "layer expert"]:
+        """Which part of all choices falls on the expert; a layer sums to 1."""
+        return self.load / self.load.sum(-1, keepdims=True)
+
+    def excerpt(self, layer: int, expert: int, rank: int) -> list[int]:
+        """The tokens of an excerpt."""
+        row = self.excerpts[layer, expert, rank]
+        return row[row != PADDING].tolist()
+
+
+@torch.no_grad()
+def scan(model: Transformer, texts: Sequence[Sequence[int]], kept: int, least: int) -> ExpertScan:
+    """Count who takes which token of the texts, each read by itself up to the model's context.
+
+    Args:
+        model: a decoder with experts.
+        kept: excerpts of each expert.
+        least: occurrences below which a token is left out.
+
+    Raises:
+        ValueError: the model has no experts, or the texts no token.
+    """
+    config = model.config
+    if config.experts is None:
+        raise ValueError("this model has no experts to scan; take one with config.experts")
+    rows = [np.asarray(ids[: config.max_seq_len]) for ids in texts if len(ids)]
+    if not rows:
+        raise ValueError("there are no tokens to scan; give at least one")
+    layers = config.routed_layers
+    n, shape = config.experts.n_experts, (len(layers), config.vocab_size, config.experts.n_experts)
+    sent, best = np.zeros(shape, np.int64), np.zeros(shape)
+    where = np.zeros((*shape, 2), np.int64)  # the text and the place with the largest probability
+    for number, ids in enumerate(rows):
+        found = model(one_text(model, ids.tolist()), capture=("blocks.*.mlp.router.*",)).activations
+        for at, layer in enumerate(layers):
+            indices, probs = (found[f"blocks.{layer}.mlp.router.{name}"][0].cpu() for name in ("indices", "probs"))
+            chosen = np.zeros((len(ids), n), dtype=bool)
+            np.put_along_axis(chosen, indices.numpy(), True, axis=-1)
+            np.add.at(sent[at], ids, chosen)
+            _remember(best[at], where[at], ids, np.where(chosen, probs.numpy(), 0.0), number)
+    seen = np.bincount(np.concatenate(rows), minlength=config.vocab_size)
+    often = np.flatnonzero(seen >= least)
+    often = often[np.argsort(-seen[often], kind="stable")]
+    best[:, seen < least] = 0
+    return ExpertScan(
+        often, seen[often], sent[:, often], sent.sum(1), int(seen.sum()), *_excerpts(rows, best, where, kept)
+    )
+
+
+def _remember(
+    best: Float[ndarray, "vocab expert"],
+    where: Int[ndarray, "vocab expert 2"],
+    ids: ndarray,
+    probs: Float[ndarray, "seq expert"],
+    number: int,
+) -> None:
+    """Note where a text gives a token a larger probability for an expert than all before."""
+    for expert in range(probs.shape[1]):
+        order = probs[:, expert].argsort(kind="stable")  # of a repeated token the largest comes last, and stays
+        order = order[probs[order, expert] > best[ids[order], expert]]
+        best[ids[order], expert] = probs[order, expert]
+        where[ids[order], expert, 0], where[ids[order], expert, 1] = number, order
+
+
+def _excerpts(rows: Sequence[ndarray], best: ndarray, where: ndarray, kept: int) -> tuple[ndarray, ndarray, ndarray]:
+    """Of each expert the tokens it was surest of, with what stands around them."""
+    layers, vocab, n = best.shape
+    kept = min(kept, vocab)
+    excerpts = np.full((layers, n, kept, BEFORE + 1 + AFTER), PADDING, np.int64)
+    place, prob = np.zeros((layers, n, kept), np.int64), np.zeros((layers, n, kept), np.float32)
+    for layer, expert in np.ndindex(layers, n):
+        order = np.argsort(-best[layer, :, expert], kind="stable")[:kept]
+        for rank, token in enumerate(order[best[layer, order, expert] > 0]):
+            number, at = where[layer, token, expert]
+            start = max(0, at - BEFORE)
+            piece = rows[number][start : at + AFTER + 1]
+            excerpts[layer, expert, rank, : len(piece)] = piece
+            place[layer, expert, rank], prob[layer, expert, rank] = at - start, best[layer, token, expert]
+    return excerpts, place, prob
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """The tokens an expert likes, the most liked first.
+
+    Args:
+        ids: of the tokens.
+        sent: how often each went to the expert.
+        seen: how often it was there at all.
+        work: which part of all that the expert takes it makes up.
+    """
+
+    ids: Int[ndarray, " token"]
+    sent: Int[ndarray, " token"]
+    seen: Int[ndarray, " token"]
+    work: Float[ndarray, " token"]
+
+    @property
+    def share(self) -> Float[ndarray, " token"]:
+        """Which part of a token's occurrences goes to the expert."""
+        return self.sent / self.seen
+
+
+def preferred(
+    ids: Integer[ndarray, " token"],
+    sent: Integer[ndarray, " token"],
+    seen: Integer[ndarray, " token"],
+    load: int,
+    by: str,
+    most: int,
+) -> Preferred:
+    """Order tokens by how an expert likes them.
+
+    Args:
+        sent, seen: how often each token went to the expert, and was there.
+        load: all tokens that the expert took.
+        by: "share" puts first those that go to it (nearly) always, of these the frequent ones; "work" those that make
+            up most of what it does.
+        most: how many.
+    """
+    key = (-sent, -sent / seen) if by == "share" else (-seen, -sent)
+    order = np.lexsort(key)[:most]
+    order = order[sent[order] > 0]
+    ids, sent, seen = (np.asarray(part)[order].astype(np.int64) for part in (ids, sent, seen))
+    return Preferred(ids, sent, seen, sent / max(load, 1))
+
+
+def of_text(
+    ids: Sequence[int], taken: Bool[ndarray, "seq expert"]
+) -> tuple[Int[ndarray, " token"], Int[ndarray, " token"], Int[ndarray, "token expert"]]:
+    """The same counts from one text: its different tokens, how often each is there, and who took it how often."""
+    different, which, seen = np.unique(np.asarray(ids), return_inverse=True, return_counts=True)
+    sent = np.zeros((len(different), taken.shape[-1]), np.int64)
+    np.add.at(sent, which, taken)
+    return different, seen, sent
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How many of a token's experts one names right, by layer, in shares.
+
+    Args:
+        token: who knows the token, and names those that it went to most often.
+        load: who knows nothing, and names the busiest.
+    """
+
+    token: Float[ndarray, " layer"]
+    load: Float[ndarray, " layer"]
+
+
+def told(scan: ExpertScan) -> Told:
+    """How far a token alone, without the text before it, says who will take it: of the frequent tokens, the experts
+    that each went to most often, as many as a token goes to."""
+    top_k = round(float(scan.load[0].sum()) / scan.tokens)
+    total = top_k * scan.seen.sum()
+    by_token = np.sort(scan.sent, axis=-1)[..., -top_k:].sum((1, 2)) / total
+    by_load = np.sort(scan.sent.sum(1), axis=-1)[..., -top_k:].sum(-1) / total
+    return Told(by_token, by_load)
+
+
+def save_scan(folder: Path, scan: ExpertScan, licence: str) -> None:
+    """Write a scan beside a model's weights, in whole numbers as small as they fit.
+
+    Args:
+        licence: of the text in the excerpts; kept in the file.
+    """
+    small = {
+        "ids": np.uint16,
+        "seen": np.uint32,
+        "sent": np.uint16,
+        "load": np.uint32,
+        "excerpts": np.uint16,
+        "place": np.uint8,
+        "prob": np.float16,
+    }
+    arrays: dict[str, Any] = {}
+    for name, kind in small.items():
+        values = getattr(scan, name)
+        if kind is np.uint16 and values.max(initial=0) > PADDING:
+            kind = np.uint32
+        arrays[name] = np.ascontiguousarray(values.astype(kind))
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(arrays | {"tokens": np.array([scan.tokens], np.uint32)}, folder / FILE, metadata={"licence": licence})
+
+
+def load_scan(name: str) -> ExpertScan:
+    """The scan of a shipped model.
+
+    Raises:
+        CheckpointError: it has none, or the file is damaged.
+    """
+    path = PRETRAINED / name / FILE
+    try:
+        arrays = load_file(path)
+        wide: dict[str, Any] = {
+            key: values.astype(np.float32 if key == "prob" else np.int64) for key, values in arrays.items()
+        }
+        return ExpertScan(**wide | {"tokens": int(wide["tokens"][0])})
+    except (OSError, SafetensorError, KeyError, IndexError, TypeError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}; `{MAKE}` makes it") from error

@@ -1,0 +1,271 @@
+"""Which experts take each token of a text, with what weight - as a model was trained, or with its router changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.inside.edit_effects import next_losses
+from tfcore.analysis.one_text import one_text
+from tfcore.checks import check_choice, check_number, check_whole
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import blank
+from tfcore.model import Transformer
+from tfcore.part_configs import Routing
+from tfcore.routing import expert_capacity
+
+LOGITS = "blocks.*.mlp.router.logits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterChange:
+    """Another way to share out the tokens, by the scores of the same trained router.
+
+    Args:
+        top_k: experts a token goes to; where experts choose, on average.
+        routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
+        capacity: the capacity factor (arXiv:2101.03961, eq. 3); None drops nothing.
+        noise: standard deviation of what is added to every score (arXiv:1701.06538, eq. 4, with one fixed scale).
+        seed: of the noise.
+
+    Raises:
+        ValueError: naming the value and what would do.
+    """
+
+    top_k: int = 2
+    routing: Routing = "tokens"
+    capacity: float | None = None
+    noise: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole(self, top_k=(1, 4_096), seed=(0, 1_000_000))
+        check_number(self, noise=(0, 100))
+        check_number(self, optional=True, capacity=(0.01, 1_000))
+        check_choice(self, routing=Routing)
+
+
+@dataclass(frozen=True, slots=True)
+class TextRouting:
+    """What the routers of a model do with a text.
+
+    Args:
+        layers: the blocks that have experts.
+        logits: the routers' scores, noise included.
+        probs: their softmax over all experts.
+        chosen: which experts and tokens were put together.
+        dropped: of these, which found their expert full.
+        weights: what an expert's output is multiplied with; 0 where not chosen or dropped.
+        losses: -ln p of every token but the first, given those before it.
+        room: tokens an expert takes at most; None where there is no limit.
+    """
+
+    layers: tuple[int, ...]
+    logits: Float[ndarray, "layer seq expert"]
+    probs: Float[ndarray, "layer seq expert"]
+    chosen: Bool[ndarray, "layer seq expert"]
+    dropped: Bool[ndarray, "layer seq expert"]
+    weights: Float[ndarray, "layer seq expert"]
+    losses: Float[ndarray, " next"]
+    room: int | None
+
+    @property
+    def taken(self) -> Bool[ndarray, "layer seq expert"]:
+        """Which experts compute which tokens."""
+        return self.chosen & ~self.dropped
+
+    @property
+    def load(self) -> Int[ndarray, "layer expert"]:
+        """Tokens that each expert computes."""
+        return self.taken.sum(1)
+
+    @property
+    def first(self) -> Int[ndarray, "layer seq"]:
+        """The expert with the largest weight for each token; -1 where no expert takes it."""
+        best = np.where(self.taken, self.probs, -1.0).argmax(-1)
+        return np.where(self.taken.any(-1), best, -1)
+
+    @property
+    def first_weight(self) -> Float[ndarray, "layer seq"]:
+        """That expert's weight; 0 where no expert takes the token."""
+        found = np.take_along_axis(self.weights, np.maximum(self.first, 0)[..., None], -1)[..., 0]
+        return np.where(self.first >= 0, found, 0.0)
+
+    @property
+    def loss(self) -> float:
+        """Mean of the losses, in nats a token; nan of a text of one token."""
+        return float(self.losses.mean()) if len(self.losses) else float("nan")
+
+
+@torch.no_grad()
+def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = None) -> TextRouting:
+    """Run a text through a model and keep what its routers do.
+
+    With a change the whole model is run again, every layer with the changed routing: the first router with experts
+    sees what it saw before, those after it see what the changed experts wrote.
+
+    Args:
+        model: a decoder with experts and a language head.
+        ids: of the text, at least one.
+        change: None is the routing the model was trained with.
+
+    Raises:
+        ValueError: the model has no experts, or fewer than top_k.
+    """
+    if model.config.experts is None:
+        raise ValueError("this model has no experts to choose from; take one with config.experts")
+    model = model if change is None else rerouted(model, change)
+    config, tokens = model.config, one_text(model, ids)
+    layers = config.routed_layers
+    edits = [shaken(change.noise, change.seed)] if change is not None and change.noise else []
+    output = model(tokens, capture=("blocks.*.mlp.router.*",), edits=edits)
+    kept = {
+        name: torch.stack([output.activations[f"blocks.{i}.mlp.router.{name}"][0].cpu() for i in layers])
+        for name in ("logits", "probs", "indices", "weights", "dropped")
+    }
+    experts = config.experts
+    assert experts is not None
+    by_slot = (kept["weights"] > 0) | kept["dropped"] if experts.routing == "experts" else kept["weights"] >= 0
+    losses = next_losses(output.logits.float(), ids)[0]
+    factor = experts.capacity_factor
+    room = None if factor is None else expert_capacity(len(ids), experts.n_experts, experts.top_k, factor)
+    chosen, dropped, weights = (
+        _by_expert(kept["indices"], part, experts.n_experts)
+        for part in (by_slot, kept["dropped"], kept["weights"].float())
+    )
+    return TextRouting(
+        layers,
+        kept["logits"].float().numpy(),
+        kept["probs"].numpy(),
+        chosen,
+        dropped,
+        weights,
+        losses.cpu().numpy(),
+        room,
+    )
+
+
+def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_experts: int) -> ndarray:
+    """Values of slots in the place of the expert each slot names: (layer, seq, expert)."""
+    found = torch.zeros((*indices.shape[:2], n_experts), dtype=values.dtype)
+    return found.scatter(-1, indices, values).numpy()
+
+
+def rerouted(model: Transformer, change: RouterChange) -> Transformer:
+    """The same weights, not copied, in a model that shares out tokens in another way.
+
+    Raises:
+        ValueError: it has fewer than top_k experts.
+    """
+    assert model.config.experts is not None
+    experts = replace(
+        model.config.experts,
+        top_k=change.top_k,
+        routing=change.routing,
+        capacity_factor=change.capacity if change.routing == "tokens" else None,
+    )
+    other = blank(replace(model.config, experts=experts))
+    other.load_state_dict(model.state_dict(), assign=True)
+    return other.eval().requires_grad_(False)
+
+
+def shaken(noise: float, seed: int) -> Edit:
+    """Normal noise on all scores of all routers, the same for the same seed."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def shake(logits: Tensor) -> Tensor:
+        return logits + noise * torch.randn(logits.shape, generator=generator).to(logits)
+
+    return Edit(LOGITS, shake)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often two tokens of a text have the same first expert, by layer.
+
+    Args:
+        equal: among pairs of equal tokens.
+        all: among all pairs.
+        pairs: how many pairs of equal tokens there are; with none, `equal` is nan.
+    """
+
+    equal: Float[ndarray, " layer"]
+    all: Float[ndarray, " layer"]
+    pairs: int
+
+
+def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement:
+    """Does the token itself decide who takes it? Then equal tokens agree far more often than any two.
+
+    Args:
+        ids: of the text.
+        first: the first expert of each token; -1, for none, agrees with nothing.
+    """
+    upper = np.triu_indices(len(ids), k=1)
+    same_token = (np.asarray(ids)[:, None] == np.asarray(ids)[None])[upper]
+    same = (first[:, :, None] == first[:, None, :]) & (first[:, :, None] >= 0)
+    same = same[:, *upper]  # (layer, pair)
+    equal, any_two = (
+        part.mean(-1) if part.shape[-1] else np.full(len(first), np.nan) for part in (same[:, same_token], same)
+    )
+    return Agreement(equal, any_two, int(same_token.sum()))
+
+
+def cost(before: TextRouting, after: TextRouting, at: int) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
+    """What a change of the routing does to each token: by how much its loss grows, in nats, 0 for the first; and
+    whether the token before it, from which it is predicted, is left without an expert in the layer at that place."""
+    change = np.concatenate(([0.0], after.losses - before.losses))
+    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSweep:
+    """The loss of a text under changed routing, one thing changed at a time.
+
+    Args:
+        top_k: the numbers of experts that were tried.
+        tokens, experts: nats a token for each of them, where tokens and where experts choose.
+        capacity, cut: capacity factors, and nats a token; as many experts a token as trained.
+        noise, noisy: standard deviations, and nats a token.
+    """
+
+    top_k: tuple[int, ...]
+    tokens: tuple[float, ...]
+    experts: tuple[float, ...]
+    capacity: tuple[float, ...]
+    cut: tuple[float, ...]
+    noise: tuple[float, ...]
+    noisy: tuple[float, ...]
+
+
+def sweep(
+    model: Transformer, ids: Sequence[int], capacity: Sequence[float], noise: Sequence[float], seed: int = 0
+) -> RoutingSweep:
+    """Run a text once for each choice.
+
+    Args:
+        capacity: capacity factors to try.
+        noise: standard deviations to try.
+        seed: of the noise.
+    """
+    experts = model.config.experts
+    if experts is None:
+        raise ValueError("this model has no experts to choose from; take one with config.experts")
+    k, numbers = experts.top_k, tuple(range(1, min(4, experts.n_experts) + 1))
+
+    def loss(change: RouterChange) -> float:
+        return route(model, ids, change).loss
+
+    return RoutingSweep(
+        numbers,
+        tuple(loss(RouterChange(top_k=n)) for n in numbers),
+        tuple(loss(RouterChange(top_k=n, routing="experts")) for n in numbers),
+        tuple(capacity),
+        tuple(loss(RouterChange(top_k=k, capacity=factor)) for factor in capacity),
+        tuple(noise),
+        tuple(loss(RouterChange(top_k=k, noise=sigma, seed=seed)) for sigma in noise),
+    )

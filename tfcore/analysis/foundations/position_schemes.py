@@ -1,0 +1,191 @@
+"""What each position scheme does, as numbers: sinusoidal vectors, RoPE's scores by distance, ALiBi's biases."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.attention import attention_weights
+from tfcore.positions import (
+    alibi_bias,
+    alibi_slopes,
+    inverse_frequencies,
+    rope_angles,
+    rotate,
+    shift_matrix,
+    sinusoidal,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SinusoidalTable:
+    """The position vectors of positions 0 .. length-1.
+
+    Args:
+        table: one position vector a row.
+        wavelengths: positions until pair i of dimensions (2i, 2i+1) repeats, 2 pi base^(2i/d).
+    """
+
+    table: Float[ndarray, "seq d_model"]
+    wavelengths: Float[ndarray, " pair"]
+
+
+def sinusoidal_table(length: int, d_model: int, base: float) -> SinusoidalTable:
+    """PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)) (arXiv:1706.03762, section 3.5)."""
+    table = sinusoidal(torch.arange(length), d_model, base)
+    return SinusoidalTable(table.numpy(), wavelengths(d_model, base))
+
+
+def wavelengths(d: int, base: float) -> Float[ndarray, " pair"]:
+    """Positions per full turn of each pair of dimensions, 2 pi base^(2i/d), i = 0 .. d/2-1."""
+    return (2 * math.pi / inverse_frequencies(d, base)).numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How position vectors relate to those k further on.
+
+    Args:
+        offsets: 0 .. length-1.
+        products: PE(p) . PE(p + offset) from p = 0 (row 0) and from p = start (row 1).
+        spread: largest difference of these products between starting points anywhere in 0 .. length-1.
+        matrix: M_k.
+        error: largest entry of |PE(p + k) - M_k PE(p)| over p = 0 .. length-1, in float32.
+    """
+
+    offsets: Int[ndarray, " offset"]
+    products: Float[ndarray, "2 offset"]
+    spread: float
+    matrix: Float[ndarray, "d_model d_model"]
+    error: float
+
+
+def sinusoidal_shift(length: int, d_model: int, base: float, k: int, start: int) -> Shift:
+    """Compare the position vectors of a table with their shifted copies, and with M_k times them."""
+    offsets = torch.arange(length)
+    table = sinusoidal(torch.arange(2 * length), d_model, base)
+    starts = torch.linspace(0, length - 1, 8).long().tolist()
+    anywhere = torch.stack([table[p : p + length] @ table[p] for p in starts])  # (start, offset)
+    chosen = sinusoidal(start + offsets, d_model, base)
+    products = torch.stack((anywhere[0], chosen @ chosen[0]))  # (2, offset)
+    spread = (torch.cat((anywhere, products)) - anywhere[0]).abs().max()
+    matrix = shift_matrix(k, d_model, base)
+    moved = table[:length] @ matrix.T  # row p is M_k PE(p)
+    error = (sinusoidal(offsets + k, d_model, base) - moved).abs().max()
+    return Shift(offsets.numpy(), products.numpy(), float(spread), matrix.numpy(), float(error))
+
+
+@dataclass(frozen=True, slots=True)
+class RotaryScores:
+    """One query and one key, rotated to many places.
+
+    Args:
+        distances: query position minus key position, 0 .. furthest.
+        scores: q . k with the key at position 0 (row 0) and at position `moved` (row 1).
+        difference: largest difference between the two rows.
+        pairs: the pairs of dimensions that query and key are shown in.
+        query, key: these pairs at the chosen positions, as points in the plane.
+        products: their share of the score, query . key within the pair.
+        wavelengths: positions per full turn, of all pairs.
+    """
+
+    distances: Int[ndarray, " distance"]
+    scores: Float[ndarray, "2 distance"]
+    difference: float
+    pairs: Int[ndarray, " pair"]
+    query: Float[ndarray, "pair 2"]
+    key: Float[ndarray, "pair 2"]
+    products: Float[ndarray, " pair"]
+    wavelengths: Float[ndarray, " all_pairs"]
+
+
+def rotary_scores(
+    d_head: int,
+    base: float,
+    alike: float,
+    moved: int,
+    distance: int,
+    furthest: int = 256,
+    shown: int = 8,
+    seed: int = 0,
+) -> RotaryScores:
+    """q . k after RoPE as a function of distance, twice: key at position 0, and both moved on by `moved`.
+
+    Args:
+        d_head: even width of the head.
+        base: of the frequencies.
+        alike: cosine between the query and the key before they are rotated.
+        moved: position of the key in the second row; the query is `distance` after it.
+        distance: where the pairs are shown.
+        furthest: largest distance.
+        shown: how many pairs are shown, spread evenly from fastest to slowest.
+        seed: of the two vectors.
+
+    Source: arXiv:2104.09864, section 3.2 (eq. 16) and, for the decay with distance, section 3.4.3.
+    """
+    q, k = similar_vectors(d_head, alike, seed)
+    distances = torch.arange(furthest + 1)
+    scores = torch.stack([_scores(q, k, distances, start, base) for start in (0, moved)])  # (2, distance)
+    at = torch.tensor([moved + distance, moved])
+    turned = rotate(torch.stack((q, k)), rope_angles(at, d_head, base))  # (query and key, d_head)
+    points = turned.unflatten(1, (2, -1)).transpose(1, 2)  # (query and key, pair, 2): pair i is (x_i, x_{i + d/2})
+    pairs = torch.linspace(0, d_head // 2 - 1, min(shown, d_head // 2)).long()
+    query, key = points[:, pairs]
+    return RotaryScores(
+        distances.numpy(),
+        scores.numpy(),
+        float((scores[0] - scores[1]).abs().max()),
+        pairs.numpy(),
+        query.numpy(),
+        key.numpy(),
+        (query * key).sum(-1).numpy(),
+        wavelengths(d_head, base),
+    )
+
+
+def _scores(q: Tensor, k: Tensor, distances: Tensor, start: int, base: float) -> Float[Tensor, " distance"]:
+    """q . k with the key at position `start` and the query at each distance after it."""
+    queries = rotate(q.expand(len(distances), -1), rope_angles(start + distances, len(q), base))
+    key = rotate(k[None], rope_angles(torch.tensor([start]), len(k), base))  # (1, d_head)
+    return (queries * key).sum(-1)
+
+
+def similar_vectors(d: int, cosine: float, seed: int) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
+    """Two random vectors of length sqrt(d), so with q . k = d cosine: Gaussian, the second one bent to the cosine."""
+    q, other = torch.randn(2, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    q = q / q.norm()
+    other = other - (other @ q) * q
+    k = cosine * q + math.sqrt(max(0.0, 1 - cosine**2)) * other / other.norm()
+    return (q * math.sqrt(d)).float(), (k * math.sqrt(d)).float()
+
+
+@dataclass(frozen=True, slots=True)
+class LinearBiases:
+    """ALiBi in every head of a layer.
+
+    Args:
+        slopes: m of each head.
+        bias: -m (query - key) of the chosen head; not a number where the key comes after the query.
+        weights: attention by distance 0 .. seq-1 of the last query, if all q . k were equal: softmax of the bias.
+        reach: mean distance in tokens under these weights.
+    """
+
+    slopes: Float[ndarray, " head"]
+    bias: Float[ndarray, "query key"]
+    weights: Float[ndarray, "head distance"]
+    reach: Float[ndarray, " head"]
+
+
+def linear_biases(n_heads: int, head: int, seq: int) -> LinearBiases:
+    """ALiBi's slopes, the bias map of one head and what the biases alone make of the attention (arXiv:2108.12409)."""
+    positions = torch.arange(seq)
+    slopes = alibi_slopes(n_heads)
+    bias = alibi_bias(slopes, positions, positions)  # (head, query, key)
+    weights = attention_weights(bias[:, -1]).flip(-1)  # (head, distance): the last query sees every key
+    reach = weights @ positions.to(weights.dtype)
+    one = bias[head].masked_fill(positions[None, :] > positions[:, None], math.nan)
+    return LinearBiases(slopes.numpy(), np.ascontiguousarray(one.numpy()), weights.numpy(), reach.numpy())

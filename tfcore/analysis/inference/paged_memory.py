@@ -1,0 +1,244 @@
+"""A server's cache memory, step by step: a trace of requests on contiguous memory and on blocks, and what is wasted."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Int, UInt8
+from numpy import ndarray
+
+from tfcore.analysis.inference.allocators import Allocator, Contiguous, Paged, Piece
+from tfcore.analysis.inference.request_trace import Request, Traffic, request_trace
+
+Policy = Literal["reserve", "exact", "paged"]
+
+FREE, TOKEN, LATER, NEVER, STRANDED = range(5)  # what a slot is
+STATES = 5
+ROWS, COLUMNS = 128, 160  # of the picture of memory over time
+NOBODY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRun:
+    """What became of a trace.
+
+    Args:
+        slots: tokens that the memory has room for.
+        counts: slots in each state after each step. FREE; TOKEN: holds a token; LATER: kept for a token that will
+            come; NEVER: kept, but its request ends before (internal waste); STRANDED: free, in all enough for the
+            request that waits, but not in one piece (external waste).
+        running, waiting: requests after each step.
+        evicted: how often a request lost its memory to an older one and had to be computed again.
+        waited: steps until each request began.
+        moments: the steps of the picture.
+        picture: state of each part of the memory at these steps, that of most of its slots.
+        owners: number of the request that its middle slot belongs to, modulo 255; 255 for nobody.
+    """
+
+    slots: int
+    counts: Int[ndarray, "state step"]
+    running: Int[ndarray, " step"]
+    waiting: Int[ndarray, " step"]
+    evicted: int
+    waited: Int[ndarray, " request"]
+    moments: Int[ndarray, " moment"]
+    picture: UInt8[ndarray, "row moment"]
+    owners: UInt8[ndarray, "row moment"]
+
+    @property
+    def steps(self) -> int:
+        """Until the last request is answered."""
+        return len(self.running)
+
+    def share(self, *states: int) -> float:
+        """Of the memory that is taken or stranded, the part in these states, over all steps."""
+        return float(self.counts[list(states)].sum() / self.counts[TOKEN:].sum())
+
+
+@dataclass(slots=True, eq=False)
+class Seat:
+    """A request that has memory: `written` of its tokens are in it."""
+
+    number: int
+    request: Request
+    written: int
+    pieces: list[Piece]
+
+    def slot_of(self, token: int) -> int:
+        """Where one of its tokens lies: the block table is asked, then the place in the block."""
+        piece = self.pieces[token // self.pieces[0].size]
+        return piece.start + token % piece.size
+
+    def slots_of(self, first: int, last: int) -> list[slice]:
+        """Where its tokens from `first` to before `last` lie; all pieces but the only one have the same size."""
+        size, found = self.pieces[0].size, []
+        for i in range(first // size, -(-last // size)):
+            start = self.pieces[i].start - i * size
+            found.append(slice(start + max(first, i * size), start + min(last, (i + 1) * size)))
+        return found
+
+    @property
+    def room(self) -> int:
+        return len(self.pieces) * self.pieces[0].size
+
+
+@dataclass(slots=True)
+class Server:
+    """The memory, who is in it and who waits."""
+
+    policy: Policy
+    longest: int
+    allocator: Allocator
+    state: UInt8[ndarray, " slot"]
+    owner: UInt8[ndarray, " slot"]  # number of a request, modulo NOBODY
+    seats: list[Seat] = field(default_factory=list)  # oldest first
+    queue: deque[tuple[int, Request, int]] = field(default_factory=deque)  # number, request, tokens it had written
+    began: dict[int, int] = field(default_factory=dict)  # number -> step
+    evicted: int = 0
+
+    def needed(self, request: Request, written: int) -> int:
+        """Slots that a request must have to begin: the longest length, its own, or what is there and one more."""
+        return {"reserve": self.longest, "exact": request.length, "paged": written + 1}[self.policy]
+
+    def admit(self, now: int) -> None:
+        """First come, first served: the first of the queue begins if there is room, then the next."""
+        while self.queue:
+            number, request, written = self.queue[0]
+            pieces = self.allocator.take(self.needed(request, written))
+            if pieces is None:
+                return
+            self.queue.popleft()
+            seat = Seat(number, request, written, [])
+            self._enter(seat, pieces)
+            for place in seat.slots_of(0, written):
+                self.state[place] = TOKEN
+            self.began.setdefault(number, now)
+            self.seats.append(seat)
+            self.seats.sort(key=lambda other: other.number)
+
+    def step(self) -> None:
+        """Every request writes one token, the oldest first; where there is no block for it, the youngest goes."""
+        for seat in list(self.seats):
+            while seat in self.seats and seat.written == seat.room:
+                pieces = self.allocator.take(1)
+                if pieces is not None:
+                    self._enter(seat, pieces)
+                else:
+                    self._evict(self.seats[-1])
+            if seat in self.seats:
+                self.state[seat.slot_of(seat.written)] = TOKEN
+                seat.written += 1
+
+    def finish(self) -> None:
+        """Those whose last token is written leave."""
+        for seat in [seat for seat in self.seats if seat.written == seat.request.length]:
+            self._leave(seat)
+
+    def look(self) -> UInt8[ndarray, " slot"]:
+        """The state of every slot; free ones are stranded when they would be enough for the first of the queue."""
+        state = self.state.copy()
+        if self.queue and int(np.bincount(state)[FREE]) >= self.needed(*self.queue[0][1:]):
+            state[state == FREE] = STRANDED
+        return state
+
+    def _enter(self, seat: Seat, pieces: list[Piece]) -> None:
+        before = seat.room if seat.pieces else 0
+        seat.pieces += pieces
+        for place in seat.slots_of(before, seat.room):
+            self.state[place], self.owner[place] = NEVER, seat.number % NOBODY
+        for place in seat.slots_of(before, min(seat.room, seat.request.length)):
+            self.state[place] = LATER
+
+    def _leave(self, seat: Seat) -> None:
+        for place in seat.slots_of(0, seat.room):
+            self.state[place], self.owner[place] = FREE, NOBODY
+        self.allocator.give_back(seat.pieces)
+        self.seats.remove(seat)
+
+    def _evict(self, seat: Seat) -> None:
+        """Its tokens are computed again once there is room: it is now the first of the queue."""
+        self._leave(seat)
+        self.queue.appendleft((seat.number, seat.request, seat.written))
+        self.evicted += 1
+
+
+def open_server(policy: Policy, slots: int, longest: int, block: int) -> Server:
+    """An empty one."""
+    allocator = Paged(slots, block) if policy == "paged" else Contiguous(slots)
+    state, owner = np.full(slots, FREE, dtype=np.uint8), np.full(slots, NOBODY, dtype=np.uint8)
+    return Server(policy, longest, allocator, state, owner)
+
+
+def serve(server: Server, requests: Sequence[Request]) -> Iterator[None]:
+    """Step by step until all are answered; a pause in every step, after the tokens are written."""
+    coming, now = deque(enumerate(requests)), 0
+    while coming or server.queue or server.seats:
+        while coming and coming[0][1].arrival <= now:
+            number, request = coming.popleft()
+            server.queue.append((number, request, request.prompt))
+        server.admit(now)
+        server.step()
+        yield
+        server.finish()
+        now += 1
+
+
+def run_trace(requests: Sequence[Request], policy: Policy, *, slots: int, longest: int, block: int = 16) -> MemoryRun:
+    """Serve a trace of requests; in each step, every request that has memory writes one token.
+
+    "reserve": contiguous, the longest length for everyone, since nobody knows how long an answer gets. "exact":
+    contiguous, just what the request will need, which only an oracle knows. "paged": a block at a time as the text
+    grows; where there is none left, the youngest request gives its blocks up and is computed again later
+    (arXiv:2309.06180, sections 4.2 to 4.5). A prompt is read in the step in which its request begins.
+
+    Args:
+        requests: in the order of their arrival.
+        slots: tokens that the memory has room for.
+        longest: no request is longer.
+        block: tokens of one block.
+
+    Raises:
+        ValueError: a request that would never fit.
+    """
+    usable = slots // block * block if policy == "paged" else slots
+    too_long = max((request.length for request in requests), default=0)
+    if too_long > longest or longest > usable:
+        raise ValueError(f"a request of {too_long} tokens, longest={longest}, must fit into {usable} usable slots")
+    server = open_server(policy, slots, longest, block)
+    states, owners, crowd = [], [], []
+    for _ in serve(server, requests):
+        states.append(server.look())
+        owners.append(server.owner.copy())
+        crowd.append((len(server.seats), len(server.queue)))
+    waited = np.array([server.began[i] - request.arrival for i, request in enumerate(requests)], dtype=np.int64)
+    return _result(slots, np.array(states), np.array(owners), np.array(crowd).T, server.evicted, waited)
+
+
+def _result(
+    slots: int,
+    states: UInt8[ndarray, "step slot"],
+    owners: UInt8[ndarray, "step slot"],
+    crowd: Int[ndarray, "two step"],
+    evicted: int,
+    waited: Int[ndarray, " request"],
+) -> MemoryRun:
+    """Count the states, and look at some of the steps and at parts of the memory for the picture."""
+    counts = np.stack([np.bincount(state, minlength=STATES) for state in states], axis=1)
+    moments = np.unique(np.linspace(0, len(states) - 1, COLUMNS).round().astype(np.int64))
+    part = max(1, slots // ROWS)
+    rows = slots // part
+    parts = states[moments, : rows * part].reshape(len(moments), rows, part)
+    most = np.stack([(parts == kind).sum(-1) for kind in range(STATES)]).argmax(0)  # (moment, row)
+    middle = owners[moments, : rows * part].reshape(len(moments), rows, part)[:, :, part // 2]
+    picture, holders = np.ascontiguousarray(most.T.astype(np.uint8)), np.ascontiguousarray(middle.T)
+    return MemoryRun(slots, counts, crowd[0], crowd[1], evicted, waited, moments, picture, holders)
+
+
+def compare(traffic: Traffic, slots: int, block: int) -> dict[Policy, MemoryRun]:
+    """The same trace under each policy."""
+    requests = request_trace(traffic)
+    policies: tuple[Policy, ...] = ("reserve", "exact", "paged")
+    longest = traffic.longest
+    return {policy: run_trace(requests, policy, slots=slots, longest=longest, block=block) for policy in policies}

@@ -1,0 +1,204 @@
+"""Who wrote a logit: the direct contribution of every head, feed-forward layer and embedding, adding up exactly.
+
+The stream before the final norm is a sum of what was written into it. The norm divides that sum by one number and
+multiplies each entry by its weight; with the number frozen at the value it has in this pass, the way from the stream
+to a logit is linear, and the logit is the sum of what each part alone would give.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, cast
+
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor, nn
+
+from tfcore.analysis.one_text import one_text
+from tfcore.block import Block
+from tfcore.feedforward import FeedForward
+from tfcore.inspection.capture import known_names
+from tfcore.model import Transformer
+from tfcore.norms import Norm
+
+Against = int | Literal["mean", "nothing"]
+WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")  # of a block, what is written and how loud
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What each part wrote into the stream at one position, measured along one logit.
+
+    Args:
+        heads: of every attention head.
+        feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
+        embedding: of the token's own embedding.
+        position: of learned or sinusoidal positions; 0 where positions are told otherwise.
+        biases: of all biases after the embedding, the final norm's included.
+        logit: what the model itself says, the logit of the token less what it is measured against.
+        scale: what the final norm divides by at this position, frozen here.
+    """
+
+    heads: Float[ndarray, "layer head"]
+    feedforward: Float[ndarray, " layer"]
+    embedding: float
+    position: float
+    biases: float
+    logit: float
+    scale: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return float(self.heads.sum() + self.feedforward.sum()) + self.embedding + self.position + self.biases
+
+
+def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
+    """One row a token: the direction along which its logit is read."""
+    return model.embed.weight if model.config.tie_embeddings else model.unembed.weight
+
+
+def logit_direction(model: Transformer, token: int, against: Against = "nothing") -> Float[Tensor, " d_model"]:
+    """Where a normalised final state has to point for this token's logit to be large: u = W_U[token].
+
+    Against another token it is the difference of the two rows, against "mean" the difference from the mean of all
+    rows: the softmax sees such differences alone.
+    """
+    table = unembedding(model).double()
+    if against == "nothing":
+        other = torch.zeros_like(table[token])
+    else:
+        other = table.mean(0) if against == "mean" else table[against]
+    return (table[token] - other) * model.config.logit_scale
+
+
+def frozen_norm(
+    norm: Norm | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "1"] | None
+) -> Float[Tensor, "*batch d_model"]:
+    """gamma * x / s with the number s that the norm divides by in this pass, whatever x is; LayerNorm centres x first.
+
+    Frozen like this a norm is linear, so it can be applied to each part of a sum. Its bias is left to the caller.
+    """
+    if norm is None or scale is None:
+        return x
+    centred = x - x.mean(-1, keepdim=True) if norm.kind == "layernorm" else x
+    return centred / scale * norm.weight.double()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The state before the final norm at one position as a sum of what was written into it, in float64."""
+
+    heads: Float[Tensor, "layer head d_model"]
+    feedforward: Float[Tensor, "layer d_model"]
+    embedding: Float[Tensor, " d_model"]
+    position: Float[Tensor, " d_model"]
+    biases: Float[Tensor, " d_model"]
+    scale: Float[Tensor, "1"]
+    logits: Float[Tensor, " vocab"]
+
+
+@torch.no_grad()
+def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
+    """Run a text once and take the stream at one position apart.
+
+    Raises:
+        ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
+    """
+    check_model(model)
+    config, places = model.config, model.config.positions in ("learned", "sinusoidal")
+    names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
+    names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
+    output = model(one_text(model, ids), capture=names)
+    found = output.activations.items()
+    here = {name: value[position if name == "pos_embed" else (0, position)].double() for name, value in found}
+    blocks = [block_parts(block, i, here) for i, block in enumerate(cast("Iterable[Block]", model.decoder.blocks))]
+    start = here["blocks.0.resid_pre"]
+    summed = places and not config.embed_norm  # a norm after that sum mixes the two for good
+    places_part = here["pos_embed"] if summed else torch.zeros_like(start)
+    heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
+    return Parts(
+        heads,
+        forward,
+        start - places_part,
+        places_part,
+        biases.sum(0),
+        here["ln_final.scale"],
+        output.logits[0, position].double(),
+    )
+
+
+def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """What the heads, (head, d_model), the feed-forward layer and the biases of one block write.
+
+    A sandwich norm stands between what a part gives and the stream; it is frozen, too.
+    """
+
+    def post(name: str, x: Tensor) -> Tensor:
+        return frozen_norm(getattr(block, name, None), x, here.get(f"blocks.{i}.{name}.scale"))
+
+    nothing = torch.zeros_like(here["blocks.0.resid_pre"])
+    heads = post("ln1_post", here[f"blocks.{i}.attn.result"])
+    biases = post("ln1_post", bias_of(block.attn.out, nothing)) + bias_of(getattr(block, "ln1_post", None), nothing)
+    if not block.has_mlp:
+        return heads, nothing, biases
+    down = None if block.routed else cast("FeedForward", block.mlp).down
+    own = post("ln2_post", bias_of(down, nothing)) + bias_of(getattr(block, "ln2_post", None), nothing)
+    return heads, here[f"blocks.{i}.mlp_out"] - own, biases + own
+
+
+def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Float[Tensor, " d_model"]:
+    """A module's bias, or zeros where it has none."""
+    bias = getattr(module, "bias", None)
+    return nothing if bias is None else bias.double()
+
+
+@torch.no_grad()
+def contributions(model: Transformer, parts: Parts, token: int, against: Against = "nothing") -> Contributions:
+    """Split the logit of a token into what each part of the model wrote at that position itself.
+
+    logit = FrozenNorm(sum of parts) . u = sum of FrozenNorm(part) . u. What a head does to the inputs of later layers
+    is not in its share: that is what switching it off shows.
+    """
+    norm = model.decoder.ln_final
+    u = logit_direction(model, token, against)  # (d_model)
+    share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
+    own = bias_of(norm, torch.zeros_like(u)) @ u
+    return Contributions(
+        heads=share["heads"].cpu().numpy(),
+        feedforward=share["feedforward"].cpu().numpy(),
+        embedding=float(share["embedding"]),
+        position=float(share["position"]),
+        biases=float(share["biases"] + own),
+        logit=measured(parts.logits, token, against),
+        scale=float(parts.scale),
+    )
+
+
+@torch.no_grad()
+def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
+    """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
+    written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
+    logits = unembedding(model).double() @ frozen_norm(model.decoder.ln_final, written, parts.scale)
+    return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()
+
+
+def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> float:
+    """The logit of a token, less what it is measured against."""
+    if against == "nothing":
+        return float(logits[token])
+    return float(logits[token] - (logits.mean() if against == "mean" else logits[against]))
+
+
+def check_model(model: Transformer) -> None:
+    """Refuse a model whose last state is no norm of a plain sum.
+
+    Raises:
+        ValueError: naming what it is.
+    """
+    config = model.config
+    if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
+        raise ValueError(
+            f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
+            f"norm_placement={config.norm_placement!r}, head={config.head!r}"
+        )

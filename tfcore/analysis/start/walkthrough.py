@@ -1,0 +1,154 @@
+"""One text through one model: every tensor on the way through one block, those without a name of their own too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore import masks
+from tfcore.analysis.one_text import one_text
+from tfcore.attention import Attention, attention_scores
+from tfcore.block import Block
+from tfcore.config import ModelConfig
+from tfcore.inspection.capture import SHAPES, Tape, known_names
+from tfcore.model import Transformer
+
+CANDIDATES = 16  # ids whose logits are kept: those the model finds most likely
+Found = dict[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What a model computed on a text, as far as one block and the two ends are concerned.
+
+    Args:
+        config: of the model.
+        layer: of the block.
+        ids: the tokens read.
+        position: of the token whose prediction is looked at.
+        tensors: name -> tensor without the batch axis. Names as in tfcore.inspection.capture, those of the block
+            without "blocks.N."; besides, what capture does not name: see `_ends` and `_inside`.
+        candidates: the ids with the highest logits at `position`, best first; empty without a language head.
+        logits: of the candidates, at every position.
+        probabilities: of the candidates, from the softmax over all ids.
+    """
+
+    config: ModelConfig
+    layer: int
+    ids: tuple[int, ...]
+    position: int
+    tensors: dict[str, ndarray]
+    candidates: Int[ndarray, " candidate"]
+    logits: Float[ndarray, "seq candidate"]
+    probabilities: Float[ndarray, "seq candidate"]
+
+
+@torch.no_grad()
+def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | None = None) -> Walk:
+    """Run a text through a model of one stack once, and keep what it computed on the way.
+
+    Args:
+        model: decoder or encoder.
+        ids: the text, at least one token.
+        layer: the block to look into.
+        position: of the token whose prediction is looked at; None means the last.
+    """
+    config, batch = model.config, one_text(model, ids)
+    output = model(batch, capture=_names(config, layer))
+    prefix = f"blocks.{layer}."
+    found = {name.removeprefix(prefix): value for name, value in output.activations.items()}
+    block = cast(Block, model.stack.blocks[layer])
+    found |= _ends(model, batch, found) | {"hidden": output.hidden}
+    found |= _attended(block, found, config, layer) | _fed(block, found, config)
+    if config.head == "mlm":
+        found["mlm"] = model.mlm(output.hidden)
+    place = len(ids) - 1 if position is None else position
+    scores = torch.zeros(1, len(ids), 0) if output.scores is None else output.scores.float()
+    best = scores[0, place].topk(min(CANDIDATES, scores.shape[-1])).indices  # (candidate)
+    return Walk(
+        config=config,
+        layer=layer,
+        ids=tuple(ids),
+        position=place,
+        tensors={name: value.cpu().numpy() for name, value in _unbatched(found).items()},
+        candidates=best.cpu().numpy(),
+        logits=scores[0, :, best].cpu().numpy(),
+        probabilities=scores.softmax(-1)[0, :, best].cpu().numpy(),
+    )
+
+
+def _names(config: ModelConfig, layer: int) -> tuple[str, ...]:
+    """What to capture: the block, the stream before and after all blocks. Not what changes how it is computed."""
+    wanted = (f"blocks.{layer}.", "embed", "segment_embed", "pos_embed", "embed_norm", "ln_final")
+    last = f"blocks.{config.n_layers - 1}.resid_post"
+    left_out = (".result", ".scale")
+    names = [name for name in known_names(config) if name.startswith(wanted) or name == last]
+    return tuple(name for name in names if not name.endswith(left_out))
+
+
+def _unbatched(found: Found) -> Found:
+    """Tensors of the one text, in float32 where they are numbers."""
+    one = {name: value if SHAPES.get(name) == "seq d_model" else value[0] for name, value in found.items()}
+    return {name: value.float() if value.is_floating_point() else value for name, value in one.items()}
+
+
+def _ends(model: Transformer, batch: Tensor, found: Found) -> Found:
+    """looked_up: rows of the embedding table. segmented, positioned: the stream after these are added."""
+    stream = found["embed"]
+    ends = {"looked_up": model.embed(batch)}
+    if "segment_embed" in found:
+        ends["segmented"] = stream = stream + found["segment_embed"]
+    if "pos_embed" in found:
+        ends["positioned"] = stream = stream + found["pos_embed"]
+    return ends
+
+
+def _attended(block: Block, found: Found, config: ModelConfig, layer: int) -> Found:
+    """read_1: what attention reads. qkv: one product. split_q, split_k, split_v: cut into heads. products: q . k.
+    scaled: the same with the scale. allowed: the mask. concat: heads side by side. written_1: after W_O. sum_1."""
+    attn: Attention = block.attn
+    read = found["resid_pre"] if config.norm_placement == "post" else found["ln1.normalized"]
+    qkv = attn.qkv(read)
+    q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
+    turned_q, turned_k = found.get("attn.rot_q", found["attn.q"]), found.get("attn.rot_k", found["attn.k"])
+    keys = turned_k.repeat_interleave(attn.n_heads // attn.kv_heads, dim=1)
+    concat = found["attn.z"].transpose(1, 2).flatten(2)
+    return {
+        "read_1": read,
+        "qkv": qkv,
+        "split_q": q,
+        "split_k": k,
+        "split_v": v,
+        "products": attention_scores(turned_q, keys, 1.0),
+        "scaled": attention_scores(turned_q, keys, attn.scale),
+        "allowed": allowed(config, layer, read.shape[1])[None],
+        "concat": concat,
+        "written_1": attn.out(concat),
+        "sum_1": found["resid_pre"] + found["attn_out"],
+    }
+
+
+def _fed(block: Block, found: Found, config: ModelConfig) -> Found:
+    """stream_2: what the feed-forward layer is added to. read_2: what it reads. written_2: what it gives. sum_2."""
+    if not block.has_mlp:
+        return {}
+    post = config.norm_placement == "post"
+    stream = found["ln1.normalized"] if post else found["resid_pre"] + found["attn_out"]
+    read = stream if post else found["ln1.normalized" if config.parallel else "ln2.normalized"]
+    written = block.mlp(read, Tape())
+    return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + found["mlp_out"]}
+
+
+def allowed(config: ModelConfig, layer: int, n: int) -> Bool[Tensor, "query key"]:
+    """Who may see whom in a layer: True where the query may see the key."""
+    window = config.window_of(layer)
+    if config.architecture == "decoder":
+        return masks.causal(n) if window is None else masks.sliding_window(n, window)
+    if window is None:
+        return masks.bidirectional(n)
+    place = torch.arange(n)
+    return (place[:, None] - place[None, :]).abs() < window

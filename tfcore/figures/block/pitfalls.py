@@ -1,0 +1,148 @@
+"""Two curves, a model with a mistake and its healthy twin, with a remark that points at what gives it away."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.block.pitfall_findings import Finding, Note
+from tfcore.analysis.block.pitfalls import Look
+from tfcore.figures import theme
+
+BROKEN, HEALTHY = "@cat1", "@cat0"
+LETTERS = 30  # of a line of a remark
+
+
+def loss_figure(looks: Sequence[Look], finding: Finding, steps: int, height: int) -> go.Figure:
+    """The training loss of both.
+
+    Args:
+        looks: until now.
+        steps: of the whole training, so that the axis stays while the curves grow.
+        height: in pixels.
+    """
+    top = max(3.6, *(1.08 * loss for look in looks for loss in look.loss))
+    layout = _layout(height, steps, "training loss, nats per symbol", [0, top])
+    layout["shapes"] = [_mark(value) for value, _ in finding.marks]
+    layout["annotations"] = [
+        *(_mark_words(value, words) for value, words in finding.marks),
+        _remark(finding.loss, steps, finding.loss.value, _free(looks, "loss", steps, [0, top], finding.marks)),
+    ]
+    return theme.build(_curves(looks, "loss", ".3f"), layout)
+
+
+def symptom_figure(
+    looks: Sequence[Look], finding: Finding, steps: int, title: str, height: int, *, log: bool, top: float | None = None
+) -> go.Figure:
+    """The number that gives the mistake away, of both.
+
+    Args:
+        title: what the number is.
+        log: draw it on a logarithmic axis.
+        top: of the axis, where it is known.
+    """
+    values = [_height(value, log) for look in looks for value in look.symptom]
+    low, high = (min(values), max(values)) if log else (0.0, top or max(values))
+    room = 0.12 * (high - low) + (0.3 if log else 0.0)
+    axis = [low - room, high + room] if log else [low - 0.02 * high, high * 1.08]
+    layout = _layout(height, steps, title, axis)
+    if log:
+        layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((axis[1] - axis[0]) / 6))}
+    words_at = _free(looks, "symptom", steps, axis, (), log=log)
+    layout["annotations"] = [_remark(finding.symptom, steps, _height(finding.symptom.value, log), words_at)]
+    return theme.build(_curves(looks, "symptom", ".3g"), layout)
+
+
+def _free(
+    looks: Sequence[Look],
+    what: str,
+    steps: int,
+    axis: list[float],
+    marks: Sequence[tuple[float, str]],
+    *,
+    log: bool = False,
+) -> float:
+    """The height at which a box of words hides least: farthest from the curves, where they pass it, and the marks."""
+    beside = [look for look in looks if look.step > 0.35 * steps] or looks[-1:]
+    taken = [value for look in beside for value in getattr(look, what)]
+    heights = np.array([_height(value, log) for value in taken] + [mark for mark, _ in marks])
+    places = np.linspace(axis[0], axis[1], 13)[2:-2]
+    return float(places[np.abs(places[:, None] - heights).min(axis=1).argmax()])
+
+
+def _height(value: float, log: bool) -> float:
+    """Where a value stands on the axis."""
+    return math.log10(max(value, 1e-30)) if log else value
+
+
+def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
+    """Healthy first, so that the broken one lies above it."""
+    steps = [look.step for look in looks]
+    pairs = (("baseline", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+markers" if len(looks) < 3 else "lines",
+            "name": name,
+            "x": steps,
+            "y": [getattr(look, what)[i] for look in looks],
+            "line": {"color": colour, "width": 2.5, "dash": dash},
+            "hovertemplate": f"step %{{x}}: %{{y:{digits}}}<extra>{name}</extra>",
+        }
+        for name, colour, i, dash in pairs
+    ]
+
+
+def _layout(height: int, steps: int, title: str, span: list[float]) -> dict[str, Any]:
+    return theme.base_layout(
+        height,
+        xaxis={"title": "training step", "range": [0, steps * 1.02], "fixedrange": True},
+        yaxis={"title": title, "range": span, "fixedrange": True},
+        margin={"t": 40, "l": 64},
+    )
+
+
+def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any]:
+    """Words in a box of paper, and an arrow to the place they speak of."""
+    return {
+        "x": note.step,
+        "y": at,
+        "ax": steps * 0.66,
+        "ay": words_at,
+        "axref": "x",
+        "ayref": "y",
+        "xref": "x",
+        "yref": "y",
+        "showarrow": True,
+        "arrowhead": 2,
+        "arrowwidth": 1.5,
+        "arrowcolor": BROKEN,
+        "standoff": 3,
+        "text": "<br>".join(textwrap.wrap(note.text, LETTERS)),
+        "align": "center",
+        "bgcolor": "@paper/0.9",
+        "bordercolor": BROKEN,
+        "borderpad": 4,
+        "font": {"size": 13, "color": "@ink"},
+    }
+
+
+def _mark(value: float) -> dict[str, Any]:
+    line = {"color": "@muted", "width": 1, "dash": "dot"}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": value, "y1": value, "line": line, "layer": "below"}
+
+
+def _mark_words(value: float, words: str) -> dict[str, Any]:
+    return {
+        "xref": "paper",
+        "x": 1,
+        "xanchor": "right",
+        "y": value,
+        "yanchor": "bottom",
+        "text": f"{words} {value:.2f}",
+        "showarrow": False,
+        "font": {"size": 11, "color": "@muted"},
+    }

@@ -1,0 +1,431 @@
+"""Pictures of routing: who takes each token in every layer, how sure the router is, loads, likings, losses."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from tfcore.analysis.experts.expert_scan import Preferred
+from tfcore.analysis.experts.text_routing import RoutingSweep
+from tfcore.figures import theme
+from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_axis
+
+HUES = len(theme.CATEGORIES)
+WRITTEN = 100  # tokens up to which an expert's number stands in its cell
+LOW = 0.1  # of the highest bar: below that, a number does not fit inside
+NUMBERED = 24  # experts up to which each has its number under its bar
+
+
+def overview_figure(
+    first: Int[ndarray, "layer seq"],
+    weight: Float[ndarray, "layer seq"],
+    labels: Sequence[str],
+    layers: Sequence[int],
+    chosen: tuple[int, int],
+    height: int,
+) -> go.Figure:
+    """A row for each layer, a column for each token, coloured by the expert with the largest weight.
+
+    Args:
+        first: that expert; -1 where none takes the token.
+        weight: its weight.
+        labels: of the tokens, safe for plotly.
+        layers: the numbers of the layers.
+        chosen: row and column that are framed.
+    """
+    n, rows = len(labels), len(layers)
+    none = first < 0
+    names = np.where(none, "", (first + 1).astype(str))
+    hover = [
+        [
+            f"'{labels[j]}' ({j}), layer {layers[i]}: "
+            + ("no expert" if none[i, j] else f"expert {first[i, j] + 1}, weight {weight[i, j]:.2f}")
+            for j in range(n)
+        ]
+        for i in range(rows)
+    ]
+    field = {
+        "type": "heatmap",
+        "z": np.where(none, np.nan, first % HUES).astype(np.float32),
+        "zmin": -0.5,
+        "zmax": HUES - 0.5,
+        "colorscale": steps(),
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 3,
+        "customdata": hover,
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "hoverongaps": True,
+    }
+    if n <= WRITTEN:
+        field |= {"text": names.tolist(), "texttemplate": "%{text}", "textfont": {"size": 11, "color": "@paper"}}
+    row, column = chosen
+    layout = theme.base_layout(
+        height,
+        margin={"l": 62, "r": 8, "t": 8, "b": label_room(labels, SLANT) + 8},
+        xaxis={
+            **ticks(labels, 2 * MOST_LABELS),
+            "range": [-0.5, n - 0.5],
+            "tickangle": -SLANT,
+            "automargin": False,
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(rows)),
+            "ticktext": [f"layer {i}" for i in layers],
+            "showgrid": False,
+            "range": [rows - 0.5, -0.5],
+            "fixedrange": True,
+            "automargin": False,
+        },
+        shapes=[
+            {
+                "type": "rect",
+                "x0": column - 0.5,
+                "x1": column + 0.5,
+                "y0": row - 0.5,
+                "y1": row + 0.5,
+                "line": {"color": "@ink", "width": 2.5},
+            }
+        ],
+    )
+    return theme.build([field], layout)
+
+
+def steps() -> list[list[Any]]:
+    """A colour scale of flat steps, one for each colour of experts."""
+    return [[edge / HUES, f"@expert{i}"] for i in range(HUES) for edge in (i, i + 1)]
+
+
+def probs_figure(
+    probs: Float[ndarray, " expert"],
+    weights: Float[ndarray, " expert"],
+    chosen: Bool[ndarray, " expert"],
+    usual: Float[ndarray, " expert"] | None,
+    height: int,
+) -> go.Figure:
+    """The router's probabilities for one token; full colour where it goes, with the weight the expert's output gets.
+
+    Args:
+        usual: which part of this token's occurrences goes to each expert elsewhere; dots.
+    """
+    n, most = len(probs), max(0.3, float(probs.max()))
+    words = [f"<b>{weights[i]:.2f}</b>" if chosen[i] else "" for i in range(n)]
+    bars = {
+        "type": "bar",
+        "x": _places(n),
+        "y": probs.astype(np.float32),
+        "text": words,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 13, "color": "@ink"},
+        "showlegend": False,
+        "marker": {"color": [f"@expert{i % HUES}" + ("" if chosen[i] else "/0.3") for i in range(n)]},
+        "hovertemplate": "expert %{x}: probability %{y:.3f}<extra></extra>",
+    }
+    data = [bars]
+    if usual is not None:
+        data.append(_diamonds(usual, "expert %{x}: takes it %{y:.0%} of the time in the held-out stories"))
+        most = max(most, float(usual.max()))
+    layout = theme.base_layout(
+        height,
+        margin={"t": 12},
+        bargap=0.2,
+        xaxis=_numbers(n),
+        yaxis={"title": "probability", "range": [0, 1.17 * most], "fixedrange": True, "rangemode": "tozero"},
+    )
+    return theme.build(data, layout)
+
+
+def load_figure(
+    taken: Int[ndarray, " expert"],
+    dropped: Int[ndarray, " expert"],
+    room: int | None,
+    expert: int,
+    usual: Float[ndarray, " expert"] | None,
+    height: int,
+) -> go.Figure:
+    """How many tokens each expert computes; on top, hatched, those that found it full.
+
+    Args:
+        room: tokens an expert takes at most; a line.
+        expert: the one that is marked; -1 is none.
+        usual: what an expert would have if it took its share of the held-out stories; dots.
+    """
+    n, asked = len(taken), taken + dropped
+    even = float(asked.sum()) / n
+    faint = ["" if expert in (-1, i) else "/0.3" for i in range(n)]
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "x": _places(n),
+            "y": taken.astype(np.int32),
+            "showlegend": False,
+            "marker": {"color": [f"@expert{i % HUES}{faint[i]}" for i in range(n)]},
+            "text": [str(v) for v in taken],
+            "textposition": ["inside" if v > LOW * asked.max() else "outside" for v in taken.tolist()],
+            "insidetextanchor": "start",
+            "textangle": 0,
+            "constraintext": "none",
+            "cliponaxis": False,
+            "insidetextfont": {"size": 12, "color": ["@ink" if pale else "@paper" for pale in faint]},
+            "outsidetextfont": {"size": 12, "color": "@ink"},
+            "hovertemplate": "expert %{x} computes %{y} tokens<extra></extra>",
+        }
+    ]
+    if dropped.any():
+        data.append(
+            {
+                "type": "bar",
+                "x": _places(n),
+                "y": dropped.astype(np.int32),
+                "showlegend": False,
+                "marker": {
+                    "color": "@paper",
+                    "line": {"color": "@muted", "width": 1},
+                    "pattern": {"shape": "/", "fgcolor": "@muted", "bgcolor": "@paper", "size": 5},
+                },
+                "hovertemplate": "expert %{x} has no room for %{y} tokens<extra></extra>",
+            }
+        )
+    if usual is not None:
+        data.append(_diamonds(usual, "expert %{x}: %{y:.1f} tokens by its share of the held-out stories"))
+    lines = [_line(even, "dot", "@muted", "even")]
+    if room is not None:
+        lines = [_line(float(room), "solid", "@ink", f"room: {room}")]
+    most = max(float(asked.max(initial=1)), even, room or 0, float(usual.max()) if usual is not None else 0)
+    layout = theme.base_layout(
+        height,
+        barmode="stack",
+        bargap=0.2,
+        margin={"t": 12, "r": 58},
+        xaxis=_numbers(n),
+        yaxis={"title": "tokens", "range": [0, 1.12 * most], "fixedrange": True},
+        shapes=[line for line, _ in lines],
+        annotations=[words for _, words in lines],
+    )
+    return theme.build(data, layout)
+
+
+def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
+    """What is usual for each expert, over its bar."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": _places(len(usual)),
+        "y": usual.astype(np.float32),
+        "showlegend": False,
+        "hovertemplate": f"{hover}<extra></extra>",
+        "marker": {"symbol": "diamond-open", "size": 9, "color": "@ink", "line": {"width": 1.6}},
+    }
+
+
+def _places(n: int) -> list[int]:
+    return list(range(1, n + 1))
+
+
+def _numbers(n: int) -> dict[str, Any]:
+    """An axis of experts."""
+    return {
+        "title": "expert",
+        "dtick": 1 if n <= NUMBERED else 8,
+        "tick0": 0,
+        "range": [0.4, n + 0.6],
+        "showgrid": False,
+        "fixedrange": True,
+    }
+
+
+def _line(y: float, dash: str, colour: str, words: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A line across, and its name at its right end."""
+    line = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": y,
+        "y1": y,
+        "line": {"color": colour, "width": 1.4, "dash": dash},
+    }
+    name = {
+        "xref": "paper",
+        "x": 1,
+        "xanchor": "left",
+        "y": y,
+        "text": words,
+        "showarrow": False,
+        "font": {"size": 11, "color": colour},
+    }
+    return line, name
+
+
+def preferred_figure(found: Preferred, labels: Sequence[str], expert: int, by: str, height: int) -> go.Figure:
+    """The tokens an expert likes, the most liked on top.
+
+    Args:
+        labels: of the tokens, safe for plotly.
+        by: "share": the bar is the part of the token's occurrences that the expert takes; "work": the part of what the
+            expert takes that the token makes up, and paler where most of its occurrences go elsewhere.
+    """
+    share, n = found.share.tolist(), len(labels)
+    values = found.share if by == "share" else found.work
+    names = [f"{sent:,} of {seen:,}" for sent, seen in zip(found.sent.tolist(), found.seen.tolist(), strict=True)]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(n)),
+        "x": (100 * values).astype(np.float32),
+        "marker": {"color": [f"@expert{expert % HUES}/{max(0.25, part):.2g}" for part in share]},
+        "text": [
+            f"{100 * v:.0f} %" + (f" · {100 * part:.0f} % of all" if by == "work" else f" of {seen:,}")
+            for v, part, seen in zip(values, share, found.seen.tolist(), strict=True)
+        ],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 12, "color": "@ink"},
+        "customdata": [[label, name] for label, name in zip(labels, names, strict=True)],
+        "hovertemplate": "'%{customdata[0]}': %{customdata[1]} go to this expert<extra></extra>",
+    }
+    title = "% of the token's occurrences" if by == "share" else "% of what the expert takes"
+    most = 100 if by == "share" else 100 * float(values.max(initial=0.01))
+    layout = theme.base_layout(
+        height,
+        margin={"t": 8, "r": 118 if by == "work" else 92},
+        bargap=0.25,
+        xaxis={"title": title, "range": [0, 1.001 * most], "fixedrange": True},
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": list(labels),
+            "range": [max(n, 4) - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+            "tickfont": {"family": theme.MONO, "size": 13, "color": "@ink"},
+        },
+    )
+    return theme.build([bars], layout)
+
+
+def sweep_figure(found: RoutingSweep, loss: float, now: float, height: int) -> go.Figure:
+    """The loss of the text over the number of experts, the capacity factor and the noise, each changed alone.
+
+    Args:
+        loss: with the routing trained; dotted.
+        now: the loss with what is set; dashed.
+    """
+    data = [
+        _curve("token choice", found.top_k, found.tokens, "", "@cat0", "solid"),
+        _curve("expert choice", found.top_k, found.experts, "", "@cat1", "dash"),
+        _curve("capacity", found.capacity, found.cut, "2", "@cat0", "solid"),
+        _curve("noise", (0.0, *found.noise), (loss, *found.noisy), "3", "@cat0", "solid"),
+    ]
+    losses = [
+        value for values in (found.tokens, found.experts, found.cut, found.noisy, (loss, now)) for value in values
+    ]
+    low, high = min(losses), max(losses)
+    side = {"fixedrange": True, "showgrid": False, "anchor": "y"}
+    layout = theme.base_layout(
+        height,
+        margin={"t": 44, "r": 14},
+        xaxis={
+            **side,
+            "domain": [0, 0.29],
+            "title": "experts per token",
+            "dtick": 1,
+            "range": [0.7, max(found.top_k) + 0.3],
+        },
+        xaxis2={**side, "domain": [0.355, 0.645], "title": "capacity factor"},
+        xaxis3={**side, "domain": [0.71, 1], "title": "noise σ"},
+        yaxis={
+            "title": "loss, nats per token",
+            "fixedrange": True,
+            "range": [max(0.0, low - 0.08 * (high - low)), high + 0.08 * (high - low)],
+        },
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": y,
+                "y1": y,
+                "layer": "below",
+                "line": {"color": colour, "width": 1.3, "dash": dash},
+            }
+            for y, colour, dash in ((loss, "@muted", "dot"), (now, "@ink", "dash"))
+        ],
+        legend={"y": 1.04},
+    )
+    return theme.build(data, layout)
+
+
+def _curve(
+    name: str, x: Sequence[float | int], y: Sequence[float], axis: str, colour: str, dash: str
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(x),
+        "y": [round(v, 4) for v in y],
+        "xaxis": f"x{axis}",
+        "line": {"color": colour, "width": 2, "dash": dash},
+        "marker": {"color": colour, "size": 7},
+        "showlegend": axis == "",
+        "hovertemplate": f"{name}, %{{x}}: %{{y:.3f}} nats per token<extra></extra>",
+    }
+
+
+def cost_figure(
+    tokens: Sequence[str], change: Float[ndarray, " seq"], lost: Bool[ndarray, " seq"], height: int
+) -> go.Figure:
+    """By how much each token of a text is predicted worse than with the routing trained.
+
+    Args:
+        tokens: their labels, safe for plotly.
+        change: of the loss of each token, in nats; the first has none and is 0.
+        lost: where in the chosen layer no expert took the token before it.
+    """
+    n = len(tokens)
+    bars = {
+        "type": "bar",
+        "x": list(range(n)),
+        "y": change.astype(np.float32),
+        "text": list(tokens),
+        "textposition": "none",
+        "hovertemplate": "'%{text}' (%{x}): %{y:+.2f} nats<extra></extra>",
+        "marker": {"color": ["@cat1" if v > 0 else "@cat0" for v in change.tolist()]},
+    }
+    most = max(1.0, float(np.abs(change).max(initial=0)))
+    layout = theme.base_layout(
+        height,
+        margin={"t": 10, "b": label_room(tokens, SLANT) + 8},
+        bargap=0.15,
+        xaxis=token_axis(tokens, MOST_LABELS // 2),
+        yaxis={
+            "title": "change of the loss, nats",
+            "range": [min(-0.5, 1.08 * float(change.min(initial=0))), 1.08 * most],
+            "fixedrange": True,
+            "zeroline": True,
+            "zerolinecolor": "@muted",
+        },
+        shapes=[
+            {
+                "type": "rect",
+                "xref": "x",
+                "yref": "paper",
+                "x0": i - 0.5,
+                "x1": i + 0.5,
+                "y0": 0,
+                "y1": 1,
+                "layer": "below",
+                "line": {"width": 0},
+                "fillcolor": "@muted/0.16",
+            }
+            for i in np.flatnonzero(lost)
+        ],
+    )
+    return theme.build([bars], layout)

@@ -1,0 +1,213 @@
+"""Pictures of byte-pair encoding: the merges of a word as rows of pieces, and what more merges bring."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.foundations.bpe import Learned, MergeStep
+from tfcore.figures import theme
+from tfcore.figures.tokens import label_room
+
+Label = Callable[[bytes], str]  # a piece as it is written, safe for plotly
+HALF = 0.38  # of a row, that a piece is high
+SMALLEST, LARGEST = 9, 17  # of the letters, in pixels
+ROWS = 6  # at least, so that a word of few merges has no boxes as high as the picture
+
+
+def merges_figure(steps: Sequence[MergeStep], now: int, label: Label, height: int) -> go.Figure:
+    """One row a merge, from single bytes at the top: boxes are pieces, the filled one was just made.
+
+    Args:
+        steps: from `replay`.
+        now: the last step shown in full; later rows are only outlined.
+        label: writes a piece.
+        height: in pixels.
+    """
+    rows = [_spans(step) for step in steps]
+    made = [_made(before, after) for before, after in zip([[], *rows[:-1]], rows, strict=True)]
+    width = rows[0][-1][1] if rows[0] else 1
+    later = [span for y, row in enumerate(rows) if y > now for span in _boxes(row, y)]
+    shown = [span for y, row in enumerate(rows) if y <= now for span in _boxes(row, y)]
+    new = [span for y in range(1, now + 1) for span in _boxes(made[y], y)]
+    traces = [
+        _outline(later, "@grid"),
+        {**_outline(new, "@embedding"), "fill": "toself", "fillcolor": "@embedding/0.45"},
+        _outline(shown, "@embedding"),
+        _letters(rows[: now + 1], steps, label, height, width),
+    ]
+    names = ["bytes", *(f"{step.rank:,}: {_pair(step.pair, label)}" for step in steps[1:])]
+    axis = {"showgrid": False, "fixedrange": True, "automargin": False}
+    font = {"family": theme.MONO, "size": 11, "color": "@muted"}
+    layout = theme.base_layout(
+        height,
+        xaxis={**axis, "range": [-0.1, width + 0.1], "showticklabels": False},
+        yaxis={
+            **axis,
+            "range": [max(len(rows), ROWS) - 0.4, -0.6],
+            "tickmode": "array",
+            "tickvals": list(range(len(rows))),
+            "ticktext": names,
+            "tickfont": font,
+        },
+        margin={"l": label_room(names) + 8, "r": 4, "t": 4, "b": 8},
+        showlegend=False,
+    )
+    return theme.build(traces, layout)
+
+
+Span = tuple[int, int, bytes]
+
+
+def _spans(step: MergeStep) -> list[Span]:
+    """(first byte, end, piece) of every piece."""
+    ends = np.cumsum([len(piece) for piece in step.pieces]).tolist()
+    return [(end - len(piece), end, piece) for end, piece in zip(ends, step.pieces, strict=True)]
+
+
+def _made(before: Sequence[Span], after: Sequence[Span]) -> list[Span]:
+    known = set(before)
+    return [span for span in after if span not in known]
+
+
+def _boxes(row: Sequence[Span], y: int) -> list[tuple[float, float, float]]:
+    return [(first + 0.06, end - 0.06, y) for first, end, _ in row]
+
+
+def _outline(boxes: Sequence[tuple[float, float, float]], colour: str) -> dict[str, Any]:
+    """Rectangles as one line with gaps."""
+    x = [c for left, right, _ in boxes for c in (left, right, right, left, left, None)] or [None]
+    y = [c for *_, at in boxes for c in (at - HALF, at - HALF, at + HALF, at + HALF, at - HALF, None)] or [None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "line": {"color": colour, "width": 1.2},
+        "hoverinfo": "skip",
+    }
+
+
+def _letters(
+    rows: Sequence[Sequence[Span]], steps: Sequence[MergeStep], label: Label, height: int, width: int
+) -> dict[str, Any]:
+    spans = [(first, end, piece, y) for y, row in enumerate(rows) for first, end, piece in row]
+    size = int(min(LARGEST, 0.55 * height / max(len(steps), 1), 620 / max(width, 1)))
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [(first + end) / 2 for first, end, *_ in spans],
+        "y": [y for *_, y in spans],
+        "text": [label(piece) for _, _, piece, _ in spans],
+        "textfont": {"family": theme.MONO, "size": max(size, SMALLEST), "color": "@ink"},
+        "customdata": [end - first for first, end, *_ in spans],
+        "hovertemplate": "'%{text}', %{customdata} bytes<extra></extra>",
+    }
+
+
+def _pair(pair: tuple[bytes, bytes] | None, label: Label) -> str:
+    return "" if pair is None else f"{label(pair[0])} + {label(pair[1])}"
+
+
+def vocabulary_figure(steps: Sequence[MergeStep], now: int, merges: int, height: int) -> go.Figure:
+    """How many pieces the text has when only the first merges of the list are known.
+
+    Args:
+        steps: from `replay`.
+        now: the step that is marked.
+        merges: length of the whole list.
+        height: in pixels.
+    """
+    known = [1, *(step.rank + 1 for step in steps[1:] if step.rank is not None), merges]
+    pieces = [*(len(step.pieces) for step in steps), len(steps[-1].pieces)]
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": known,
+        "y": pieces,
+        "line": {"color": "@embedding", "shape": "hv"},
+        "hovertemplate": "first %{x:,} merges: %{y} pieces<extra></extra>",
+    }
+    dot = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [known[now]],
+        "y": [pieces[now]],
+        "hoverinfo": "skip",
+        "marker": {"color": "@accent", "size": 11},
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "merges known",
+            "type": "log",
+            "range": [-0.05, float(np.log10(merges)) + 0.05],
+            "tickvals": [1, 10, 100, 1000],
+        },
+        yaxis={"title": "pieces", "range": [0, pieces[0] * 1.08]},
+        margin={"t": 8},
+        showlegend=False,
+    )
+    return theme.build([line, dot], layout)
+
+
+def pairs_figure(learned: Learned, label: Label, height: int) -> go.Figure:
+    """The counts that decided a merge: the most frequent pair in full colour, the next ones pale."""
+    counts = [(learned.pair, learned.count), *learned.runners_up]
+    names = [_pair(pair, label) for pair, _ in counts]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [count for _, count in counts],
+        "y": list(range(len(counts))),
+        "marker": {"color": ["@embedding", *["@embedding/0.35"] * (len(counts) - 1)]},
+        "text": [c for _, c in counts],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": names,
+        "hovertemplate": "%{customdata} stands there %{x} times<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "times it stands in the text", "range": [0, 1.12 * learned.count]},
+        yaxis={
+            "autorange": "reversed",
+            "tickmode": "array",
+            "tickvals": list(range(len(counts))),
+            "ticktext": names,
+            "showgrid": False,
+            "tickfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
+        },
+        margin={"t": 8, "r": 32},
+    )
+    return theme.build([trace], layout)
+
+
+def learning_figure(data_bytes: int, learned: Sequence[Learned], now: int, height: int) -> go.Figure:
+    """How many tokens the text has after each merge learned."""
+    tokens = np.array([data_bytes, *(one.tokens for one in learned)])
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": np.arange(len(tokens)),
+        "y": tokens,
+        "line": {"color": "@embedding"},
+        "hovertemplate": "after %{x} merges: %{y} tokens<extra></extra>",
+    }
+    dot = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [now],
+        "y": [tokens[now]],
+        "hoverinfo": "skip",
+        "marker": {"color": "@accent", "size": 11},
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "merges learned", "range": [-1, len(tokens)]},
+        yaxis={"title": "tokens of the text", "range": [0, int(tokens[0]) * 1.06 + 1]},
+        margin={"t": 8},
+        showlegend=False,
+    )
+    return theme.build([line, dot], layout)

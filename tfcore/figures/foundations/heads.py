@@ -1,0 +1,303 @@
+"""Pictures of attention: all heads as a mosaic, one head as lines between tokens, one token in every head."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.figures.theme import MONO, base_layout, build
+
+Place = tuple[int, int]  # layer, head
+
+
+def mosaic(
+    thumbnails: Float[ndarray, "layer head row column"],
+    labels: dict[Place, str],
+    order: Sequence[Place],
+    selected: Place,
+    *,
+    height: int,
+) -> go.Figure:
+    """Every head as a small attention map (rows are query tokens, columns key tokens), each with its label above.
+
+    Args:
+        thumbnails: weights 0..1.
+        labels: what to write above each head: its kind, and its score as the last word.
+        order: the heads in reading order, as many to a row as there are heads in a layer.
+        selected: the head with a frame.
+        height: in pixels.
+
+    A click on a tile carries customdata [layer, head].
+    """
+
+    def title(place: Place) -> str:
+        kind, _, score = labels[place].rpartition(" ")
+        return f"<b>{place[0]}.{place[1]}</b> {score}<br>{kind}"
+
+    return tiles(
+        np.stack([thumbnails[place] for place in order]),
+        [title(place) for place in order],
+        thumbnails.shape[1],
+        hovers=[f"layer {p[0]}, head {p[1]}: {labels[p]}<br>click to enlarge" for p in order],
+        customdata=[list(place) for place in order],
+        selected=order.index(selected) if selected in order else None,
+        height=height,
+    )
+
+
+def tiles(
+    maps: Float[ndarray, "tile row column"],
+    titles: Sequence[str],
+    columns: int,
+    *,
+    hovers: Sequence[str],
+    customdata: Sequence[list[int]] | None = None,
+    selected: int | None = None,
+    limit: float | None = None,
+    height: int,
+    axes: tuple[str, str] | None = None,
+) -> go.Figure:
+    """Small maps of weights in rows of `columns`, each with a title of up to two lines above.
+
+    Args:
+        limit: of signed numbers, the largest that has a colour of its own; None means weights from 0 to 1.
+        hovers: a sentence for each tile.
+        customdata: what a click on a tile carries.
+        selected: the tile with a strong frame.
+        height: in pixels.
+        axes: what goes down and across in every tile, said once for all.
+    """
+    down, across = maps.shape[1:]
+    side = max(down, across)
+    pitch_x, pitch_y = side * 1.08, side * 1.48  # the space above a tile holds its title
+    rows = -(-len(maps) // columns)
+    middle = 0 if limit is None else 128  # the colour of the paper
+    canvas = np.full((int(np.ceil(rows * pitch_y)), int(np.ceil(columns * pitch_x))), middle, dtype=np.uint8)
+    corners = [(int(i // columns * pitch_y + side * 0.4), int(i % columns * pitch_x)) for i in range(len(maps))]
+    for tile, (top, left) in zip(maps, corners, strict=True):
+        cells = 255 * tile if limit is None else 128 + 127 * np.clip(tile / limit, -1, 1)
+        canvas[top : top + down, left : left + across] = np.round(cells).astype(np.uint8)
+    image = {
+        "type": "heatmap",
+        "z": canvas,
+        "zmin": min(1, middle),
+        "zmax": 255,
+        "showscale": False,
+        "colorscale": "@weights" if limit is None else "@signed",
+        "hoverinfo": "skip",
+    }
+    targets = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [left + across / 2 for _, left in corners],
+        "y": [top + down / 2 for top, _ in corners],
+        "text": list(hovers),
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {"size": 64, "opacity": 0, "symbol": "square"},
+        "customdata": customdata,
+    }
+    hidden = {"visible": False, "fixedrange": True}
+    frames = [_frame(corner, (down, across), i == selected) for i, corner in enumerate(corners)]
+    layout = base_layout(
+        height,
+        xaxis={**hidden, "range": [-1.5, columns * pitch_x]},
+        yaxis={**hidden, "range": [rows * pitch_y, -0.5]},
+        margin={"l": 22 if axes else 4, "r": 4, "t": 4, "b": 20 if axes else 4},
+        showlegend=False,
+        shapes=sorted(frames, key=lambda frame: frame["line"]["width"]),  # the strong one on top
+        annotations=[_title(corners[i], title, i == selected) for i, title in enumerate(titles)] + _axes(axes),
+    )
+    return build([image, targets], layout)
+
+
+def _axes(axes: tuple[str, str] | None) -> list[dict[str, object]]:
+    if axes is None:
+        return []
+    title = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 11, "color": "@muted"}}
+    return [
+        title | {"text": axes[0], "x": 0, "y": 0.5, "xanchor": "right", "yanchor": "middle", "textangle": -90},
+        title | {"text": axes[1], "x": 0.5, "y": 0, "xanchor": "center", "yanchor": "top"},
+    ]
+
+
+def _frame(corner: tuple[int, int], size: tuple[int, int], selected: bool) -> dict[str, Any]:
+    top, left = corner[0] - 0.5, corner[1] - 0.5
+    line = {"color": "@accent" if selected else "@grid", "width": 3 if selected else 1}
+    return {"type": "rect", "x0": left, "x1": left + size[1], "y0": top, "y1": top + size[0], "line": line}
+
+
+def _title(corner: tuple[int, int], text: str, selected: bool) -> dict[str, object]:
+    return {
+        "x": corner[1] - 0.5,
+        "y": corner[0] - 0.5,
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xshift": -2,
+        "yshift": -1,
+        "align": "left",
+        "font": {"size": 10, "color": "@ink" if selected else "@muted"},
+    }
+
+
+BINS = 6  # line strengths drawn: one trace each, because plotly has one opacity a trace
+FAINT = 0.04  # weights below this draw no line
+
+
+def lines(
+    pattern: Float[ndarray, "query key"],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    chosen: int | None,
+    *,
+    height: int,
+) -> go.Figure:
+    """The same map as lines between two columns of tokens: left the query tokens, right the key tokens.
+
+    Args:
+        pattern: attention weights of one head.
+        queries, keys: one label a token, safe to show.
+        chosen: only this query's lines are drawn strong; None draws all alike.
+        height: in pixels.
+    """
+    n = max(len(queries), len(keys))
+    traces = []
+    for strong in (False, True):
+        rows = [q for q in range(len(queries)) if (chosen is None or q == chosen) == strong]
+        weights = pattern[rows]
+        for i in range(BINS):
+            low, high = (max(FAINT, i / BINS), (i + 1) / BINS + (i == BINS - 1))
+            where, seen = np.nonzero((weights >= low) & (weights < high))
+            if len(where):
+                opacity = min(high, 1.0) * (1.0 if strong else 0.18)
+                traces.append(_segments([rows[q] for q in where], seen, opacity, width=1 + 2.5 * min(high, 1.0)))
+    size = max(7, min(13, int(0.72 * (height - 60) / max(n, 1))))
+    for x, side, labels in ((0, "middle left", queries), (1, "middle right", keys)):
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "text",
+                "x": [x] * len(labels),
+                "y": list(range(len(labels))),
+                "text": list(labels),
+                "textposition": side,
+                "hoverinfo": "skip",
+                "textfont": {"family": MONO, "size": size, "color": "@ink"},
+                "cliponaxis": False,
+            }
+        )
+    layout = base_layout(
+        height,
+        xaxis={"visible": False, "range": [-0.35, 1.35], "fixedrange": True},
+        yaxis={"visible": False, "range": [n - 0.4, -0.6], "fixedrange": True},
+        margin={"l": 8, "r": 8, "t": 34, "b": 8},
+        showlegend=False,
+        annotations=[_column(0.0, "query token", "right"), _column(1.0, "key token", "left")],
+    )
+    return build(traces, layout)
+
+
+def _segments(queries: Sequence[int], keys: ndarray, opacity: float, width: float) -> dict[str, object]:
+    x = [0.02, 0.98, None] * len(queries)
+    y = [v for q, k in zip(queries, keys.tolist(), strict=True) for v in (q, k, None)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "opacity": round(opacity, 3),
+        "hoverinfo": "skip",
+        "line": {"color": "@attention", "width": round(width, 2)},
+    }
+
+
+def _column(x: float, text: str, anchor: str) -> dict[str, object]:
+    return {
+        "x": x,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "text": text,
+        "showarrow": False,
+        "xanchor": anchor,
+        "font": {"size": 12, "color": "@muted"},
+    }
+
+
+def one_token(
+    weights: Float[ndarray, "layer head key"], labels: Sequence[str], query: int | None, selected: Place, *, height: int
+) -> go.Figure:
+    """The attention of one query token in every head: a row a head, a column a token.
+
+    Args:
+        weights: the query's row of every pattern.
+        labels: one a key, safe to show.
+        query: its position among the keys, which is framed; None where it is not one of them.
+        selected: the head whose row is framed.
+    """
+    layers, heads, n = weights.shape
+    rows = weights.reshape(layers * heads, n).astype(np.float32)
+    names = [f"layer {layer}, head {head}" for layer in range(layers) for head in range(heads)]
+    trace = {
+        "type": "heatmap",
+        "z": rows,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": "@weights",
+        "showscale": False,
+        "ygap": 1,
+        "hovertemplate": "%{y}: '%{x}' gets %{z:.2f}<extra></extra>",
+        "hoverongaps": False,
+    }
+    step, row = max(1, n // 64), selected[0] * heads + selected[1]
+    layout = base_layout(
+        height,
+        xaxis={
+            "title": "key token",
+            "tickvals": list(range(0, n, step)),
+            "ticktext": list(labels)[::step],
+            "tickangle": -60,
+            "tickfont": {"family": MONO, "size": 11, "color": "@ink"},
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(layers * heads)),
+            "ticktext": names,
+            "autorange": "reversed",
+            "showgrid": False,
+            "tickfont": {"size": 9, "color": "@muted"},
+            "fixedrange": True,
+        },
+        shapes=[
+            *(
+                {"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": y, "y1": y, "line": {"color": "@muted", "width": 1}}
+                for y in (layer * heads - 0.5 for layer in range(1, layers))
+            ),
+            *(
+                {
+                    "type": "rect",
+                    "x0": at - 0.5,
+                    "x1": at + 0.5,
+                    "y0": -0.5,
+                    "y1": layers * heads - 0.5,
+                    "line": {"color": "@query", "width": 1.5},
+                }
+                for at in (query,)
+                if at is not None
+            ),
+            {
+                "type": "rect",
+                "x0": -0.5,
+                "x1": n - 0.5,
+                "y0": row - 0.5,
+                "y1": row + 0.5,
+                "line": {"color": "@accent", "width": 1.5},
+            },
+        ],
+    )
+    return build([trace], layout)

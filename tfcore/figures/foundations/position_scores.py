@@ -1,0 +1,231 @@
+"""Figures of what positions do to scores and outputs: RoPE's rotations, ALiBi's biases, the shuffle experiment."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.foundations.ordering import SCHEMES, Ordering
+from tfcore.analysis.foundations.position_schemes import LinearBiases, RotaryScores
+from tfcore.config import Positions
+from tfcore.figures import theme
+from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side
+
+SPACING = 2.7  # from circle to circle, whose radius is 1
+FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
+TABLE = 24  # dimensions shown of output vectors
+
+
+def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height: int = 320) -> go.Figure:
+    """q . k by distance: a line with the key at position 0, and dots with both moved, that lie on it."""
+    every = max(1, len(result.distances) // 64)
+    traces = [
+        line(result.distances, result.scores[0], "key at position 0", "@position", "distance %{x}: q · k = %{y:.3f}"),
+        line(
+            result.distances[::every],
+            np.ascontiguousarray(result.scores[1, ::every]),
+            f"key at position {moved:,}",
+            "@cat1",
+            f"key at {moved:,}, distance %{{x}}: q · k = %{{y:.3f}}",
+            mode="markers",
+            marker={"size": 6, "color": "@cat1"},
+        ),
+    ]
+    d_head = 2 * len(result.wavelengths)
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "distance: query position − key position", "range": [-1, len(result.distances)]},
+        yaxis={"title": "q · k", "range": [-0.75 * d_head, 1.08 * d_head]},
+        shapes=[
+            {
+                "type": "line",
+                "yref": "paper",
+                "x0": distance,
+                "x1": distance,
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": "@muted", "width": 1, "dash": "dash"},
+            }
+        ],
+    )
+    return theme.build(traces, layout)
+
+
+def rotary_pairs_figure(result: RotaryScores, height: int = 230) -> go.Figure:
+    """Some pairs of dimensions as arrows in their planes: which way the query points and, shorter, the key."""
+    n = len(result.pairs)
+    centres = SPACING * np.arange(n)
+    circle = np.linspace(0, 2 * math.pi, 49)
+    x, y = centres[:, None] + np.cos(circle), np.tile(np.sin(circle), (n, 1))
+    traces = [line(_broken(x), _broken(y), "", "@grid", "", width=1, showlegend=False)]
+    for points, role, length in ((result.query, "query", 1.0), (result.key, "key", 0.72)):
+        tips = length * points / np.hypot(*points.T)[:, None]
+        foot = np.zeros(n)
+        turn = np.degrees(np.arctan2(tips[:, 0], tips[:, 1]))  # clockwise from upwards, as plotly counts
+        traces.append(
+            line(
+                _broken(np.column_stack((centres, centres + tips[:, 0]))),
+                _broken(np.column_stack((foot, tips[:, 1]))),
+                role,
+                f"@{role}",
+                "",
+                width=2.5,
+                mode="lines+markers",
+                marker={
+                    "symbol": "arrow",
+                    "color": f"@{role}",
+                    "size": _broken(np.tile([0.0, 13.0], (n, 1)), 0),
+                    "angle": _broken(np.column_stack((turn, turn)), 0),
+                },
+            )
+        )
+    notes = []
+    for x0, pair, share in zip(centres, result.pairs, result.products, strict=True):
+        turns = result.wavelengths[pair]
+        words = f"one turn in<br>{turns:,.0f}" if turns >= 100 else f"one turn in<br>{turns:.1f}"
+        place = {"x": x0, "showarrow": False, "font": {"size": 12, "color": "@ink"}}
+        notes.append({**place, "y": 1.08, "yanchor": "bottom", "text": f"pair {pair}"})
+        notes.append({**place, "y": -1.1, "yanchor": "top", "text": f"{words}<br><b>{share:+.2f}</b>"})
+    hidden = {"visible": False, "showgrid": False}
+    layout = theme.base_layout(
+        height,
+        xaxis={**hidden, "range": [-SPACING / 2, (n - 0.5) * SPACING]},
+        yaxis={**hidden, "range": [-2.3, 1.5], "scaleanchor": "x"},
+        annotations=notes,
+        margin={"l": 4, "r": 4, "b": 16},
+    )
+    return theme.build(traces, layout)
+
+
+def _broken(rows: np.ndarray, gap: int | float = math.nan) -> np.ndarray:
+    """Rows one after the other with a gap between them, so that one trace draws them as separate lines."""
+    return np.column_stack((rows, np.full(len(rows), gap))).ravel().astype(np.float32)
+
+
+def slopes_figure(result: LinearBiases, head: int, height: int = 250) -> go.Figure:
+    """The slope of every head, on a logarithmic axis; the chosen head stands out."""
+    n = len(result.slopes)
+    trace = {
+        "type": "bar",
+        "x": np.arange(n),
+        "y": result.slopes,
+        "marker": {"color": ["@position" if h == head else "@position/0.35" for h in range(n)]},
+        "text": [f"{m:.3g}" for m in result.slopes] if n <= 12 else None,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": result.reach,
+        "hovertemplate": "head %{x}: m = %{y:.4g}, mean distance %{customdata:.1f}<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "head", "showgrid": False, "range": [-0.6, n - 0.4], "dtick": 1 if n <= 16 else 4},
+        yaxis={"title": "slope m", "type": "log", "range": [-3, 0.35], "dtick": 1},
+        margin={"t": 8},
+    )
+    return theme.build([trace], layout)
+
+
+def bias_figure(result: LinearBiases, height: int = 360) -> go.Figure:
+    """The bias map of the chosen head: nothing on the diagonal, more and more against looking back."""
+    trace = heatmap(result.bias, "@seq:position", FAINT, 0, "query %{y}, key %{x}: %{z:.3f}", reversescale=True)
+    trace["colorbar"] |= {"tickvals": [-8, -6, -4, -2, 0], "ticktext": ["≤ −8", "−6", "−4", "−2", "0"]}
+    n = len(result.bias) - 0.5
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "key token", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
+        yaxis={
+            "title": "query token",
+            "showgrid": False,
+            "range": [n, -0.5],
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+        margin={"t": 8},
+        plot_bgcolor="@grid",  # shows where there is no bias at all: in the future
+    )
+    return theme.build([trace], layout)
+
+
+def reach_figure(result: LinearBiases, head: int, height: int = 360) -> go.Figure:
+    """Attention by distance if every q . k were the same: the chosen head, and the others faintly."""
+    distances = np.arange(result.weights.shape[1])
+    order = [h for h in range(len(result.slopes)) if h != head] + [head]
+    traces = [
+        line(
+            distances,
+            np.ascontiguousarray(result.weights[h]),
+            f"head {h}",
+            "@attention" if h == head else "@attention/0.25",
+            f"head {h}, distance %{{x}}: weight %{{y:.3f}}",
+            width=3 if h == head else 1,
+        )
+        for h in order
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "distance: tokens back from the last query", "range": [-0.3, len(distances) - 0.7]},
+        yaxis={"title": "attention weight", "range": [0, 0.65]},  # no slope reaches 1, so no weight 1 - 1/e
+        showlegend=False,
+        margin={"t": 8},
+    )
+    return theme.build(traces, layout)
+
+
+def differences_figure(
+    result: Ordering, chosen: Positions, names: Mapping[Positions, str], height: int = 240
+) -> go.Figure:
+    """Largest change of any token's output when the tokens are shuffled, per scheme, on a logarithmic axis."""
+    values = [result.largest[scheme] for scheme in SCHEMES]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [max(v, 1e-9) for v in values],
+        "y": [names[s] for s in SCHEMES],
+        "marker": {"color": ["@position" if s == chosen else "@position/0.35" for s in SCHEMES]},
+        "text": [f"{v:.2g}" for v in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": "%{y}: largest difference %{text}<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "largest difference of any token's output",
+            "type": "log",
+            "range": [-8, 1.6],
+            "dtick": 2,
+            "exponentformat": "power",
+        },
+        yaxis={"autorange": "reversed", "showgrid": False},
+        margin={"t": 8, "r": 40},
+    )
+    return theme.build([trace], layout)
+
+
+def outputs_figure(result: Ordering, chosen: Positions, labels: Sequence[str], height: int = 420) -> go.Figure:
+    """Output vectors of the text, of its shuffle, and of the shuffle put back in the order of the text.
+
+    Args:
+        result: the experiment.
+        chosen: the scheme to show.
+        labels: the words, safe to show.
+        height: in pixels.
+    """
+    scheme = SCHEMES.index(chosen)
+    before, after = result.outputs[scheme, :, :TABLE], result.shuffled[scheme, :, :TABLE]
+    back = after[np.argsort(result.permutation)]
+    rows = len(labels)
+    headings = ("text", "shuffled text", "shuffled, put back")
+    moved = [labels[i] for i in result.permutation]
+    panels: list[Panel] = [
+        (
+            heatmap(np.ascontiguousarray(z), "@signed", -3, 3, "dimension %{x}: %{z:.3f}"),
+            heading,
+            "dimension",
+            {"tickvals": list(range(rows)), "ticktext": list(words)},
+            TABLE,
+        )
+        for z, heading, words in zip((before, after, back), headings, (labels, moved, labels), strict=True)
+    ]
+    return side_by_side(panels, rows, height)

@@ -1,0 +1,275 @@
+"""Figures of position vectors: the sinusoidal table, its waves and its shifts."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.foundations.position_schemes import Shift, SinusoidalTable
+from tfcore.figures import theme
+
+CELLS = 131_072  # cells of a heatmap that still travel quickly, one byte each
+BLOCKS = 32  # rows and columns of M_k that are shown: 16 of its 2x2 blocks
+COLOURS = ("@cat1", "@cat0")  # of the two chosen pairs of dimensions
+
+
+def heatmap(z: ndarray, scale: str, low: int | float, high: int | float, hover: str, **more: Any) -> dict[str, Any]:
+    """A heatmap trace with a fixed range; `more` are further properties of the trace."""
+    return {
+        "type": "heatmap",
+        "z": z,
+        "zmin": low,
+        "zmax": high,
+        "colorscale": scale,
+        "hovertemplate": hover + "<extra></extra>",
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
+        **more,
+    }
+
+
+def line(x: ndarray, y: ndarray, name: str, colour: str, hover: str, **more: Any) -> dict[str, Any]:
+    """A line trace, silent when `hover` is empty; `more` are further properties, `dash` and `width` of the line too."""
+    tip = {"hovertemplate": hover + "<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    style = {"color": colour, "width": more.pop("width", 2), "dash": more.pop("dash", "solid")}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "line": style, **tip, **more}
+
+
+def hundredths(values: ndarray) -> ndarray:
+    """Values from -1 to 1 as whole hundredths, one byte each."""
+    return np.round(100 * values).astype(np.int8)
+
+
+def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 420) -> go.Figure:
+    """Position by dimension, with the chosen pairs of dimensions framed."""
+    seq, d_model = result.table.shape
+    step = math.ceil(seq * d_model / CELLS)  # every step-th position only, when there are too many
+    trace = heatmap(hundredths(result.table[::step]), "@signed", -100, 100, "PE(%{y}, %{x}) = %{z}/100", dy=step)
+    trace["colorbar"] |= {"tickvals": [-100, 0, 100], "ticktext": ["−1", "0", "1"]}
+    frames = [
+        {
+            "type": "rect",
+            "x0": 2 * pair - 0.5,
+            "x1": 2 * pair + 1.5,
+            "y0": -0.5,
+            "y1": seq - 0.5,
+            "line": {"color": "@ink", "width": 1.5},
+        }
+        for pair in pairs
+    ]
+    pointers = [
+        {
+            "x": 2 * pair + 0.5,
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "text": "▼",
+            "showarrow": False,
+            "font": {"size": 14, "color": colour},
+        }
+        for pair, colour in zip(pairs, COLOURS, strict=True)
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "dimension", "showgrid": False, "range": [-0.5, d_model - 0.5]},
+        yaxis={"title": "position", "showgrid": False, "range": [seq - 0.5, -0.5]},
+        shapes=frames,
+        annotations=pointers,
+        margin={"t": 24},
+    )
+    return theme.build([trace], layout)
+
+
+def curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 280) -> go.Figure:
+    """The dimensions of the chosen pairs as waves over the positions: sine solid, cosine dotted."""
+    positions = np.arange(len(result.table), dtype=np.float32)
+    traces = [
+        line(
+            positions,
+            np.ascontiguousarray(result.table[:, d]),
+            f"{wave}, dim {d}",
+            colour,
+            f"PE(%{{x}}, {d}) = %{{y:.3f}}",
+            dash=dash,
+            width=2 if wave == "sin" else 1.5,
+        )
+        for pair, colour in zip(dict.fromkeys(pairs), COLOURS, strict=False)
+        for d, wave, dash in ((2 * pair, "sin", "solid"), (2 * pair + 1, "cos", "dot"))
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "position", "range": [0, len(positions) - 1]},
+        yaxis={"title": "value", "range": [-1.08, 1.08]},
+    )
+    return theme.build(traces, layout)
+
+
+def wavelengths_figure(
+    wavelengths: Float[ndarray, " pair"], base: float, marked: Sequence[int] = (), height: int = 280
+) -> go.Figure:
+    """Positions per full turn of every pair, between 2 pi and base * 2 pi."""
+    n = len(wavelengths)
+    trace = line(
+        np.arange(n),
+        wavelengths.astype(np.float32),
+        "",
+        "@position",
+        "pair %{x} repeats after %{y:,.1f} positions",
+        mode="lines+markers",
+        marker={"size": 4, "color": "@position"},
+    )
+    dots = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(marked),
+        "y": [float(wavelengths[i]) for i in marked],
+        "marker": {"size": 11, "color": list(COLOURS[: len(marked)])},
+        "hoverinfo": "skip",
+    }
+    longest = base * 2 * math.pi
+    ends = (
+        (2 * math.pi, "2π = 6.28", "top", 0.99, "right"),
+        (longest, f"{base:,.0f} · 2π = {longest:,.0f}", "bottom", 0.01, "left"),
+    )
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "pair of dimensions", "range": [-0.5, n - 0.5]},
+        yaxis={"title": "wavelength (positions)", "type": "log", "range": [0.3, math.log10(longest) + 0.5], "dtick": 1},
+        showlegend=False,
+        margin={"t": 8},
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": y,
+                "y1": y,
+                "line": {"color": "@muted", "width": 1, "dash": "dash"},
+            }
+            for y, *_ in ends
+        ],
+        annotations=[
+            {
+                "xref": "paper",
+                "x": x,
+                "xanchor": side,
+                "y": math.log10(y),
+                "yanchor": anchor,
+                "text": text,
+                "showarrow": False,
+                "font": {"size": 12, "color": "@muted"},
+            }
+            for y, text, anchor, x, side in ends
+        ],
+    )
+    return theme.build([trace, dots], layout)
+
+
+def products_figure(result: Shift, k: int, start: int, height: int = 300) -> go.Figure:
+    """PE(p) . PE(p + k) by offset: a line from p = 0, and dots from another p that lie on it."""
+    every = max(1, len(result.offsets) // 64)
+    half = float(result.products[0, 0])  # d/2, the length of every position vector squared
+    traces = [
+        line(result.offsets, result.products[0], "p = 0", "@position", "from p = 0, k = %{x}: %{y:.3f}"),
+        line(
+            result.offsets[::every],
+            np.ascontiguousarray(result.products[1, ::every]),
+            f"p = {start}",
+            "@cat1",
+            f"from p = {start}, k = %{{x}}: %{{y:.3f}}",
+            mode="markers",
+            marker={"size": 6, "color": "@cat1"},
+        ),
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "offset k", "range": [-0.5, len(result.offsets) - 0.5]},
+        yaxis={"title": "PE(p) · PE(p + k)", "range": [-0.45 * half, 1.08 * half]},
+        shapes=[_upright(k)] if k < len(result.offsets) else [],
+    )
+    return theme.build(traces, layout)
+
+
+def _upright(x: int | float) -> dict[str, Any]:
+    """A dashed line from bottom to top at x."""
+    return {
+        "type": "line",
+        "yref": "paper",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": "@muted", "width": 1, "dash": "dash"},
+    }
+
+
+def shift_figure(result: Shift, height: int = 340) -> go.Figure:
+    """The first rows and columns of M_k."""
+    corner = np.ascontiguousarray(result.matrix[:BLOCKS, :BLOCKS])
+    trace = heatmap(corner, "@signed", -1, 1, "M[%{y}, %{x}] = %{z:.3f}")
+    n = len(corner) - 0.5
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "dimension of PE(p)", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
+        yaxis={
+            "title": "dimension of PE(p + k)",
+            "showgrid": False,
+            "range": [n, -0.5],
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+        margin={"t": 8},
+    )
+    return theme.build([trace], layout)
+
+
+Panel = tuple[dict[str, Any], str, str, dict[str, Any], int]
+
+
+def side_by_side(panels: Sequence[Panel], rows: int, height: int) -> go.Figure:
+    """Heatmaps in a row, each (trace, heading, x title, y axis, columns), with their colour bars under them."""
+    width = (1 - 0.09 * (len(panels) - 1)) / len(panels)
+    traces: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    headings = []
+    for i, (trace, heading, x, y, columns) in enumerate(panels):
+        number = str(i + 1) if i else ""
+        left = round(i * (width + 0.09), 4)
+        trace["colorbar"] |= {
+            "orientation": "h",
+            "x": left + width / 2,
+            "len": width,
+            "y": 0,
+            "yanchor": "top",
+            "ypad": 46,
+            "nticks": 5,
+            "lenmode": "fraction",
+        }
+        traces.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
+        right = round(left + width, 4)
+        axes[f"xaxis{number}"] = {
+            "title": x,
+            "domain": [left, right],
+            "anchor": f"y{number}",
+            "showgrid": False,
+            "range": [-0.5, columns - 0.5],
+        }
+        axes[f"yaxis{number}"] = {"anchor": f"x{number}", "showgrid": False, "range": [rows - 0.5, -0.5], **y}
+        headings.append(
+            {
+                "xref": "paper",
+                "yref": "paper",
+                "x": left,
+                "xanchor": "left",
+                "y": 1,
+                "yanchor": "bottom",
+                "text": heading,
+                "showarrow": False,
+                "font": {"size": 13, "color": "@ink"},
+            }
+        )
+    return theme.build(traces, theme.base_layout(height, margin={"b": 44, "t": 26}, annotations=headings, **axes))

@@ -1,0 +1,172 @@
+"""Pictures of beam search: every candidate of every step, joined to the text it continues, and the final scores."""
+
+from collections.abc import Sequence
+from html import unescape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.inference.beam_tree import BeamTree, Node
+from tfcore.figures import theme
+
+CHARACTERS = 9  # of a token that fit into its place
+LINES = {
+    "dropped": ("dropped", "@muted/0.35", 1.0),
+    "kept": ("kept", "@embedding/0.8", 2.0),
+    "best": ("the best text", "@accent", 4.5),
+    "greedy": ("greedy's text", "@cat1", 2.0),
+}
+
+
+def tree_figure(tree: BeamTree, labels: Sequence[str], beams: int, height: int) -> go.Figure:
+    """Steps to the right, likelier texts further up; a line joins each text to the one that it continues.
+
+    Args:
+        labels: of the last token of each node, safe for plotly.
+    """
+    best = tree.results[0].ids if tree.results else ()
+    on_best = {best[:n] for n in range(1, len(best) + 1)}
+    on_greedy = {tree.greedy.ids[:n] for n in range(1, len(tree.greedy.ids) + 1)}
+    paths: dict[str, list[Node]] = {kind: [] for kind in LINES}
+    for node in tree.nodes:
+        paths["dropped" if node.state == "dropped" else "kept"].append(node)
+        if node.ids in on_best and node.state != "dropped":
+            paths["best"].append(node)
+        if node.ids in on_greedy:
+            paths["greedy"].append(node)
+    data = [_lines(tree, nodes, kind) for kind, nodes in paths.items()]
+    rows = max((node.rank for node in tree.nodes), default=0) + 1
+    layout = theme.base_layout(
+        height,
+        margin={"l": 8, "r": 8, "t": 34, "b": 40},
+        xaxis={
+            "range": [-0.25, tree.steps + 0.55],
+            "showgrid": False,
+            "dtick": 1,
+            "tickvals": list(range(1, tree.steps + 1)),
+            "title": {"text": "tokens written", "standoff": 4},
+        },
+        yaxis={"range": [rows - 0.4, -0.6], "showgrid": False, "showticklabels": False},
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "yref": "y",
+                "x0": 0,
+                "x1": 1,
+                "y0": beams - 0.5,
+                "y1": beams - 0.5,
+                "line": {"color": "@muted", "width": 1, "dash": "dot"},
+            }
+        ],
+        annotations=[_words(node, label, node.ids in on_best) for node, label in zip(tree.nodes, labels, strict=True)]
+        + [
+            {
+                "x": 0,
+                "y": (beams - 1) / 2,
+                "text": "text",
+                "showarrow": False,
+                "bgcolor": "@paper",
+                "font": {"size": 12, "color": "@muted"},
+            }
+        ],
+    )
+    return theme.build([*data, _marks(tree, labels)], layout)
+
+
+def _lines(tree: BeamTree, nodes: Sequence[Node], kind: str) -> dict[str, Any]:
+    """From each node to its parent, as one line with gaps."""
+    name, colour, width = LINES[kind]
+    x: list[float | None] = []
+    y: list[float | None] = []
+    middle = (min(node.rank for node in tree.nodes) + sum(n.state == "kept" for n in tree.nodes if n.step == 1) - 1) / 2
+    for node in nodes:
+        parent = tree.nodes[node.parent] if node.parent >= 0 else None
+        x += [node.step - 1, node.step, None]
+        y += [parent.rank if parent else middle, node.rank, None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "hoverinfo": "skip",
+        "line": {"color": colour, "width": width, "dash": "dot" if kind == "greedy" else "solid"},
+    }
+
+
+def _marks(tree: BeamTree, labels: Sequence[str]) -> dict[str, Any]:
+    """Invisible points that answer the pointer."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "showlegend": False,
+        "x": [node.step for node in tree.nodes],
+        "y": [node.rank for node in tree.nodes],
+        "marker": {"size": 22, "color": "@paper/0"},
+        "customdata": [
+            [label, node.probability, node.score, node.state] for node, label in zip(tree.nodes, labels, strict=True)
+        ],
+        "hovertemplate": "'%{customdata[0]}' with %{customdata[1]:.3f}; the text so far: log p = %{customdata[2]:.2f}; "
+        "%{customdata[3]}<extra></extra>",
+    }
+
+
+def _words(node: Node, label: str, is_best: bool) -> dict[str, Any]:
+    """A token in its place, with its probability; dropped ones faint, finished ones framed."""
+    plain = unescape(label)
+    short = label if len(plain) <= CHARACTERS else label if "&" in label else plain[: CHARACTERS - 1] + "…"
+    dropped = node.state == "dropped"
+    return {
+        "x": node.step,
+        "y": node.rank,
+        "showarrow": False,
+        "bgcolor": "@paper",
+        "borderpad": 1,
+        "text": short if dropped else f"{'<b>' if is_best else ''}{short}{'</b>' if is_best else ''} {shown(node)}",
+        "bordercolor": "@accent" if node.state == "finished" else "@paper/0",
+        "font": {"family": theme.MONO, "size": 11, "color": "@muted" if dropped else "@ink"},
+    }
+
+
+def shown(node: Node) -> str:
+    """A probability in two digits, without the zero that all have."""
+    return "1" if node.probability > 0.995 else f"{node.probability:.2f}"[1:]
+
+
+def results_figure(tree: BeamTree, names: Sequence[str], height: int) -> go.Figure:
+    """The score of each finished text and of greedy's, as bars.
+
+    Args:
+        names: the texts, greedy's last.
+    """
+    every = [*tree.results, tree.greedy]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [beam.score for beam in every],
+        "y": list(range(len(every))),
+        "marker": {"color": ["@accent", *["@embedding"] * (len(every) - 2), "@cat1"][: len(every)]},
+        "text": [f"{beam.score:.3f}" for beam in every],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": [[name, len(beam.ids)] for name, beam in zip(names, every, strict=True)],
+        "hovertemplate": "%{customdata[0]} (%{customdata[1]} tokens): %{x:.3f}<extra></extra>",
+    }
+    low = min(beam.score for beam in every)
+    layout = theme.base_layout(
+        height,
+        bargap=0.3,
+        margin={"l": 8, "r": 8, "t": 8, "b": 40},
+        showlegend=False,
+        xaxis={"title": {"text": "score", "standoff": 4}, "range": [1.22 * low, 0]},
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": list(range(len(every))),
+            "showgrid": False,
+            "side": "right",
+            "ticktext": [*(str(i + 1) for i in range(len(tree.results))), "greedy"],
+            "tickfont": {"size": 12, "color": "@ink"},
+        },
+    )
+    return theme.build([trace], layout)

@@ -1,0 +1,178 @@
+"""Pictures of how large caches are: ways to share keys and values, real models, and what a GPU has to hold."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.inference.serving_budget import Budget
+from tfcore.figures.byte_words import Unit, amount, scale
+from tfcore.figures.model.parameters import BYTES
+from tfcore.figures.theme import base_layout, build
+
+KINDS = {"MHA": "@cat1", "GQA": "@cat0", "MQA": "@cat3", "MLA": "@cat2"}
+SYMBOLS = {"MHA": "diamond", "GQA": "circle", "MQA": "square", "MLA": "star"}
+
+
+class Size(NamedTuple):
+    """One bar or dot.
+
+    Args:
+        name: of the model or of the way to share.
+        kind: of its attention, one of KINDS.
+        value: bytes.
+        marked: the one that is chosen.
+    """
+
+    name: str
+    kind: str
+    value: int
+    marked: bool = False
+
+
+def ways_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
+    """One bar for each way to share keys and values."""
+    largest = max(max(size.value for size in sizes), 1)
+    by, name = scale(largest, unit)
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(sizes))),
+        "x": [size.value / by for size in sizes],
+        "customdata": [[size.name, amount(size.value, unit)] for size in sizes],
+        "marker": {"color": [KINDS[size.kind] if size.marked else f"{KINDS[size.kind]}/0.45" for size in sizes]},
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
+    }
+    layout = base_layout(
+        height,
+        bargap=0.3,
+        margin={"t": 10, "r": 24},
+        xaxis={"title": f"KV cache of the batch, {name}", "range": [0, largest / by * 1.03], "fixedrange": True},
+        yaxis=_rows({size.name: amount(size.value, unit) for size in sizes}),
+    )
+    return build([trace], layout)
+
+
+def models_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
+    """One dot for each model, the largest cache on top, on a logarithmic axis: equal steps are equal factors."""
+    ordered = sorted(sizes, key=lambda size: size.value)
+    by, name = scale(ordered[-1].value, unit)
+    places = {size.name: place for place, size in enumerate(ordered)}
+    data: list[dict[str, Any]] = []
+    for kind, colour in KINDS.items():
+        some = [size for size in ordered if size.kind == kind]
+        if not some:
+            continue
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": kind,
+                "x": [size.value / by for size in some],
+                "y": [places[size.name] for size in some],
+                "customdata": [[size.name, amount(size.value, unit)] for size in some],
+                "marker": {
+                    "color": colour,
+                    "symbol": SYMBOLS[kind],
+                    "size": [15 if s.marked else 9 for s in some],
+                    "opacity": 1,
+                    "line": {"width": [2.5 if s.marked else 0 for s in some], "color": "@ink"},
+                },
+                "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra>" + kind + "</extra>",
+            }
+        )
+    layout = base_layout(
+        height,
+        margin={"t": 34, "l": 130},
+        xaxis={"type": "log", "title": f"KV cache, {name} (logarithmic)", "fixedrange": True, "dtick": 1},
+        yaxis={
+            "tickvals": list(range(len(ordered))),
+            "ticktext": [_name(size) for size in ordered],
+            "range": [-0.7, len(ordered) - 0.3],
+            "fixedrange": True,
+            "tickfont": {"size": 12, "color": "@ink"},
+        },
+    )
+    return build(data, layout)
+
+
+def _rows(rows: Mapping[str, str]) -> dict[str, Any]:
+    """An axis of rows from top to bottom, each with its name and below it, bold, what there is to say."""
+    return {
+        "tickvals": list(range(len(rows))),
+        "ticktext": [f"{name}<br><b>{words}</b>" for name, words in rows.items()],
+        "range": [len(rows) - 0.5, -0.5],
+        "showgrid": False,
+        "fixedrange": True,
+        "tickfont": {"size": 12, "color": "@ink"},
+    }
+
+
+def _name(size: Size) -> str:
+    return f"<b>{size.name}</b>" if size.marked else size.name
+
+
+def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Figure:
+    """What the fullest GPU has to hold, a bar for each remedy, and a line where its memory ends."""
+    budgets, names = list(rows.values()), list(rows)
+    memory = budgets[0].memory
+    end = 1.03 * max(memory, *(budget.memory - budget.free for budget in budgets))
+    by, unit_name = scale(memory, unit)
+    parts = {
+        "weights": (BYTES["weights"], [budget.weights for budget in budgets]),
+        "KV cache": (BYTES["KV cache"], [budget.cache for budget in budgets]),
+        "kept free": ("@muted/0.4", [budget.spared for budget in budgets]),
+    }
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": part,
+            "y": list(range(len(names))),
+            "x": [value / by for value in values],
+            "marker": {"color": colour},
+            "customdata": [[name, amount(value, unit)] for name, value in zip(names, values, strict=True)],
+            "hovertemplate": "%{customdata[0]}, " + part + ": %{customdata[1]}<extra></extra>",
+        }
+        for part, (colour, values) in parts.items()
+    ]
+    notes = [
+        {
+            "x": memory / by,
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "xanchor": "right",
+            "text": f"one GPU: {amount(memory, unit)} ▾",
+            "font": {"size": 12, "color": "@accent"},
+            "xshift": 8,
+        }
+    ]
+    line = {
+        "type": "line",
+        "x0": memory / by,
+        "x1": memory / by,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"color": "@accent", "width": 2.5},
+    }
+    layout = base_layout(
+        height,
+        barmode="stack",
+        bargap=0.32,
+        annotations=notes,
+        shapes=[line],
+        margin={"t": 64},
+        legend={"y": 1.07, "traceorder": "normal"},
+        xaxis={"title": f"{unit_name} on the fullest GPU", "range": [0, end / by], "fixedrange": True},
+        yaxis=_rows({name: verdict(budget, unit) for name, budget in rows.items()}),
+    )
+    return build(data, layout)
+
+
+def verdict(budget: Budget, unit: Unit) -> str:
+    """Whether it fits, and by how much (not)."""
+    free = amount(abs(budget.free), unit)
+    return f"fits, {free} left" if budget.fits else f"{free} too much"

@@ -1,0 +1,296 @@
+"""Pictures of one step of generation: the distribution after each filter, where the draw falls, and all ranks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.inference.next_token import NextToken
+from tfcore.figures import theme
+from tfcore.figures.tokens import SLANT, label_room, ticks
+
+SHOWN = 20  # tokens with a bar of their own
+OTHERS = "all others"
+GAP = 0.05  # of the height, above each row, for its words
+SEGMENTS = 40  # of a cumulative bar, before the rest is taken together
+WIDE = 0.045  # of a segment that has room for its token
+
+
+def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str], height: int) -> go.Figure:
+    """One row of bars for each filter: what is left, what it cut away (hatched), and where each bar stood before.
+
+    Args:
+        labels: of the first SHOWN tokens in result.order.
+        words: of each filter: its setting, and what it leaves.
+    """
+    p, n = result.probabilities, len(labels)
+    rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
+    top = highest(float(rows[:, :n].max()))
+    names, high = [*labels, OTHERS], (1 + GAP) / len(p)
+    room = label_room(names, SLANT)
+    layout = theme.base_layout(
+        height,
+        barmode="overlay",
+        bargap=0.25,
+        showlegend=False,
+        margin={"l": 48, "r": 8, "t": 26, "b": room},
+        xaxis={
+            **ticks(names, n + 1),
+            "tickangle": -SLANT,
+            "range": [-0.6, n + 0.6],
+            "showgrid": False,
+            "anchor": f"y{len(p)}",
+            "automargin": False,
+        },
+    )
+    data, notes, shapes = list[dict[str, Any]](), list[dict[str, Any]](), list[dict[str, Any]]()
+    for i, row in enumerate(rows):
+        axis = "" if i == 0 else str(i + 1)
+        low = 1 - (i + 1) * high + GAP
+        layout[f"yaxis{axis}"] = theme.base_layout(
+            1,
+            yaxis={
+                "domain": [max(low, 0.0), low + high - GAP],
+                "range": [0, top],
+                "tickvals": [0, top],
+                "anchor": "x",
+                "automargin": False,
+                "fixedrange": True,
+            },
+        )["yaxis"]
+        data += _row(result, i, row, rows[max(i - 1, 0)], f"y{axis}", names)
+        faint = i and not result.is_on[i]
+        notes.append(
+            {
+                "xref": "paper",
+                "yref": "paper",
+                "x": 0,
+                "y": low + high - GAP,
+                "yanchor": "bottom",
+                "xanchor": "left",
+                "text": words[i],
+                "showarrow": False,
+                "font": {"size": 12, "color": "@muted" if faint else "@ink"},
+            }
+        )
+        if result.is_on[i] and result.left[i] < n:
+            shapes.append(
+                {
+                    "type": "line",
+                    "xref": "x",
+                    "yref": f"y{axis}",
+                    "x0": result.left[i] - 0.5,
+                    "y0": 0,
+                    "x1": result.left[i] - 0.5,
+                    "y1": top,
+                    "line": {"color": "@ink", "width": 1.5, "dash": "dot"},
+                }
+            )
+    if result.place < n:
+        notes.append(
+            {
+                "xref": "x",
+                "yref": f"y{len(p)}",
+                "x": result.place,
+                "y": float(rows[-1, result.place]),
+                "text": "drawn",
+                "showarrow": True,
+                "arrowhead": 0,
+                "arrowcolor": "@accent",
+                "ax": 0,
+                "ay": -16,
+                "font": {"size": 12, "color": "@accent"},
+            }
+        )
+    layout |= {"annotations": notes, "shapes": shapes}
+    return theme.build(data, layout)
+
+
+def highest(p: float) -> float:
+    """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
+    return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)
+
+
+def _row(
+    result: NextToken, i: int, after: ndarray, before: ndarray, axis: str, names: list[str]
+) -> list[dict[str, Any]]:
+    """What is left as bars, what is cut away hatched, and dashes where the bars stood before."""
+    x, on = np.arange(len(after)), i == 0 or result.is_on[i]
+    cut = np.where((after == 0) & (before > 0), before, 0.0)
+    if result.left[i] < result.left[max(i - 1, 0)]:
+        cut[-1] = before[-1]  # of the others some go, the rest stands before them
+    strength = "" if on else "/0.4"
+    colours = [f"@accent{strength}" if place == result.place else f"@embedding{strength}" for place in x]
+    hover = "%{customdata}: %{y:.4f}<extra></extra>"
+    common = {"x": x, "yaxis": axis, "customdata": names}
+    bars = [
+        {
+            "type": "bar",
+            "y": cut.astype(np.float32),
+            **common,
+            "hovertemplate": "cut away, " + hover,
+            "marker": {
+                "color": "@muted/0.12",
+                "line": {"width": 0},
+                "pattern": {"shape": "/", "fgcolor": "@muted", "size": 5, "solidity": 0.25},
+            },
+        },
+        {"type": "bar", "y": after.astype(np.float32), **common, "hovertemplate": hover, "marker": {"color": colours}},
+    ]
+    if i == 0 or not on:
+        return bars[1:]
+    moved = np.where(np.abs(after - before) > 1e-4, before, np.nan)
+    dashes = {
+        "type": "scatter",
+        "mode": "markers",
+        "y": moved.astype(np.float32),
+        **common,
+        "hovertemplate": "before, " + hover,
+        "marker": {"symbol": "line-ew", "size": 13, "line": {"width": 2, "color": "@ink/0.7"}},
+    }
+    return [*bars, dashes]
+
+
+def draw_figure(result: NextToken, label: Sequence[str], height: int) -> go.Figure:
+    """The probabilities laid end to end, the largest first, as the model gave them and after all filters; and u.
+
+    Args:
+        label: one a token, in result.order.
+    """
+    data = []
+    for row, name in ((0, "the model's own"), (len(result.probabilities) - 1, "after all filters")):
+        starts, widths, places = segments(result.probabilities[row], result.place)
+        texts = [label[at] if at >= 0 else "" for at in places]
+        cut = [at >= 0 and bool(result.probabilities[-1, at] == 0) for at in places]
+        data.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "y": [name] * len(widths),
+                "x": widths,
+                "base": starts,
+                "text": [text if w > WIDE else "" for text, w in zip(texts, widths, strict=True)],
+                "textposition": "inside",
+                "insidetextanchor": "middle",
+                "textangle": 0,
+                "constraintext": "none",
+                "insidetextfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
+                "customdata": [text or "all others" for text in texts],
+                "hovertemplate": "%{customdata}: from %{base:.4f}, %{x:.4f} wide<extra></extra>",
+                "marker": {
+                    "color": [
+                        _segment_colour(i, at, result.place, out)
+                        for i, (at, out) in enumerate(zip(places, cut, strict=True))
+                    ],
+                    "line": {"width": 1, "color": "@paper"},
+                },
+            }
+        )
+    u = {
+        "type": "line",
+        "xref": "x",
+        "yref": "paper",
+        "x0": result.u,
+        "x1": result.u,
+        "y0": 0,
+        "y1": 1.06,
+        "line": {"color": "@accent", "width": 2.5},
+    }
+    note = {
+        "xref": "x",
+        "yref": "paper",
+        "x": result.u,
+        "y": 1.06,
+        "yanchor": "bottom",
+        "showarrow": False,
+        "text": f"<b>u = {result.u:.4f}</b>",
+        "font": {"size": 13, "color": "@accent"},
+    }
+    layout = theme.base_layout(
+        height,
+        barmode="overlay",
+        bargap=0.3,
+        showlegend=False,
+        margin={"l": 8, "r": 16, "t": 34, "b": 40},
+        xaxis={"range": [0, 1], "title": {"text": "cumulative probability", "standoff": 4}},
+        yaxis={"autorange": "reversed", "tickfont": {"size": 12, "color": "@ink"}, "showgrid": False},
+        shapes=[u],
+        annotations=[note],
+    )
+    return theme.build(data, layout)
+
+
+def segments(p: Float[ndarray, " vocab"], drawn: int) -> tuple[list[float], list[float], list[int]]:
+    """Start, width and place of each part of a cumulative bar, the largest first; place -1: many small ones."""
+    order = np.argsort(-p, kind="stable")
+    order = order[p[order] > 0]
+    widths = p[order].astype(float)
+    starts = np.cumsum(widths) - widths
+    parts: list[tuple[float, float, int]] = []
+    for i, place in enumerate(order):
+        if i < SEGMENTS or place == drawn:
+            parts.append((float(starts[i]), float(widths[i]), int(place)))
+        elif parts[-1][2] == -1:
+            parts[-1] = (parts[-1][0], float(starts[i] + widths[i]) - parts[-1][0], -1)
+        else:
+            parts.append((float(starts[i]), float(widths[i]), -1))
+    found = [list(column) for column in zip(*parts, strict=True)]
+    return found[0], found[1], found[2]
+
+
+def _segment_colour(i: int, place: int, drawn: int, is_cut: bool) -> str:
+    if place == drawn:
+        return "@accent/0.55"
+    if place < 0 or is_cut:
+        return "@muted/0.25" if i % 2 else "@muted/0.4"
+    return "@embedding/0.4" if i % 2 else "@embedding/0.65"
+
+
+def ranks_figure(result: NextToken, height: int) -> go.Figure:
+    """Every token there is by its rank, before and after the filters, both axes logarithmic."""
+    own, last = (np.sort(row)[::-1] for row in (result.probabilities[0], result.probabilities[-1]))
+    last = last[last > 0]
+    p = float(result.probabilities[-1, result.place])
+    data = [
+        _ranks(own, "the model's own", {"color": "@muted", "width": 2.5}),
+        {
+            **_ranks(last, "after all filters", {"color": "@embedding", "width": 2.5}),
+            "mode": "lines+markers",
+            "marker": {"size": 5, "color": "@embedding"},
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "drawn",
+            "y": [p],
+            "hoverinfo": "skip",
+            "x": [1 + int((result.probabilities[-1] > p).sum())],
+            "marker": {"size": 11, "color": "@accent"},
+        },
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "type": "log",
+            "title": "rank of the token",
+            "range": [-0.1, float(np.log10(len(own))) + 0.1],
+            "tickvals": [1, 10, 100, 1_000, 10_000, 100_000],
+        },
+        yaxis={"type": "log", "title": "probability", "range": [-8.3, 0.3], "dtick": 2, "exponentformat": "power"},
+    )
+    return theme.build(data, layout)
+
+
+def _ranks(p: Float[ndarray, " rank"], name: str, line: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": np.arange(1, len(p) + 1),
+        "y": p.astype(np.float32),
+        "line": line,
+        "hovertemplate": "rank %{x}: %{y:.2e}<extra>" + name + "</extra>",
+    }

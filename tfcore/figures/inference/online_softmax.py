@@ -1,0 +1,130 @@
+"""The numbers of the online softmax in cells: what each tile, or each arriving block, does to one query."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.inference.online_steps import RowStep
+from tfcore.figures import theme
+
+SHOWN = 2  # numbers of the output that are written
+# column: (title over it, width)
+COLUMNS = (
+    ("largest<br>score", 1.0),
+    ("running<br>max m", 1.0),
+    ("old sums<br>times", 1.05),
+    ("sum<br>l", 1.0),
+    *((f"out[{i}]", 1.0) for i in range(SHOWN)),
+    ("out[0] ÷ l", 1.05),
+)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number of any size in few signs; `digits` after the point where it is neither large nor tiny."""
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:.1e}".replace("-", "−")
+
+
+def cells(step: RowStep) -> list[str]:
+    """The row of one step."""
+    out = [float(value) for value in step.out[:SHOWN]]
+    first = out[0] / step.l if step.l else 0.0
+    return [number(value) for value in (step.tile_m, step.m, step.rescale, step.l, *out, first)]
+
+
+def ledger_figure(done: Sequence[RowStep], names: Sequence[str], height: int) -> go.Figure:
+    """One line for each tile or block, filled in as they come; the last one framed.
+
+    Args:
+        done: the steps until now.
+        names: of all steps, also those to come.
+    """
+    rows = [[""] * len(COLUMNS) for _ in names]
+    for i, step in enumerate(done):
+        rows[i] = cells(step)
+    shade = np.zeros((len(names), len(COLUMNS)), dtype=np.float32)
+    shade[: len(done)] = 0.35
+    edges = np.cumsum([0.0, *(width for _, width in COLUMNS)])
+    if done:
+        shade[len(done) - 1] = 1.0
+    data: list[dict[str, Any]] = [
+        {
+            "type": "heatmap",
+            "x": edges,
+            "y": np.arange(len(names) + 1) - 0.5,
+            "z": shade,
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": [[0, "@muted/0.05"], [0.35, "@attention/0.08"], [1, "@attention/0.22"]],
+            "showscale": False,
+            "xgap": 2,
+            "ygap": 2,
+            "text": rows,
+            "texttemplate": "%{text}",
+            "textfont": {"size": 12, "family": theme.MONO, "color": "@ink"},
+            "hoverinfo": "skip",
+        }
+    ]
+    centres = (edges[1:] + edges[:-1]) / 2
+    axis = {"showgrid": False, "fixedrange": True, "tickangle": 0}
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            **axis,
+            "side": "top",
+            "tickvals": centres,
+            "ticktext": [title for title, _ in COLUMNS],
+            "range": [0, edges[-1]],
+            "tickfont": {"size": 12, "color": "@ink"},
+        },
+        yaxis={**axis, "tickvals": list(range(len(names))), "ticktext": list(names), "range": [len(names) - 0.5, -0.5]},
+        margin={"t": 44, "b": 6, "r": 4},
+    )
+    return theme.build(data, layout)
+
+
+def scores_figure(step: RowStep, labels: Sequence[str], height: int) -> go.Figure:
+    """The scores s of one query for the keys at hand, and their weights e^(s - m) relative to the largest of them.
+
+    Args:
+        labels: of these keys.
+    """
+    scores = [number(float(value), 2) for value in step.scores]
+    weights = [f"{value:.3f}" if value == 0 or value >= 0.0005 else "<.001" for value in step.weights]
+    z = np.stack([np.zeros(len(labels)), step.weights]).astype(np.float32)
+    data = [
+        {
+            "type": "heatmap",
+            "z": z,
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": "@weights",
+            "showscale": False,
+            "xgap": 2,
+            "ygap": 2,
+            "text": [scores, weights],
+            "texttemplate": "%{text}",
+            "textfont": {"size": 13},
+            "hovertemplate": "%{y} of %{x}: %{text}<extra></extra>",
+        }
+    ]
+    axis = {"showgrid": False, "fixedrange": True, "tickangle": 0 if len(labels) <= 9 else -40}
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            **axis,
+            "side": "top",
+            "tickvals": list(range(len(labels))),
+            "ticktext": list(labels),
+            "tickfont": {"family": theme.MONO, "size": 12, "color": "@key"},
+        },
+        yaxis={**axis, "tickvals": [0, 1], "ticktext": ["score s", "weight"], "range": [1.5, -0.5], "tickangle": 0},
+        margin={"t": 34, "b": 6, "r": 4},
+    )
+    return theme.build(data, layout)

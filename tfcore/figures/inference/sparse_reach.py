@@ -1,0 +1,140 @@
+"""Pictures of sparse attention: who reaches whom after how many layers, what it costs at any length, a real check."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Int
+from numpy import ndarray
+
+from tfcore.analysis.inference.sparse_reach import MeasuredReach, Reach
+from tfcore.figures import theme
+from tfcore.figures.inference.length_cost import lengths_axis, powers_axis
+from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
+
+FAINTEST = 0.25
+
+
+def reach_figure(reach: Reach, layers: int, height: int) -> go.Figure:
+    """The mask as the darkest cells, and what more layers add to it in lighter and lighter ones.
+
+    Args:
+        layers: how many were followed; fixes the shades.
+    """
+    needed = reach.needed
+    n = len(needed)
+    never = needed == 0
+    shade = 1 - (1 - FAINTEST) * (needed - 1) / max(layers - 1, 1)
+    x, y = hatch(never)
+    axis = {"range": [-0.5, n - 0.5], "showgrid": False, "fixedrange": True}
+    places = [str(i) for i in range(n)]
+    data = [
+        {
+            "type": "heatmap",
+            "z": np.where(never, np.nan, shade).astype(np.float32),
+            "zmin": 0,
+            "zmax": 1.15,
+            "colorscale": "@seq:attention",
+            "showscale": False,
+            "hoverongaps": False,
+            "customdata": needed.astype(np.uint8),
+            "hovertemplate": "token %{x} reaches token %{y} in %{customdata} layer(s)<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": x,
+            "y": y,
+            "hoverinfo": "skip",
+            "showlegend": False,
+            "line": {"color": "@muted/0.5", "width": 1},
+        },
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={**axis, **ticks(places, 9), "title": KEY},
+        yaxis={**axis, **ticks(places, 9), "range": [n - 0.5, -0.5], "title": QUERY},
+        margin={"t": 12},
+    )
+    return theme.build(data, layout)
+
+
+def pairs_figure(
+    lengths: Sequence[int], pairs: Mapping[str, Int[ndarray, " length"]], chosen: str, at: int, height: int
+) -> go.Figure:
+    """Pairs kept against length, a line for each pattern, the chosen one thick.
+
+    Args:
+        pairs: name of the pattern -> pairs at each length.
+        at: which length is marked.
+    """
+    n = np.array(lengths)
+    data: list[dict[str, Any]] = []
+    dashes = ("solid", "dash", "dot", "dashdot", "longdash")
+    for i, (name, counts) in enumerate(pairs.items()):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": n,
+                "y": counts.astype(np.float64),
+                "name": name,
+                "line": {"color": f"@cat{i}", "width": 4 if name == chosen else 1.5, "dash": dashes[i % len(dashes)]},
+                "hovertemplate": f"%{{x:,}} tokens: %{{y:,.0f}} pairs<extra>{name}</extra>",
+            }
+        )
+    place = list(pairs).index(chosen)
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": n[[at]],
+            "y": pairs[chosen][[at]].astype(np.float64),
+            "marker": {"size": 11, "color": f"@cat{place}"},
+            "showlegend": False,
+            "hoverinfo": "skip",
+        }
+    )
+    every = np.concatenate([counts.astype(np.float64) for counts in pairs.values()])
+    layout = theme.base_layout(height, xaxis=lengths_axis(n), yaxis=powers_axis("pairs kept", every), margin={"t": 58})
+    return theme.build(data, layout)
+
+
+def measured_figure(measured: MeasuredReach, labels: Sequence[str], height: int) -> go.Figure:
+    """Two rows of cells, one a token: where the pattern lets a change arrive, and where the model's outputs changed."""
+    rows = np.stack([measured.expected, measured.changed])
+    n = len(labels)
+    names = ["the pattern says", "measured"]
+    where = [[f"{label} ({i})" for i, label in enumerate(labels)]] * 2
+    words = [["reached" if cell else "not reached" for cell in row] for row in rows]
+    data = [
+        {
+            "type": "heatmap",
+            "z": rows.astype(np.uint8),
+            "zmin": 0,
+            "zmax": 1,
+            "showscale": False,
+            "xgap": 1,
+            "ygap": 4,
+            "colorscale": [[0, "@muted/0.16"], [1, "@attention/0.75"]],
+            "customdata": np.stack([where, words], axis=-1).tolist(),
+            "hovertemplate": "%{y}: %{customdata[0]} %{customdata[1]}<extra></extra>",
+        }
+    ]
+    mark = {
+        "type": "rect",
+        "x0": measured.position - 0.5,
+        "x1": measured.position + 0.5,
+        "y0": -0.5,
+        "y1": 1.5,
+        "line": {"color": "@ink", "width": 2},
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={**ticks(labels, 40), "range": [-0.5, n - 0.5], "tickangle": -60, "showgrid": False, "fixedrange": True},
+        yaxis={"tickvals": [0, 1], "ticktext": names, "range": [1.6, -0.6], "showgrid": False, "fixedrange": True},
+        shapes=[mark],
+        margin={"t": 8},
+    )
+    return theme.build(data, layout)

@@ -1,0 +1,161 @@
+"""Pictures of speculative decoding: how two distributions make one again, and what the draft is worth."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.inference.speculation import Guess
+from tfcore.figures import theme
+from tfcore.figures.inference.next_token import highest
+from tfcore.figures.tokens import SLANT, label_room, ticks
+
+MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
+
+
+def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
+    """Accepted draft tokens and residual draws after a rejection, one upon the other: p.
+
+    Args:
+        labels: of guess.tokens.
+    """
+    order = np.argsort(-guess.p_all, kind="stable")
+    p, q = guess.p_all[order], guess.q_all[order]
+    stays, names = np.minimum(p, q), [labels[i] for i in order]
+    x = np.arange(len(p))
+    common = {"x": x, "customdata": names}
+    data = [
+        {
+            "type": "bar",
+            "name": "accepted draft: min(p, q)",
+            "y": stays,
+            **common,
+            "marker": {"color": BOTH},
+            "hovertemplate": "%{customdata}: accepted with %{y:.3f}<extra></extra>",
+        },
+        {
+            "type": "bar",
+            "name": "residual draw: p − min(p, q)",
+            "y": p - stays,
+            **common,
+            "marker": {"color": MODEL},
+            "hovertemplate": "%{customdata}: residual draw with %{y:.3f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "q, the draft model",
+            "y": q,
+            **common,
+            "marker": {"symbol": "line-ew", "size": 22, "line": {"width": 3, "color": DRAFT}},
+            "hovertemplate": "%{customdata}: drafted with q = %{y:.3f}<extra></extra>",
+        },
+    ]
+    at = [i for i, token in enumerate(guess.tokens[order]) if token == guess.token]
+    top = highest(float(max(p.max(), q.max())))
+    notes = [
+        {
+            "x": i,
+            "y": max(p[i], q[i]),
+            "text": "this token",
+            "showarrow": True,
+            "arrowhead": 0,
+            "ay": -18,
+            "ax": 24,
+            "arrowcolor": "@ink",
+            "font": {"size": 12, "color": "@ink"},
+        }
+        for i in at
+    ]
+    layout = theme.base_layout(
+        height,
+        barmode="stack",
+        bargap=0.25,
+        annotations=notes,
+        margin={"t": 64},
+        legend={"y": 1.04, "traceorder": "normal"},
+        xaxis={
+            **ticks(names, len(names)),
+            "tickangle": -SLANT,
+            "showgrid": False,
+            "range": [-0.6, len(p) - 0.4],
+            "automargin": False,
+        },
+        yaxis={"title": "probability", "range": [0, 1.12 * top]},
+    )
+    layout["margin"]["b"] = label_room(names, SLANT) + 4
+    return theme.build(data, layout)
+
+
+def worth_figure(
+    lines: Mapping[str, Sequence[float]], measured: Mapping[str, float], guess: int, height: int
+) -> go.Figure:
+    """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots.
+
+    Args:
+        lines: "tokens" and "speed" (perhaps also "checked"), for 0, 1, 2 ... guesses.
+        measured: the same, for this number of guesses.
+    """
+    names = {"tokens": "tokens per pass", "speed": "speed-up", "checked": "speed-up, verification cost included"}
+    colours = {"tokens": BOTH, "speed": MODEL, "checked": MODEL}
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": names[key],
+            "x": list(range(len(values))),
+            "y": list(values),
+            "line": {"color": colours[key], "width": 2.5, "dash": "dot" if key == "checked" else "solid"},
+            "hovertemplate": "draft length %{x}: %{y:.2f}<extra>" + names[key] + "</extra>",
+        }
+        for key, values in lines.items()
+    ]
+    data += [
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "showlegend": False,
+            "x": [guess],
+            "y": [value],
+            "text": [f"<b>{value:.2f}</b>"],
+            "textposition": "top center",
+            "textfont": {"color": colours[key], "size": 13},
+            "marker": {"color": colours[key], "size": 12, "line": {"width": 1.5, "color": "@paper"}},
+            "hovertemplate": "measured: %{y:.2f}<extra>" + names[key] + "</extra>",
+        }
+        for key, value in measured.items()
+    ]
+    most = max([*(max(values) for values in lines.values()), *measured.values(), 1.0])
+    layout = theme.base_layout(
+        height,
+        legend={"y": 1.04},
+        margin={"t": 64},
+        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, 8.3]},
+        yaxis={"range": [0, 1.18 * most], "title": "tokens per pass, speed-up"},
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "yref": "y",
+                "x0": 0,
+                "x1": 1,
+                "y0": 1,
+                "y1": 1,
+                "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
+            }
+        ],
+        annotations=[
+            {
+                "xref": "paper",
+                "x": 1,
+                "y": 1,
+                "xanchor": "right",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": "the model alone",
+                "font": {"size": 12, "color": "@muted"},
+            }
+        ],
+    )
+    return theme.build(data, layout)

@@ -1,0 +1,85 @@
+"""A board with one field for each part of a model: layers down, heads (and feed-forward layers) across."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.figures import theme
+
+MOST_NUMBERS = 200  # fields up to which each has its number written in it
+
+
+def board(
+    values: Float[ndarray, "layer part"],
+    parts: Sequence[str],
+    hover: str,
+    *,
+    limit: float,
+    selected: Collection[tuple[int, int]] = (),
+    digits: int = 2,
+    height: int,
+) -> go.Figure:
+    """Signed numbers, one a field, written in it and shown by its colour; a click carries [layer, column].
+
+    Args:
+        values: NaN where a layer has no such part.
+        parts: names of the columns; FF is a feed-forward layer.
+        hover: sentence for a field; %{y} is the layer, %{customdata[2]} the column's name, %{z} the number.
+        limit: the largest number that has a colour of its own.
+        selected: fields with a frame, as (layer, column).
+        digits: after the point.
+        height: in pixels.
+    """
+    n_layers, n_parts = values.shape
+    places = [[[layer, column] for column in range(n_parts)] for layer in range(n_layers)]
+    names = [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
+    written = values.size <= MOST_NUMBERS
+    fields = {
+        "type": "heatmap",
+        "z": values.astype(np.float32),
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": "@signed",
+        "customdata": places,
+        "text": names,
+        "xgap": 2,
+        "ygap": 2,
+        "hoverongaps": False,
+        "showscale": not written,
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickfont": {"size": 11, "color": "@muted"}},
+        "texttemplate": f"%{{z:.{digits}f}}" if written else "",
+        "hovertemplate": hover + "<extra></extra>",
+        "textfont": {"size": 12 if n_parts <= 14 else 9},
+    }
+    frame = {"color": "@accent", "width": 3}
+    axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            **axis,
+            "tickvals": list(range(n_parts)),
+            "ticktext": list(parts),
+            "side": "top",
+            "range": [-0.5, n_parts - 0.5],
+            "tickangle": 0 if n_parts <= 14 else -60,
+            "title": {"text": "head (FF: feed-forward)" if "FF" in parts else "head", "standoff": 2},
+        },
+        yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
+        margin={"l": 44, "r": 8, "t": 50, "b": 8},
+        shapes=[
+            {
+                "type": "rect",
+                "x0": column - 0.5,
+                "x1": column + 0.5,
+                "y0": layer - 0.5,
+                "y1": layer + 0.5,
+                "line": frame,
+            }
+            for layer, column in selected
+        ],
+    )
+    return theme.build([fields], layout)

@@ -1,0 +1,114 @@
+"""The stream's length and direction, stage by stage, at every position of a text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.figures import theme
+
+
+def curves(
+    values: Float[ndarray, "stage seq"],
+    stages: Sequence[str],
+    tokens: Sequence[str],
+    position: int,
+    axis: str,
+    *,
+    height: int,
+    limits: tuple[float, float] | None = None,
+) -> go.Figure:
+    """One thin line a position, their median dotted, the chosen position strong.
+
+    Args:
+        tokens: label of each position, safe for plotly.
+        axis: what the numbers are.
+        limits: of the axis; None begins at 0 and lets plotly find the end.
+    """
+    n_stages, n = values.shape
+    places = np.arange(n_stages)
+    gap = np.full((1, n), np.nan, dtype=np.float32)
+    y = np.vstack([values.astype(np.float32), gap]).T.ravel()  # all lines in one trace
+    x = np.tile(np.append(places, n_stages - 1), n).astype(np.float32)
+    names = np.repeat([f"'{token}' ({i})" for i, token in enumerate(tokens)], n_stages + 1).tolist()
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": x,
+            "y": y,
+            "text": names,
+            "name": "each token",
+            "line": {"color": "@residual/0.3", "width": 1},
+            "hovertemplate": "%{text}: %{y:.2f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": places,
+            "y": np.median(values, 1).astype(np.float32),
+            "name": "median",
+            "line": {"color": "@ink", "width": 1.6, "dash": "dot"},
+            "hovertemplate": "median %{y:.2f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": places,
+            "y": values[:, position].astype(np.float32),
+            "name": f"'{tokens[position]}' ({position})",
+            "line": {"color": "@residual", "width": 3},
+            "marker": {"size": 7},
+            "hovertemplate": "%{y:.2f}<extra></extra>",
+        },
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"tickvals": places.tolist(), "ticktext": list(stages), "fixedrange": True, "showgrid": False},
+        yaxis={
+            "title": axis,
+            "fixedrange": True,
+            "rangemode": "tozero",
+            **({} if limits is None else {"range": list(limits)}),
+        },
+        legend={"y": 1.04},
+        margin={"t": 52},
+    )
+    return theme.build(lines, layout)
+
+
+def writes_figure(
+    added: Float[ndarray, " part"],
+    along: Float[ndarray, " part"],
+    parts: Sequence[str],
+    roles: Sequence[str],
+    height: int,
+) -> go.Figure:
+    """What each part adds at one position: its length as a bar, and above it the cosine to what was there."""
+    places = list(range(len(parts)))
+    bars = {
+        "type": "bar",
+        "x": places,
+        "y": added.astype(np.float32),
+        "marker": {"color": list(roles)},
+        "text": [f"{value:+.2f}" for value in along.tolist()],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 12, "color": "@ink"},
+        "hovertemplate": "length %{y:.2f}, cosine to the stream %{text}<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"tickvals": places, "ticktext": list(parts), "fixedrange": True, "showgrid": False},
+        yaxis={
+            "title": "length of what is added",
+            "fixedrange": True,
+            "range": [0, 1.15 * max(1e-6, float(added.max()))],
+        },
+        margin={"t": 20},
+        bargap=0.3,
+    )
+    return theme.build([bars], layout)

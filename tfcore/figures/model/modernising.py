@@ -1,0 +1,119 @@
+"""What every switch from the block of 2017 to today's costs or saves, as panels of bars beside each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from tfcore.figures import theme
+from tfcore.figures.tokens import label_room
+
+GAP = 0.045  # between two panels, as a share of the width
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One quantity.
+
+    Args:
+        title: with its unit.
+        values: one for each switch; None where it is not known yet.
+        labels: the same as words.
+        dots: single measurements of each, such as one for each seed.
+        near: the axis begins near the smallest value and not at 0; the bars are then marks.
+    """
+
+    title: str
+    values: Sequence[float | None]
+    labels: Sequence[str]
+    dots: Sequence[Sequence[float]] = ()
+    near: bool = False
+
+
+def effects_figure(names: Sequence[str], panels: Sequence[Panel], chosen: int, height: int) -> go.Figure:
+    """A row for each switch, the first on top; the chosen one is strong. Marks carry [step] for clicks."""
+    data, axes = list[dict](), dict[str, dict]()
+    width = (1 - GAP * (len(panels) - 1)) / len(panels)
+    rows = list(range(len(names)))
+    shades = ["@accent" if row == chosen else "@muted/0.55" for row in rows]
+    for place, panel in enumerate(panels):
+        number = "" if place == 0 else str(place + 1)
+        start = place * (width + GAP)
+        known = [value for value in panel.values if value is not None] + [dot for dots in panel.dots for dot in dots]
+        low, high = (min(known), max(known)) if known else (0.0, 1.0)
+        room = (high - low) or 1.0
+        span = [low - 0.2 * room, high + 0.6 * room] if panel.near else [0, 1.38 * (high or 1.0)]
+        axes[f"xaxis{number}"] = {
+            "domain": [start, start + width],
+            "range": span,
+            "fixedrange": True,
+            "showticklabels": False,
+            "showgrid": False,
+            "title": {"text": panel.title, "font": {"size": 12}},
+            "side": "top",
+            "zeroline": False,
+        }
+        common = {
+            "y": rows,
+            "xaxis": f"x{number}",
+            "text": list(panel.labels),
+            "customdata": [[row] for row in rows],
+            "hovertemplate": "%{text}<extra></extra>",
+            "showlegend": False,
+            "textfont": {"size": 12, "color": "@ink"},
+        }
+        if panel.near:
+            data += [
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "x": list(dots),
+                    "y": [row] * len(dots),
+                    "xaxis": f"x{number}",
+                    "marker": {"size": 6, "color": "@muted/0.6"},
+                    "hoverinfo": "skip",
+                    "showlegend": False,
+                }
+                for row, dots in enumerate(panel.dots)
+            ]
+            style = {"size": 11, "symbol": "diamond", "color": shades}
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers+text",
+                    "x": list(panel.values),
+                    "marker": style,
+                    "textposition": "middle right",
+                    "cliponaxis": False,
+                    **common,
+                }
+            )
+        else:
+            data.append(
+                {
+                    "type": "bar",
+                    "orientation": "h",
+                    "x": list(panel.values),
+                    "textposition": "outside",
+                    "cliponaxis": False,
+                    "marker": {"color": shades},
+                    **common,
+                }
+            )
+    labels = [f"<b>{name}</b>" if row == chosen else name for row, name in enumerate(names)]
+    layout = theme.base_layout(
+        height,
+        **axes,
+        bargap=0.35,
+        margin={"l": label_room(names) + 10, "r": 8, "t": 40, "b": 8},
+        yaxis={
+            "tickvals": rows,
+            "ticktext": labels,
+            "range": [len(names) - 0.5, -0.5],
+            "fixedrange": True,
+            "automargin": False,
+            "showgrid": False,
+            "tickfont": {"size": 13, "color": "@ink"},
+        },
+    )
+    return theme.build(data, layout)

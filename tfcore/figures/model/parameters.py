@@ -1,0 +1,190 @@
+"""Pictures of what a model is made of and what it costs: a ring, a treemap, bars by block, bars of bytes."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from math import ceil
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.model.memory_use import MemoryUse
+from tfcore.analysis.model.parameter_count import ParameterCount
+from tfcore.figures.theme import base_layout, build
+
+# component: its colour; those of one kind share a hue.
+COLOURS = {
+    "token embedding": "@embedding",
+    "positions": "@position",
+    "segments": "@position/0.6",
+    "attention": "@attention",
+    "cross-attention": "@attention/0.6",
+    "feed-forward": "@feedforward",
+    "experts": "@feedforward",
+    "shared experts": "@feedforward/0.6",
+    "router": "@accent",
+    "norms": "@norm",
+    "mlm head": "@residual",
+    "pooler": "@residual/0.6",
+    "unembedding": "@embedding/0.6",
+}
+BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}
+BLOCKS = "blocks"
+MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
+
+
+def short(count: float) -> str:
+    """124.4 M, 8.03 B: a count in few digits."""
+    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if count >= size:
+            return f"{count / size:.{1 if count >= 100 * size else 2}f}{unit}"
+    return f"{count:,.0f}"
+
+
+def ring_figure(count: ParameterCount, height: int) -> go.Figure:
+    """The share of every component."""
+    names = list(count.by_component)
+    trace = {
+        "type": "pie",
+        "hole": 0.58,
+        "labels": names,
+        "values": list(count.by_component.values()),
+        "sort": False,
+        "direction": "clockwise",
+        "texttemplate": "%{text}<br>%{percent}",
+        "textposition": "outside",
+        "automargin": True,
+        "text": [name.replace(" ", "<br>") for name in names],  # narrow, for a phone
+        "marker": {"colors": [COLOURS[name] for name in names], "line": {"color": "@paper", "width": 1.5}},
+        "textfont": {"size": 12, "color": "@ink"},
+        "hovertemplate": "%{label}: %{value:,} (%{percent})<extra></extra>",
+    }
+    note = {
+        "text": f"<b>{short(count.total)}</b>",
+        "showarrow": False,
+        "font": {"size": 22, "color": "@ink"},
+        "x": 0.5,
+        "y": 0.5,
+        "xref": "paper",
+        "yref": "paper",
+    }
+    layout = base_layout(height, showlegend=False, annotations=[note], margin={"l": 90, "r": 110, "t": 40, "b": 40})
+    del layout["xaxis"], layout["yaxis"]
+    return build([trace], layout)
+
+
+def treemap_figure(count: ParameterCount, height: int) -> go.Figure:
+    """Every block and what is in it, each as large as it has parameters; of a deep model a few blocks together."""
+    inside = dict.fromkeys(count.by_component, 0)
+    tiles: list[tuple[str, str, str, int, str]] = []  # id, label, parent, parameters, colour
+    for name, parts in _few(count.by_layer).items():
+        tiles.append((name, name, BLOCKS, sum(parts.values()), "@muted/0.25"))
+        for component, value in parts.items():
+            tiles.append((f"{name} {component}", component, name, value, COLOURS[component]))
+            inside[component] += value
+    tiles.append((BLOCKS, BLOCKS, "", sum(inside.values()), "@muted/0.25"))
+    tiles += [
+        (component, component, "", value - inside[component], COLOURS[component])
+        for component, value in count.by_component.items()
+        if value > inside[component]
+    ]
+    ids, labels, parents, values, colours = (list(column) for column in zip(*tiles, strict=True))
+    trace = {
+        "type": "treemap",
+        "ids": ids,
+        "labels": labels,
+        "parents": parents,
+        "values": values,
+        "branchvalues": "total",
+        "marker": {"colors": colours, "line": {"color": "@paper", "width": 1}},
+        "maxdepth": 3,
+        "textfont": {"size": 12},
+        "pathbar": {"visible": True},
+        "tiling": {"pad": 1},
+        "hovertemplate": "%{label}: %{value:,}<extra></extra>",
+    }
+    layout = base_layout(height, margin={"l": 4, "r": 4, "t": 24, "b": 4})
+    del layout["xaxis"], layout["yaxis"]
+    return build([trace], layout)
+
+
+def _few(by_layer: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+    """The blocks by their names on a tile; neighbours of one stack are added up until at most MOST_TILES or so are
+    left."""
+    size, few = ceil(len(by_layer) / MOST_TILES), {}
+    for stack, found in groupby(by_layer, lambda name: name.rpartition("blocks.")[0]):
+        names = list(found)
+        for first in range(0, len(names), size):
+            group = names[first : first + size]
+            if len(group) == 1:
+                few[f"{stack}block {first}"] = by_layer[group[0]]
+                continue
+            parts: Counter[str] = Counter()
+            for name in group:
+                parts.update(by_layer[name])
+            few[f"{stack}blocks {first} to {first + len(group) - 1}"] = parts
+    return few
+
+
+def blocks_figure(count: ParameterCount, height: int) -> go.Figure:
+    """The parameters of every block, stacked by component."""
+    components = [name for name in count.by_component if any(name in parts for parts in count.by_layer.values())]
+    blocks = np.array(list(count.by_layer))  # arrays: plotly copies a list number by number
+    data = [
+        {
+            "type": "bar",
+            "name": component,
+            "x": np.arange(len(blocks)),
+            "y": np.array([parts.get(component, 0) for parts in count.by_layer.values()], dtype=float),
+            "marker": {"color": COLOURS[component]},
+            "customdata": blocks,
+            "hovertemplate": "%{customdata}, " + component + ": %{y:,}<extra></extra>",
+        }
+        for component in components
+    ]
+    layout = base_layout(
+        height,
+        barmode="stack",
+        bargap=0.15,
+        xaxis={"title": "block", "fixedrange": True},
+        yaxis={"title": "parameters", "fixedrange": True},
+    )
+    return build(data, layout)
+
+
+def bytes_of(use: MemoryUse, purpose: str) -> dict[str, int]:
+    """What takes memory in training, or in generating."""
+    if purpose == "generate":
+        return {"weights": use.weights, "KV cache": use.kv_cache + use.cross_cache}
+    return {
+        "weights": use.weights,
+        "gradients": use.gradients,
+        "optimizer": use.optimizer,
+        "activations": sum(use.activations.values()),
+    }
+
+
+def memory_figure(uses: Mapping[str, MemoryUse], purposes: Sequence[str], height: int) -> go.Figure:
+    """Gigabytes for each purpose and model, stacked by what holds them."""
+    rows = [(f"{purpose}: {name}", bytes_of(use, purpose)) for purpose in purposes for name, use in uses.items()]
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": part,
+            "y": [row for row, _ in rows],
+            "x": [kept.get(part, 0) / 1e9 for _, kept in rows],
+            "marker": {"color": colour},
+            "hovertemplate": "%{y}, " + part + ": %{x:,.2f} GB<extra></extra>",
+        }
+        for part, colour in BYTES.items()
+    ]
+    layout = base_layout(
+        height,
+        barmode="stack",
+        xaxis={"title": "GB (10⁹ bytes)", "fixedrange": True},
+        yaxis={"autorange": "reversed", "fixedrange": True},
+        legend={"y": 1.04, "traceorder": "normal"},
+    )
+    return build(data, layout)

@@ -1,0 +1,123 @@
+"""Pictures of models that may be loaded: which fit into memory, and what one says first."""
+
+import math
+import re
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.model.what_fits import Need
+from tfcore.figures import theme
+
+
+def gigabytes(n: float) -> str:
+    """Bytes in words of the size of models."""
+    return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"
+
+
+def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int | None, height: int) -> go.Figure:
+    """One line a model, as long as what it needs on a logarithmic axis: full where it fits, dotted and hollow where it
+    does not; upright lines where the free memory and the server's own limit end.
+
+    Args:
+        chosen: the row that stands out.
+        room, limit: bytes; None where there is none.
+    """
+    bounds = [bound for bound in (room, limit) if bound is not None]
+    end = min(bounds) if bounds else None
+    low = min(row.total for row in rows) / 2
+    data, notes = [], []
+    for place, row in enumerate(rows):
+        fits = end is None or row.fits(end)
+        colour = "@accent" if row.name == chosen else "@ink" if fits else "@muted"
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": [low, row.total],
+                "y": [place, place],
+                "cliponaxis": False,
+                "showlegend": False,
+                "line": {"color": colour, "width": 5 if row.name == chosen else 3, "dash": "solid" if fits else "dot"},
+                "marker": {
+                    "color": colour if fits else "@paper",
+                    "size": [0, 11],
+                    "opacity": 1,
+                    "line": {"color": colour, "width": 2},
+                },
+                "hovertemplate": f"weights {gigabytes(row.weights)}, cache of {row.tokens:,} tokens "
+                f"{gigabytes(row.cache)}<extra></extra>",
+            }
+        )
+        notes.append(
+            {
+                "x": math.log10(row.total),
+                "y": place,
+                "xanchor": "left",
+                "xshift": 9,
+                "showarrow": False,
+                "text": gigabytes(row.total),
+                "bgcolor": "@paper",
+                "borderpad": 1,
+                "font": {"color": colour, "size": 12},
+            }
+        )
+    shapes = []
+    for bound, word, side in ((room, "free now", "left"), (limit, "limit here", "right")):
+        if bound is not None:
+            other = limit if bound is room else room
+            after = other is None or bound > other or (bound == other and side == "left")
+            shapes.append(
+                {
+                    "type": "line",
+                    "xref": "x",
+                    "yref": "paper",
+                    "x0": bound,
+                    "x1": bound,
+                    "y0": 0,
+                    "y1": 1,
+                    "line": {"color": "@muted", "width": 1.5, "dash": "dash"},
+                }
+            )
+            notes.append(
+                {
+                    "x": math.log10(bound),
+                    "y": 1,
+                    "yref": "paper",
+                    "yanchor": "bottom",
+                    "showarrow": False,
+                    "xanchor": "center" if other is None else "left" if after else "right",
+                    "text": f"{word}: {gigabytes(bound)}",
+                    "font": {"color": "@ink", "size": 12},
+                }
+            )
+    high = max([row.total for row in rows] + bounds)
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "type": "log",
+            "title": "memory in bytes",
+            "range": [math.log10(low), math.log10(high * 30)],
+            "fixedrange": True,
+            "tickvals": [10.0**k for k in range(6, 14)],
+            "ticktext": ["1 MB", "10 MB", "100 MB", "1 GB", "10 GB", "100 GB", "1 TB", "10 TB"],
+        },
+        yaxis={
+            "tickmode": "array",
+            "tickvals": list(range(len(rows))),
+            "ticktext": [plain(row.name) for row in rows],
+            "range": [len(rows) - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+            "automargin": True,
+        },
+        shapes=shapes,
+        annotations=notes,
+        margin={"l": 130, "t": 34},
+    )
+    return theme.build(data, layout)
+
+
+def plain(name: str) -> str:
+    """A name without what a label would interpret."""
+    return re.sub(r"[^\w .+/-]", "?", name)

@@ -1,0 +1,300 @@
+"""Pictures of the history: entries in lanes over the years, who builds on whom, and the lengths of sequences."""
+
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.reference.history import FAMILIES, FIELDS, Milestone, Timeline
+from tfcore.figures import theme
+
+ROW, TOP, BOTTOM, LEFT, RIGHT = 18, 58, 28, 116, 12  # pixels
+FIRST, LAST = -0.008, 1.17  # ends of the axis of years: labels need room behind the last one
+# family: (colour, symbol)
+LOOKS = {
+    "feed-forward": ("@cat4", "circle"),
+    "recurrent": ("@cat1", "circle"),
+    "convolutional": ("@cat2", "circle"),
+    "encoder": ("@cat0", "circle"),
+    "encoder-decoder": ("@cat3", "circle"),
+    "decoder": ("@cat6", "circle"),
+    "experts": ("@cat7", "diamond"),
+    "state space": ("@cat5", "square"),
+    "part": ("@muted", "circle-open"),
+}
+STEPS = 16  # points of a curve
+
+
+def height_of(layout: Timeline) -> int:
+    """The height of a timeline, in pixels."""
+    return TOP + BOTTOM + ROW * layout.rows
+
+
+def place_of(layout: Timeline, key: str, width: int) -> int:
+    """How far from the left an entry is in a timeline so many pixels wide."""
+    return round(LEFT + (layout.x[key] - FIRST) / (LAST - FIRST) * (width - LEFT - RIGHT))
+
+
+def timeline_figure(
+    entries: Mapping[str, Milestone],
+    layout: Timeline,
+    shown: Collection[str],
+    chosen: str | None,
+    related: Collection[str] = (),
+    edges: bool = False,
+) -> go.Figure:
+    """Every entry at its place, coloured by family; those that are not shown stay as faint marks.
+
+    Args:
+        shown: keys of the entries with a label.
+        chosen: the entry with a ring.
+        related: entries joined with the chosen one; where edges are drawn, only they have strong labels.
+        edges: draw who builds on whom.
+
+    A click on a mark carries customdata, the key.
+    """
+    data = _edges(entries, layout, shown, related, chosen) if edges else []
+    data += [_legend(family) for family in FAMILIES]
+    data += [_marks(family, entries, layout, shown, chosen, related, edges) for family in FAMILIES]
+    data.append(_faint([key for key in entries if key not in shown], layout))
+    if chosen is not None:
+        data.append(_ring(chosen, layout))
+    names = {**FIELDS, **FAMILIES}
+    bounds = [first for first, _ in layout.lanes.values()][1:]
+    lines = [
+        {
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": at - 0.5,
+            "y1": at - 0.5,
+            "layer": "below",
+            "line": {"color": "@grid", "width": 1},
+        }
+        for at in bounds
+    ]
+    figure_layout = theme.base_layout(
+        height_of(layout),
+        shapes=lines,
+        margin={"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
+        annotations=[
+            _label(key, entries, layout, key == chosen, edges and not _is_strong(key, related, chosen))
+            for key in entries
+            if key == chosen or (edges and key in shown)
+        ],
+        legend={"y": 1.035, "itemclick": False, "itemdoubleclick": False, "traceorder": "normal"},
+        xaxis={
+            "range": [FIRST, LAST],
+            "tickvals": list(layout.years.values()),
+            "fixedrange": True,
+            "ticktext": [str(year) for year in layout.years],
+            "automargin": False,
+            "tickangle": 0,
+        },
+        yaxis={
+            "range": [layout.rows - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+            "automargin": False,
+            "tickvals": [first + (count - 1) / 2 for first, count in layout.lanes.values()],
+            "ticktext": [names[lane] for lane in layout.lanes],
+            "tickfont": {"color": "@ink", "size": 13},
+        },
+    )
+    return theme.build(data, figure_layout)
+
+
+def _marks(
+    family: str,
+    entries: Mapping[str, Milestone],
+    layout: Timeline,
+    shown: Collection[str],
+    chosen: str | None,
+    related: Collection[str],
+    edges: bool,
+) -> dict[str, Any]:
+    """The entries of one family; where lines may cross them, their labels are not among them but on top."""
+    keys = [key for key in entries if key in shown and entries[key].family == family]
+    colour, symbol = LOOKS[family]
+    strong = [not edges or _is_strong(key, related, chosen) for key in keys]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": FAMILIES[family],
+        "x": [round(layout.x[key], 4) for key in keys],
+        "y": [layout.row[key] for key in keys],
+        "text": ["" if edges or key == chosen else entries[key].name for key in keys],
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "showlegend": False,
+        "textfont": {"size": 11, "color": "@ink"},
+        "marker": {"size": 8, "color": colour, "symbol": symbol, "opacity": [1.0 if on else 0.35 for on in strong]},
+        "customdata": keys,
+        "hovertext": [_words(entries[key]) for key in keys],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _is_strong(key: str, related: Collection[str], chosen: str | None) -> bool:
+    return key in related or key == chosen
+
+
+def _label(
+    key: str, entries: Mapping[str, Milestone], layout: Timeline, is_chosen: bool, is_faint: bool
+) -> dict[str, Any]:
+    """A name on a ground of its own, so that lines pass behind it; that of the chosen entry stands beside its ring."""
+    return {
+        "x": round(layout.x[key], 4),
+        "y": layout.row[key],
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "middle",
+        "text": f"<b>{entries[key].name}</b>" if is_chosen else entries[key].name,
+        "xshift": 11 if is_chosen else 5,
+        "font": {"size": 11, "color": "@muted" if is_faint else "@ink"},
+        "bgcolor": "@paper/0.8",
+        "borderpad": 0,
+    }
+
+
+def _legend(family: str) -> dict[str, Any]:
+    """The family in the legend, which would else take the faintness of its first entry."""
+    colour, symbol = LOOKS[family]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": FAMILIES[family],
+        "x": [None],
+        "y": [None],
+        "marker": {"size": 8, "color": colour, "symbol": symbol},
+        "showlegend": True,
+    }
+
+
+def _words(entry: Milestone) -> str:
+    lines = "<br>".join(textwrap.wrap(entry.brought, 60))
+    return f"<b>{entry.year} {entry.name}</b><br>{entry.who}<br>{lines}<br>click for more"
+
+
+def _faint(keys: Sequence[str], layout: Timeline) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [round(layout.x[key], 4) for key in keys],
+        "y": [layout.row[key] for key in keys],
+        "marker": {"size": 4, "color": "@muted", "opacity": 0.5},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _ring(key: str, layout: Timeline) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [round(layout.x[key], 4)],
+        "y": [layout.row[key]],
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "marker": {"size": 16, "symbol": "circle-open", "color": "@accent", "line": {"width": 2.5}},
+    }
+
+
+def _edges(
+    entries: Mapping[str, Milestone],
+    layout: Timeline,
+    shown: Collection[str],
+    related: Collection[str],
+    chosen: str | None,
+) -> list[dict[str, Any]]:
+    """From each entry to those that build on it: the chosen one's own firmly, those of its relatives less, the rest
+    faintly."""
+    pairs = [(old, new) for new in entries for old in entries[new].after if new in shown and old in shown]
+    own = [pair for pair in pairs if chosen in pair]
+    near = [pair for pair in pairs if chosen not in pair and set(pair) <= set(related)]
+    rest = [pair for pair in pairs if pair not in own and pair not in near]
+    return [
+        _curves(rest, layout, "@muted/0.12", 1.0),
+        _curves(near, layout, "@muted/0.3", 1.0),
+        _curves(own, layout, "@accent/0.9", 2.0),
+    ]
+
+
+def _curves(pairs: Sequence[tuple[str, str]], layout: Timeline, colour: str, width: float) -> dict[str, Any]:
+    """S-shaped lines, all in one trace."""
+    t = np.linspace(0, 1, STEPS)
+    bend = t * t * (3 - 2 * t)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for old, new in pairs:
+        x += [*np.round(layout.x[old] + t * (layout.x[new] - layout.x[old]), 4).tolist(), None]
+        y += [*np.round(layout.row[old] + bend * (layout.row[new] - layout.row[old]), 3).tolist(), None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "line": {"color": colour, "width": width},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "connectgaps": False,
+    }
+
+
+def lengths_figure(
+    names: Sequence[tuple[str, str]], lengths: Sequence[int], keys: Sequence[str], chosen: str, now: int, height: int
+) -> go.Figure:
+    """How many tokens each kind of thing becomes, as bars on a logarithmic axis.
+
+    Args:
+        names, lengths, keys: of all kinds, with the published numbers; a name is that of the kind and of the model.
+        chosen: the key of the kind that the sliders are about.
+        now: its length with the sliders as they are.
+
+    A click on a bar carries customdata, the key.
+    """
+    values = [now if key == chosen else length for key, length in zip(keys, lengths, strict=True)]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(names))),
+        "x": values,
+        "customdata": list(keys),
+        "marker": {"color": ["@embedding" if key == chosen else "@muted/0.45" for key in keys]},
+        "text": [f"{value:,}" for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 12, "color": "@ink"},
+        "hovertemplate": "%{x:,} tokens<extra></extra>",
+    }
+    labels = [
+        f"{f'<b>{kind}</b>' if key == chosen else kind}<br><span style='font-size:10px'>{model}</span>"
+        for (kind, model), key in zip(names, keys, strict=True)
+    ]
+    layout = theme.base_layout(
+        height,
+        margin={"l": 124, "r": 48, "t": 8, "b": 44},
+        bargap=0.3,
+        showlegend=False,
+        xaxis={
+            "type": "log",
+            "range": [0, 5.2],
+            "title": "tokens",
+            "fixedrange": True,
+            "tickvals": [1, 10, 100, 1_000, 10_000, 100_000],
+            "ticktext": ["1", "10", "100", "1 k", "10 k", "100 k"],
+        },
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": labels,
+            "range": [len(names) - 0.5, -0.5],
+            "fixedrange": True,
+            "automargin": False,
+            "showgrid": False,
+            "tickfont": {"color": "@ink", "size": 12},
+        },
+    )
+    return theme.build([bars], layout)

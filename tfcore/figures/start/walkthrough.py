@@ -1,0 +1,237 @@
+"""Pictures of a walk through a model: tensors as strips, a row a token, and the tokens that may come next."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.start.walk_steps import Piece
+from tfcore.figures import theme
+from tfcore.figures.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
+
+CELLS = 44_000  # that travel for one stage; wider tensors are thinned out, on a screen they would run together anyway
+GAP = 0.035  # between pieces, of the width
+HEAD = 30  # pixels above the rows, for the titles
+
+
+def limit_of(pieces: Sequence[Piece]) -> float:
+    """The number with full colour, a round one: the largest score, or what few features exceed (some columns of the
+    stream are far larger than all others)."""
+    largest = max((_usual(piece) for piece in pieces if not piece.weights and piece.columns != "id"), default=0.0)
+    if not 0 < largest < np.inf:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(largest))
+    return float(next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if largest <= step * power))
+
+
+def _usual(piece: Piece) -> float:
+    values = np.abs(piece.values if piece.blocked is None else piece.values[~piece.blocked])
+    return float(np.quantile(values, 0.975 if piece.columns == "feature" else 1.0)) if values.size else 0.0
+
+
+def pieces_figure(
+    pieces: Sequence[Piece],
+    labels: Sequence[str],
+    *,
+    limit: float,
+    height: int,
+    sign: str = "",
+    candidates: Sequence[str] = (),
+) -> go.Figure:
+    """Pieces of one stage side by side, a row a token: blue below 0, red above, or violet shares.
+
+    Args:
+        labels: of the tokens, safe for plotly.
+        limit: the number with full colour.
+        sign: between the pieces.
+        candidates: labels of the columns that are ids of the vocabulary.
+    """
+    if len(pieces) == 1 and pieces[0].columns == "key":
+        return _pairs(pieces[0], labels, limit, height)
+    below = label_room(candidates, SLANT) + 6 if pieces[0].columns == "candidate" else 34
+    traces: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    for i, (piece, domain) in enumerate(zip(pieces, _domains(pieces), strict=True)):
+        number = str(i + 1) if i else ""
+        traces += _traces(piece, number, limit, CELLS // (2 * len(pieces)))
+        axes[f"xaxis{number}"] = _columns(piece, domain, labels, candidates, i == len(pieces) - 1)
+        notes.append(_title(piece, domain[0]))
+        if piece.framed is not None:
+            shapes.append(_frame(piece.framed, number, len(labels)))
+        if i and sign:
+            notes.append(_sign(sign, domain[0] - GAP / 2))
+    rows = [len(labels) - 0.5, -0.5]
+    axis = {"showgrid": False, "fixedrange": True, "automargin": False, "range": rows}
+    most = int((height - HEAD - below) / LINE)
+    layout = theme.base_layout(
+        height,
+        **axes,
+        shapes=shapes,
+        annotations=notes,
+        showlegend=False,
+        margin={"l": label_room(labels) + 6, "r": 6, "t": HEAD, "b": below},
+        yaxis={**axis, **hover_ticks(labels)},
+        yaxis2={**axis, **ticks(labels, most), "overlaying": "y", "anchor": "x", "side": "left"},
+    )
+    nothing = {"type": "scatter", "x": [None], "y": [None], "xaxis": "x", "yaxis": "y2", "hoverinfo": "skip"}
+    return theme.build([*traces, nothing], layout)
+
+
+def _pairs(piece: Piece, labels: Sequence[str], limit: float, height: int) -> go.Figure:
+    if piece.weights:
+        return token_heatmap(piece.values, labels, blocked=piece.blocked, height=height, bar=False)
+    return token_heatmap(
+        piece.values,
+        labels,
+        blocked=piece.blocked,
+        scale="@signed",
+        zmin=-limit,
+        zmax=limit,
+        height=height,
+        bar=False,
+        hover="score of %{y} for %{x}: %{z:.2f}",
+        blocked_hover="%{y} may not see %{x}: minus infinity",
+    )
+
+
+def _domains(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
+    """Where each piece lies: as wide as its columns are many where all are features, else all alike."""
+    alike = len({piece.columns for piece in pieces}) > 1
+    wide = np.array([1.0 if alike else float(piece.values.shape[1]) for piece in pieces])
+    wide = np.maximum(wide / wide.sum(), 0.14)
+    wide = wide / wide.sum() * (1 - GAP * (len(pieces) - 1))
+    starts = np.concatenate([[0.0], np.cumsum(wide + GAP)[:-1]])
+    return [(float(a), float(min(a + w, 1.0))) for a, w in zip(starts, wide, strict=True)]
+
+
+def thin(values: Float[ndarray, "row column"], most: int) -> tuple[Float[ndarray, "row shown"], int]:
+    """At most `most` numbers, or one a row: of each few neighbouring columns the one furthest from 0, and how few."""
+    rows, columns = values.shape
+    few = -(-columns // max(most // rows, 1))
+    if few <= 1:
+        return values, 1
+    padded = np.pad(values, ((0, 0), (0, -columns % few))).reshape(rows, -1, few)
+    furthest = np.abs(padded).argmax(-1, keepdims=True)
+    return np.take_along_axis(padded, furthest, -1)[..., 0], few
+
+
+def _traces(piece: Piece, number: str, limit: float, most: int) -> list[dict[str, Any]]:
+    place = {"xaxis": f"x{number}", "yaxis": "y", "showscale": False}
+    if piece.columns == "id":
+        return [
+            {
+                **place,
+                "type": "heatmap",
+                "z": np.zeros(piece.values.shape, dtype=np.uint8),
+                "zmin": 0,
+                "zmax": 1,
+                "colorscale": [[0, "@muted/0.12"], [1, "@muted/0.12"]],
+                "ygap": 2,
+                "text": piece.values.tolist(),
+                "texttemplate": "%{text}",
+                "textfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
+                "hovertemplate": "%{y} is id %{text}<extra></extra>",
+            }
+        ]
+    values, few = thin(np.where(piece.blocked, 0, piece.values) if piece.blocked is not None else piece.values, most)
+    drawn = {
+        **place,
+        "type": "heatmap",
+        "z": values.astype(np.float32),
+        "x0": piece.first + (few - 1) / 2,
+        "dx": few,
+        "zmin": 0 if piece.weights else -limit,
+        "zmax": 1 if piece.weights else limit,
+        "ygap": 2,
+        "colorscale": "@weights" if piece.weights else "@signed",
+        "hovertemplate": _hover(piece),
+    }
+    if piece.blocked is None or not piece.blocked.any():
+        return [drawn]
+    x, y = hatch(piece.blocked)
+    lines = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "xaxis": f"x{number}",
+        "yaxis": "y",
+        "hoverinfo": "skip",
+        "line": {"color": "@muted/0.6", "width": 1},
+    }
+    return [drawn, lines]
+
+
+def _hover(piece: Piece) -> str:
+    what = {"feature": "number %{x}", "key": "on %{x}", "candidate": "%{x}", "expert": "expert %{x}"}[piece.columns]
+    return "%{y}, " + what + ": %{z:.3f}<extra></extra>"
+
+
+def _columns(
+    piece: Piece, domain: tuple[float, float], labels: Sequence[str], candidates: Sequence[str], is_last: bool
+) -> dict[str, Any]:
+    """The axis across: the first number (and the last, where no other piece follows), or tokens."""
+    n = piece.values.shape[1]
+    axis: dict[str, Any] = {
+        "domain": list(domain),
+        "range": [piece.first - 0.5, piece.first + n - 0.5],
+        "showgrid": False,
+        "fixedrange": True,
+        "automargin": False,
+    }
+    if piece.columns == "candidate":
+        return axis | ticks(candidates, len(candidates)) | {"tickangle": -SLANT}
+    if piece.columns == "key":
+        return axis | hover_ticks(labels) | {"title": {"text": "key token", "standoff": 2}}
+    if piece.columns == "id":
+        return axis | {"showticklabels": False}
+    return axis | {"tickvals": [piece.first, piece.first + n - 1][: 1 + is_last], "tickangle": 0}
+
+
+def _title(piece: Piece, left: float) -> dict[str, Any]:
+    return {
+        "text": f"<b>{piece.title}</b>",
+        "x": left,
+        "xref": "paper",
+        "y": 1,
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 4,
+        "showarrow": False,
+        "font": {"size": 13, "color": "@" + piece.role},
+    }
+
+
+def _sign(sign: str, at: float) -> dict[str, Any]:
+    return {
+        "text": f"<b>{sign}</b>",
+        "x": at,
+        "xref": "paper",
+        "y": 1,
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "yshift": 2,
+        "showarrow": False,
+        "font": {"size": 18, "color": "@ink"},
+    }
+
+
+def _frame(columns: tuple[int, int], number: str, rows: int) -> dict[str, Any]:
+    """Around the columns of the chosen head."""
+    return {
+        "type": "rect",
+        "xref": f"x{number}",
+        "yref": "y",
+        "x0": columns[0] - 0.5,
+        "x1": columns[1] - 0.5,
+        "y0": -0.5,
+        "y1": rows - 0.5,
+        "line": {"color": "@ink", "width": 2},
+    }

@@ -1,0 +1,1 @@
+"""What the pages of this chapter draw."""

@@ -1,0 +1,109 @@
+"""Pictures of our own ladder: its rungs on the fitted law, and how far each is from it."""
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.training.ladder_fit import LadderFit
+from tfcore.figures import theme
+from tfcore.figures.large_numbers import round_count
+
+POINTS = 60
+
+
+def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
+    """Loss against size, a curve of the law for each number of tokens; full points were fitted, stars foretold."""
+    n = np.geomspace(min(fit.sizes) / 1.3, max(fit.sizes) * 1.5, POINTS)
+    data: list[dict[str, Any]] = []
+    for i, tokens in enumerate(sorted(set(fit.d.tolist()))):
+        colour, name = f"@cat{i}", f"{round_count(tokens)} tokens"
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": n,
+                "y": fit.law.loss(n, np.full_like(n, tokens)),
+                "name": name,
+                "line": {"color": colour, "width": 2},
+                "hoverinfo": "skip",
+            }
+        )
+        for foretold in (False, True):
+            mine = (fit.d == tokens) & (fit.foretold == foretold)
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "x": fit.n[mine],
+                    "y": fit.loss[mine],
+                    "name": name,
+                    "showlegend": False,
+                    "customdata": fit.said[mine],
+                    "marker": {
+                        "size": 14 if foretold else 9,
+                        "symbol": "star" if foretold else "circle",
+                        "color": colour,
+                        "line": {"color": "@paper", "width": 1},
+                    },
+                    "hovertemplate": "%{x:,} parameters: measured %{y:.4f}, the law says %{customdata:.4f}"
+                    f"<extra>{'predicted' if foretold else 'fitted'}, {name}</extra>",
+                }
+            )
+    values = np.concatenate([fit.loss, fit.said])
+    room = 0.08 * (values.max() - values.min() + 0.1)
+    layout = theme.base_layout(
+        height,
+        margin={"t": 44},
+        xaxis={
+            "type": "log",
+            "title": "parameters without embeddings",
+            "fixedrange": True,
+            "range": [math.log10(n[0]), math.log10(n[-1])],
+            "tickvals": fit.sizes,
+            "tickangle": 0,
+            "ticktext": [round_count(size) for size in fit.sizes],
+        },
+        yaxis={
+            "title": "held-out loss, nats per token",
+            "fixedrange": True,
+            "range": [values.min() - room, values.max() + room],
+        },
+    )
+    return theme.build(data, layout)
+
+
+def residuals_figure(fit: LadderFit, height: int) -> go.Figure:
+    """How far the measured loss of each rung is from the law, in per cent: above zero it came out worse."""
+    order = np.lexsort((fit.d, fit.n))
+    looks = ((False, "fitted", "@muted"), (True, "predicted", "@accent"))
+    residual = 100 * fit.residual[order]
+    names = [f"{round_count(n)}, {round_count(d)}" for n, d in zip(fit.n[order], fit.d[order], strict=True)]
+    data = [
+        {
+            "type": "bar",
+            "name": words,
+            "x": np.flatnonzero(fit.foretold[order] == kind),
+            "y": residual[fit.foretold[order] == kind],
+            "marker": {"color": colour},
+            "customdata": [name for name, said in zip(names, fit.foretold[order], strict=True) if said == kind],
+            "hovertemplate": f"%{{customdata}} tokens: %{{y:+.2f}} %<extra>{words}</extra>",
+        }
+        for kind, words, colour in looks
+    ]
+    top = max(1.0, 1.15 * float(np.abs(residual).max()))
+    firsts = [i for i in range(len(order)) if i == 0 or fit.n[order][i] != fit.n[order][i - 1]]
+    layout = theme.base_layout(
+        height,
+        bargap=0.2,
+        margin={"t": 36},
+        xaxis={
+            "title": "rungs, by parameters and then by tokens",
+            "tickvals": firsts,
+            "fixedrange": True,
+            "ticktext": [round_count(fit.n[order][i]) for i in firsts],
+        },
+        yaxis={"title": "measured over said, %", "range": [-top, top], "fixedrange": True},
+    )
+    return theme.build(data, layout)

@@ -1,0 +1,80 @@
+"""Drafts for speculative decoding that are made of the model itself: its first blocks, or a table of what it says."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tfcore.config import ModelConfig
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.edits import Edit
+from tfcore.model import Output, Transformer
+
+LARGEST_TABLE = 4096  # ids; the table has their number squared
+ROWS = 256  # tokens that are read at once
+
+
+def early_exit(model: Transformer, n_layers: int) -> Transformer:
+    """The first blocks of a decoder, then its own final norm and unembedding; no weight is copied.
+
+    Nobody trained the model to be read that early, so the first blocks alone guess badly.
+
+    Args:
+        n_layers: blocks to keep.
+
+    Raises:
+        ValueError: not a decoder, or not between 1 block and all but one.
+    """
+    config = model.config
+    if config.architecture != "decoder" or not 1 <= n_layers < config.n_layers:
+        raise ValueError(
+            f"n_layers={n_layers} of a {config.architecture} of {config.n_layers}: take a decoder, and from 1 to "
+            f"{config.n_layers - 1} of its blocks"
+        )
+    with torch.device("meta"):
+        draft = Transformer(replace(config, n_layers=n_layers))
+    weights, wanted = model.state_dict(), draft.state_dict()
+    draft.load_state_dict({name: weights[name] for name in wanted}, assign=True)
+    return draft.eval().requires_grad_(False)
+
+
+class SingleTokenTable(Transformer):
+    """What a model says after each token that stands alone, looked up: a draft that sees one token back.
+
+    Behind the interface of a Transformer there is no Transformer; its own weights are not used.
+
+    Args:
+        model: a decoder with a vocabulary of at most LARGEST_TABLE ids.
+
+    Raises:
+        ValueError: another kind of model, or one with a larger vocabulary.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        config = model.config
+        kind, n = config.architecture, config.vocab_size
+        if kind != "decoder" or n > LARGEST_TABLE:
+            raise ValueError(f"a table of a {kind} of {n} ids: take a decoder of at most {LARGEST_TABLE}")
+        context = config.max_seq_len
+        super().__init__(ModelConfig(vocab_size=n, max_seq_len=context, d_model=2, n_layers=1, n_heads=1, d_ff=2))
+        self.table = single_token_scores(model)
+
+    def forward(  # type: ignore[override]  # nothing but what a Reader asks for
+        self,
+        ids: Int[Tensor, "batch seq"],
+        *,
+        cache: KVCache,
+        edits: Iterable[Edit] = (),  # noqa: ARG002 - there is nothing to edit
+    ) -> Output:
+        """The row of each token; the cache only counts."""
+        cache.advance(ids.shape[1])
+        return Output(self.embed(ids), self.table[ids], {})
+
+
+@torch.inference_mode()
+def single_token_scores(model: Transformer) -> Float[Tensor, "vocab vocab"]:
+    """The model's scores for the next token after a text that is one token long, for every token there is."""
+    every = torch.arange(model.config.vocab_size, device=model.embed.weight.device)
+    return torch.cat([model(part[:, None]).logits[:, 0].float().cpu() for part in every.split(ROWS)])

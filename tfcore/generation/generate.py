@@ -1,0 +1,200 @@
+"""Continue a text token by token, each new token read with a KV cache."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tfcore.generation.kv_cache import KVCache
+from tfcore.generation.sampling import Sampling, Stage, pick, uniform
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+
+Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
+Record = TypeVar("Record")
+
+
+def generate(
+    model: Transformer,
+    ids: Ids,
+    *,
+    max_new_tokens: int = 64,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int = 1.0,
+    min_p: float | int = 0.0,
+    repetition_penalty: float | int = 1.0,
+    seed: int = 0,
+    stop_ids: Collection[int] = (),
+    decoder_ids: Ids | None = None,
+    edits: Iterable[Edit] = (),
+) -> list[int]:
+    """The ids that continue `ids`, at most max_new_tokens of them; fewer where the context is full.
+
+    Args:
+        ids: the text so far; of an encoder-decoder, what its encoder reads.
+        temperature, top_k, top_p, min_p, repetition_penalty: see tfcore.generation.sampling; temperature=0 is greedy.
+        seed: of the draws; the same seed gives the same text.
+        stop_ids: each of them ends the text, as its last id.
+        decoder_ids: what an encoder-decoder's decoder starts with; None means config.start_id.
+        edits: changes to activations in every pass.
+
+    Returns:
+        The new ids alone.
+
+    Raises:
+        ValueError: nothing to continue, a model that does not continue texts, or a setting outside its range.
+    """
+    sampling = Sampling(
+        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
+    )
+    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, edits=edits)
+    generator = torch.Generator().manual_seed(seed)
+
+    def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, int]:
+        token = sampling.draw(logits, previous, generator)
+        return token, token
+
+    return list(_continue(reader, sampling, choose, stop_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How one token came about.
+
+    Args:
+        token: the id that was drawn.
+        u: the number from 0 to 1 that decided; see tfcore.generation.sampling.pick.
+        filters: the distribution of the model, and after each filter that is on; the last was drawn from.
+    """
+
+    token: int
+    u: float
+    filters: tuple[Stage, ...]
+
+    @property
+    def probability(self) -> float:
+        """Of the token, in the distribution it was drawn from."""
+        return float(self.filters[-1].probabilities[self.token])
+
+
+def stream(
+    model: Transformer,
+    ids: Ids,
+    *,
+    max_new_tokens: int = 64,
+    temperature: float | int = 1.0,
+    top_k: int | None = None,
+    top_p: float | int = 1.0,
+    min_p: float | int = 0.0,
+    repetition_penalty: float | int = 1.0,
+    seed: int = 0,
+    stop_ids: Collection[int] = (),
+    decoder_ids: Ids | None = None,
+) -> Iterator[Step]:
+    """The same as generate, one record per token, as soon as it is drawn; whoever has enough stops asking."""
+    sampling = Sampling(
+        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=repetition_penalty
+    )
+    reader = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids)
+    generator = torch.Generator().manual_seed(seed)
+
+    def choose(logits: Tensor, previous: Tensor | None) -> tuple[int, Step]:
+        stages = sampling.stages(logits, previous)
+        u = uniform(generator)
+        token = pick(stages[-1].probabilities, u)
+        return token, Step(token, u, stages)
+
+    return _continue(reader, sampling, choose, stop_ids)
+
+
+def _continue(
+    reader: "Reader",
+    sampling: Sampling,
+    choose: Callable[[Tensor, Tensor | None], tuple[int, Record]],
+    stop_ids: Collection[int],
+) -> Iterator[Record]:
+    """Read, choose, yield what there is to tell of the choice; and again with the chosen token."""
+    text = list(reader.prompt)
+    new, stop = text, frozenset(stop_ids)
+    for _ in range(reader.room):
+        logits = reader.read(torch.tensor([new]))[0, -1]  # (vocab)
+        previous = torch.tensor(text) if sampling.repetition_penalty != 1 else None
+        token, record = choose(logits, previous)
+        yield record
+        if token in stop:
+            return
+        new = [token]
+        text += new
+
+
+class Reader:
+    """A model that reads a text piece by piece, and its cache; decoder-only or encoder-decoder is all the same here.
+
+    Args:
+        model, ids, max_new_tokens, decoder_ids, edits: see generate.
+        slack: how many tokens the caller may take back from the cache.
+
+    Attributes:
+        prompt: ids the decoder starts with; read them first.
+        room: how many new tokens there will be: max_new_tokens, or what the context has room for.
+
+    Raises:
+        ValueError: nothing to continue, a model that does not continue texts, or more ids than it can take.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        ids: Ids,
+        *,
+        max_new_tokens: int,
+        decoder_ids: Ids | None = None,
+        slack: int = 0,
+        edits: Iterable[Edit] = (),
+    ) -> None:
+        config, weight = model.config, model.embed.weight
+        if max_new_tokens < 0:
+            raise ValueError(f"max_new_tokens={max_new_tokens} must be 0 or more")
+        if config.architecture == "encoder" or config.head == "none":
+            raise ValueError(
+                f"a model with architecture={config.architecture!r} and head={config.head!r} does not continue texts; "
+                "take a decoder or an encoder-decoder with head='lm'"
+            )
+        self.model, self.source, self.edits = model, None, tuple(edits)
+        self.prompt = _listed(ids)
+        if config.architecture == "encoder-decoder":
+            self.source = torch.tensor([self.prompt], device=weight.device)
+            self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids)
+        elif decoder_ids is not None:
+            raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
+        if (room := config.max_seq_len - len(self.prompt)) < 0:
+            raise ValueError(f"{len(self.prompt)} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
+        self.room = min(max_new_tokens, room)
+        held = len(self.prompt) + self.room
+        self.cache = KVCache(config, room=held, slack=slack, device=weight.device, dtype=weight.dtype)
+
+    @torch.inference_mode()  # here, not on what calls it: around a generator it depends on who wraps it
+    def read(self, tokens: Int[Tensor, "batch new"]) -> Float[Tensor, "batch new vocab"]:
+        """Scores for the token after each of these, which follow those read before; on the CPU in float32."""
+        tokens = tokens.to(self.model.embed.weight.device)
+        if self.source is None:
+            output = self.model(tokens, cache=self.cache, edits=self.edits)
+        else:
+            source = self.source.expand(len(tokens), -1)
+            output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
+        return output.logits.float().cpu()
+
+
+def _listed(ids: Ids) -> list[int]:
+    """The ids as a list, whether they come as one or as a tensor of one row."""
+    if isinstance(ids, Tensor):
+        if ids.is_floating_point() or ids.ndim not in (1, 2) or (ids.ndim == 2 and len(ids) != 1):
+            raise ValueError(f"ids {tuple(ids.shape)} of {ids.dtype} must be whole numbers of shape (seq) or (1, seq)")
+        ids = ids.flatten().tolist()
+    if len(ids) == 0:
+        raise ValueError("there is nothing to continue; give at least one id")
+    return [int(i) for i in ids]

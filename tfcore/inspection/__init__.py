@@ -1,0 +1,1 @@
+"""Looking inside a forward pass: capture activations, edit them."""

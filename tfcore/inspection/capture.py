@@ -1,0 +1,212 @@
+"""Names of all activations, what to record of them and what to change: nothing else in tfcore invents names.
+
+The vocabulary is that of TransformerLens (without "hook_"): `blocks.3.attn.pattern`, `blocks.3.resid_post`; in an
+encoder-decoder with `encoder.` or `decoder.` before it. A model of one stack takes that prefix too, and answers under
+the names it was asked with. Names may be given as shell-style patterns: `blocks.*.attn.pattern`,
+`*cross_attn.pattern`, `blocks.[01].mlp.*`.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from torch import Tensor
+
+from tfcore.config import GATED, ModelConfig
+from tfcore.inspection.edits import Edit
+
+# Shape of each activation; names under blocks.* exist once a layer.
+_ATTENTION = {
+    "q": "batch head query d_head",
+    "k": "batch kv_head key d_head",
+    "v": "batch kv_head key d_head",
+    "scores": "batch head query key",  # q.k * scale + position bias, before the mask: all finite
+    "pattern": "batch head query key",  # softmax of the masked scores: each row sums to 1
+    "z": "batch head query d_head",
+    "result": "batch query head d_model",  # what each head writes; their sum (plus the bias) is attn_out
+}
+_STREAM = "batch seq d_model"
+SHAPES: dict[str, str] = {
+    "embed": _STREAM,
+    "segment_embed": _STREAM,
+    "pos_embed": "seq d_model",
+    "embed_norm.scale": "batch seq 1",
+    "embed_norm.normalized": _STREAM,
+    "blocks.*.resid_pre": _STREAM,
+    "blocks.*.ln1.scale": "batch seq 1",  # what the vector is divided by
+    "blocks.*.ln1.normalized": _STREAM,
+    **{f"blocks.*.attn.{name}": shape for name, shape in _ATTENTION.items()},
+    "blocks.*.attn.rot_q": "batch head query d_head",  # q and k after the rotation, where positions are RoPE
+    "blocks.*.attn.rot_k": "batch kv_head key d_head",
+    "blocks.*.ln1_post.scale": "batch seq 1",
+    "blocks.*.ln1_post.normalized": _STREAM,
+    "blocks.*.attn_out": _STREAM,
+    "blocks.*.resid_mid": _STREAM,
+    "blocks.*.ln_cross.scale": "batch seq 1",
+    "blocks.*.ln_cross.normalized": _STREAM,
+    **{f"blocks.*.cross_attn.{name}": shape for name, shape in _ATTENTION.items()},
+    "blocks.*.ln_cross_post.scale": "batch seq 1",
+    "blocks.*.ln_cross_post.normalized": _STREAM,
+    "blocks.*.cross_attn_out": _STREAM,
+    "blocks.*.resid_mid_cross": _STREAM,
+    "blocks.*.ln2.scale": "batch seq 1",
+    "blocks.*.ln2.normalized": _STREAM,
+    "blocks.*.mlp.pre": "batch seq d_ff",
+    "blocks.*.mlp.pre_linear": "batch seq d_ff",  # the ungated half of a gated layer
+    "blocks.*.mlp.post": "batch seq d_ff",
+    "blocks.*.mlp.router.logits": "batch seq expert",
+    "blocks.*.mlp.router.probs": "batch seq expert",
+    "blocks.*.mlp.router.indices": "batch seq choice",  # the chosen experts
+    "blocks.*.mlp.router.weights": "batch seq choice",  # what their outputs are multiplied with; 0 where dropped
+    "blocks.*.mlp.router.dropped": "batch seq choice",  # True where the expert had no room
+    "blocks.*.mlp.routed_out": _STREAM,  # where there are shared experts: what the chosen ones write,
+    "blocks.*.mlp.shared_out": _STREAM,  # and what the shared ones write
+    "blocks.*.ln2_post.scale": "batch seq 1",
+    "blocks.*.ln2_post.normalized": _STREAM,
+    "blocks.*.mlp_out": _STREAM,
+    "blocks.*.resid_post": _STREAM,
+    "ln_final.scale": "batch seq 1",
+    "ln_final.normalized": _STREAM,
+}
+
+Capture = Iterable[str]
+
+
+@lru_cache(maxsize=64)
+def known_names(config: ModelConfig, prefix: str = "") -> dict[str, str]:
+    """Every activation of a model with this config, in the order of computation, and its shape in words.
+
+    Args:
+        prefix: put before the names of a model of one stack.
+    """
+    if config.architecture != "encoder-decoder":
+        return dict(_of_stack(config, prefix, config.n_layers, cross=False))
+    encoder = _of_stack(config, "encoder.", config.encoder_layers, cross=False)
+    return dict(encoder) | dict(_of_stack(config, "decoder.", config.decoder_layers, cross=True))
+
+
+def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> Iterator[tuple[str, str]]:
+    inner = [name for name in SHAPES if name.startswith("blocks.")]
+    outer = [name for name in SHAPES if name not in inner]
+    for name in (name for name in outer if not name.startswith("ln_final")):
+        if _exists(config, name, 0, cross):
+            yield prefix + name, SHAPES[name]
+    for i in range(n_layers):
+        for name in inner:
+            if _exists(config, name, i, cross):
+                yield prefix + name.replace("*", str(i), 1), SHAPES[name]
+    if config.norm_placement != "post":
+        for name in ("ln_final.scale", "ln_final.normalized"):
+            yield prefix + name, SHAPES[name]
+
+
+def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
+    """Whether layer `layer` of a stack has this activation."""
+    routed = config.is_routed(layer)
+    shared = routed and config.experts is not None and config.experts.n_shared > 0
+    plain = config.ff_size > 0 and not routed
+    last = name.removeprefix("blocks.*.")
+    needs = {
+        "segment_embed": config.n_segments > 0,
+        "pos_embed": config.positions in ("learned", "sinusoidal"),
+        "embed_norm.": config.embed_norm,
+        "attn.rot_": config.positions == "rope",
+        "mlp.router": routed,
+        "mlp.routed_out": shared,
+        "mlp.shared_out": shared,
+        "mlp.pre_linear": plain and config.activation in GATED,
+        "mlp.p": plain,
+        "mlp_out": plain or routed,
+        "ln2.": (plain or routed) and not config.parallel,
+        "ln2_post": (plain or routed) and config.norm_placement == "sandwich",
+        "resid_mid": (plain or routed or cross) and not config.parallel,
+        "resid_mid_cross": plain or routed,
+        "ln1_post": config.norm_placement == "sandwich",
+        "ln_cross_post": cross and config.norm_placement == "sandwich",
+    }
+    if ("cross" in last) and not cross:
+        return False
+    return all(there for start, there in needs.items() if last.startswith(start))
+
+
+@lru_cache(maxsize=4096)
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+@lru_cache(maxsize=256)
+def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
+    """What stands before a model's names in a pass: nothing, unless a pattern calls its one stack by name.
+
+    Raises:
+        ValueError: a pattern that no activation matches, with some names that exist.
+    """
+    whole = f"{config.architecture}."
+    prefix = whole if any(pattern.startswith(whole) for pattern in patterns) else ""
+    names = list(known_names(config, prefix))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            patterned = [name for name in names if name.endswith("attn.pattern")]
+            raise ValueError(
+                f"no activation is called {pattern!r} in this model of {config.n_layers} layers; "
+                f"there are, for example, {patterned[0]} and {names[-1]}"
+            )
+    return prefix
+
+
+@dataclass(slots=True)
+class Tape:
+    """What one forward pass records and edits. Called with a name and a value at each named place of the model.
+
+    Args:
+        start: position of the first token of the pass; None when no cache holds earlier ones.
+        record: name -> recorded value.
+        losses: name -> sum over the layers of an auxiliary loss.
+    """
+
+    capture: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    prefix: str = ""
+    start: int | None = None
+    shapes: dict[str, str] = field(default_factory=dict)
+    record: dict[str, Tensor] = field(default_factory=dict)
+    losses: dict[str, Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, capture: Capture, edits: Iterable[Edit], config: ModelConfig, start: int | None = None) -> "Tape":
+        """A tape for a model, its patterns checked."""
+        capture, edits = (capture,) if isinstance(capture, str) else tuple(capture), tuple(edits)
+        if not capture and not edits:
+            return cls(start=start)
+        prefix = prefix_of(capture + tuple(edit.name for edit in edits), config)
+        shapes = known_names(config, prefix)
+        for edit in edits:
+            edit.check({name: shape for name, shape in shapes.items() if fnmatchcase(name, edit.name)})
+        return cls(capture, edits, prefix, start, shapes)
+
+    def under(self, prefix: str) -> "Tape":
+        """The same tape, its names under one more prefix."""
+        return Tape(self.capture, self.edits, self.prefix + prefix, self.start, self.shapes, self.record, self.losses)
+
+    def wants(self, name: str) -> bool:
+        """Whether this activation is recorded or edited at all, so that it need not be computed otherwise."""
+        if not self.capture and not self.edits:
+            return False
+        name = self.prefix + name
+        return _matches(name, self.capture) or any(fnmatchcase(name, edit.name) for edit in self.edits)
+
+    def loss(self, name: str, value: Tensor) -> None:
+        """Add to an auxiliary loss of this pass."""
+        self.losses[name] = self.losses[name] + value if name in self.losses else value
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        if not self.wants(name):
+            return value
+        name = self.prefix + name
+        for edit in self.edits:
+            if fnmatchcase(name, edit.name):
+                value = edit.apply(name, value, tuple(self.shapes[name].split()), self.start)
+        if _matches(name, self.capture):
+            self.record[name] = value
+        return value

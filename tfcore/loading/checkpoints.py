@@ -1,0 +1,279 @@
+"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's."""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from tfcore.config import Architecture, ModelConfig
+from tfcore.device import device as pick_device
+from tfcore.loading.families import config_of, family_of
+from tfcore.loading.families.mapping import Family, Piece, Shape, plan
+from tfcore.loading.families.settings import NoTensors, Tensors
+from tfcore.loading.hub import OnHub, fetch, is_hub_name, look
+from tfcore.loading.weights import CheckpointError as CheckpointError
+from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
+from tfcore.model import Transformer
+from tfcore.tokenizers.isolated import read_tokenizer
+from tfcore.tokenizers.tokenizer import Tokenizer, load_tokenizer
+
+PRETRAINED = Path(__file__).parents[1] / "pretrained"
+MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
+
+
+def save(
+    model: Transformer,
+    folder: str | Path,
+    tokenizer: Tokenizer | None = None,
+    card: str | None = None,
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write a model folder. Half precision halves the file; load computes in float32 again.
+
+    Args:
+        card: text of CARD.md; None leaves an existing card alone.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", "utf-8")
+    if tokenizer is not None:
+        tokenizer.save(folder)
+    if card is not None:
+        (folder / "CARD.md").write_text(card, "utf-8")
+
+
+def shipped(*architectures: Architecture) -> list[str]:
+    """Names of the models that come with tfcore; only of these architectures, where some are given."""
+    found = sorted(path.parent.name for path in PRETRAINED.glob("*/config.json"))
+    if not architectures:
+        return found
+    return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
+
+
+@functools.cache
+def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
+    """The config and the tokenizer of a shipped model, without its weights."""
+    config, _ = _promised(PRETRAINED / name)
+    return config, _read_tokenizer(PRETRAINED / name / "tokenizer.json", config)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a model would take, worked out before any of its weights is read.
+
+    Args:
+        config: of the model.
+        parameters: how many numbers it has.
+        memory: bytes of them in the type computed in.
+        download: bytes that would have to be downloaded first.
+        free: bytes that are free now where it would go; None where the system does not tell.
+        commit: of a model on the hub.
+    """
+
+    config: ModelConfig
+    parameters: int
+    memory: int
+    download: int = 0
+    free: int | None = None
+    commit: str | None = None
+
+
+def estimate(
+    name_or_path: str | Path | OnHub,
+    device: str | None = None,
+    dtype: torch.dtype | None = None,
+    *,
+    revision: str | None = None,
+    token: bool | None = None,
+) -> Estimate:
+    """Look at a model without loading it: of a folder the headers are read, of a model on the hub config.json.
+
+    Args: see load.
+
+    Raises:
+        CheckpointError: as load, as far as it can be known beforehand; also a model without a tokenizer.
+    """
+    dtype, place = _floating(dtype), pick_device(device)
+    folder, download, commit = _folder(name_or_path), 0, None
+    if folder is None:
+        remote = look(str(name_or_path), revision, token)
+        folder, download, commit = remote.folder, remote.missing, remote.folder.name
+    if not (folder / "tokenizer.json").is_file():
+        raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
+    if download:
+        config, shapes = _promised(folder)
+    else:
+        values = read_json(folder / "config.json")
+        family = _family(folder, values)
+        with Weights(folder, family.canonical if family else str) as weights:
+            config, shapes, _ = _planned(folder, values, family, weights)
+    memory = _bytes(shapes, dtype)
+    return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
+
+
+def load(
+    name_or_path: str | Path | OnHub,
+    device: str | None = None,
+    dtype: torch.dtype | None = None,
+    *,
+    revision: str | None = None,
+    token: bool | None = None,
+    tell: Tell | None = None,
+    largest_download: int | None = None,
+) -> tuple[Transformer, Tokenizer | None]:
+    """A model ready to answer (eval mode, no gradients) and its tokenizer (None if the folder has none).
+
+    Args:
+        name_or_path: a shipped model such as "stories"; a folder written by save, or with a checkpoint of
+            `transformers` (families: tfcore.loading.families.FAMILIES); or such a checkpoint's name on the hub,
+            "org/name", which is downloaded once. A text is the first of these that there is; a Path is always a
+            folder, and an OnHub never one: give these where the name comes from somebody else. Weights are read
+            from safetensors alone, and tokenizers that do not ship with tfcore run in a process of their own, which
+            takes texts of a few megabytes at a time; tfcore.tokenizers.tokenizer.load_tokenizer reads one
+            that is trusted into this process.
+        device: where to; None picks the best there is.
+        dtype: to compute in; None means float32.
+        revision: of a model on the hub: a branch, a tag or a commit.
+        token: for the hub: None is that of whoever is logged in here, False none.
+        tell: is told how far it is; what it raises stops the loading.
+        largest_download: bytes; None means any.
+
+    Raises:
+        CheckpointError: what is missing, damaged, unknown or too large, and in which file.
+    """
+    dtype, place = _floating(dtype), pick_device(device)
+    folder = _folder(name_or_path)
+    if folder is None:
+        remote = look(str(name_or_path), revision, token)
+        check_memory(_promised(remote.folder)[1], dtype, place)
+        folder = fetch(remote, tell, largest_download)
+    model = _filled(folder, dtype, place, tell)
+    return model, _read_tokenizer(folder / "tokenizer.json", model.config)
+
+
+def _floating(dtype: torch.dtype | None) -> torch.dtype:
+    dtype = dtype or torch.float32
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype={dtype} is no floating-point type; take torch.float32, float16 or bfloat16")
+    return dtype
+
+
+def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
+    """What config.json alone says."""
+    values = read_json(folder / "config.json")
+    config = _config(folder, _family(folder, values), values, NoTensors())
+    return config, shapes_of(blank(config))
+
+
+def _folder(name_or_path: str | Path | OnHub) -> Path | None:
+    """The folder of a model on this machine; None for a name on the hub."""
+    if isinstance(name_or_path, OnHub):
+        return None
+    if isinstance(name_or_path, str) and name_or_path in shipped():
+        return PRETRAINED / name_or_path
+    if (folder := Path(name_or_path)).is_dir():
+        return folder
+    if isinstance(name_or_path, str) and is_hub_name(name_or_path):
+        return None
+    raise CheckpointError(
+        f"{name_or_path} is neither a shipped model ({', '.join(shipped())}) nor a folder, nor has it the form "
+        "org/name of models on the Hugging Face hub"
+    )
+
+
+def _planned(
+    folder: Path, values: dict[str, Any], family: Family | None, weights: Weights
+) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
+    """The config of a folder, the shapes of our tensors, and what each is made of; headers alone are read."""
+    config = _config(folder, family, values, weights)
+    if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
+        raise CheckpointError(f"{folder / 'config.json'}: more than {MOST_EXPERTS:,} experts in all are too many")
+    shapes = shapes_of(blank(config))
+    pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
+    weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+    return config, shapes, pieces
+
+
+def _filled(folder: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
+    """The model of a folder. Tensors are brought over one at a time, so there is no second copy of the weights."""
+    values = read_json(folder / "config.json")
+    family = _family(folder, values)
+    with Weights(folder, family.canonical if family else str) as weights:
+        config, shapes, pieces = _planned(folder, values, family, weights)
+        check_memory(shapes, dtype, device)
+        state, done, total = {}, 0, _bytes(shapes, dtype)
+        for name, parts in pieces.items():
+            state[name] = _joined(shapes[name], parts, weights, dtype, device)
+            done += state[name].nbytes
+            if tell is not None:
+                tell(Progress("load", done, total))
+    model = blank(config)
+    model.load_state_dict(state, assign=True)
+    return model.to(device).eval().requires_grad_(False)
+
+
+def _bytes(shapes: Mapping[str, Shape], dtype: torch.dtype) -> int:
+    return sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
+
+
+def _family(folder: Path, values: dict[str, Any]) -> Family | None:
+    """The family of a checkpoint of `transformers`; None for a folder of our own."""
+    try:
+        return family_of(values) if "model_type" in values else None
+    except ValueError as error:
+        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
+
+
+def _config(folder: Path, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
+    try:
+        return ModelConfig.from_dict(values) if family is None else config_of(family, values, tensors)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
+
+
+def blank(config: ModelConfig) -> Transformer:
+    """A model without memory for its weights, to be filled by load_state_dict(..., assign=True)."""
+    with torch.device("meta"):
+        return Transformer(config)
+
+
+def shapes_of(model: Transformer) -> dict[str, Shape]:
+    """Name -> shape of every tensor of the state."""
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """One tensor of ours, made of theirs."""
+    tensor = torch.empty(shape, dtype=dtype, device=device)
+    for piece in pieces:
+        part = weights.read(piece.source)
+        part = part.T if piece.turned else part
+        tensor[piece.place] = part if piece.plus == 0 else part.float() + piece.plus
+    if not bool(torch.isfinite(tensor).all()):
+        raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {dtype}")
+    return tensor
+
+
+def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
+    """Of a model that ships, here; of all others, in a process of its own."""
+    if not path.exists() and not path.is_symlink():
+        return None
+    if path.parent.parent == PRETRAINED:
+        tokenizer = load_tokenizer(path)
+    else:
+        tokenizer = read_tokenizer(path)
+    if tokenizer.vocab_size > config.vocab_size:
+        raise CheckpointError(
+            f"{path} has {tokenizer.vocab_size} tokens, more than vocab_size={config.vocab_size} of config.json"
+        )
+    return tokenizer

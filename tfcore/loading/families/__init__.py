@@ -1,0 +1,55 @@
+"""The families of published checkpoints that can be loaded: for each a small table of settings and weight names."""
+
+from collections.abc import Mapping
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.bert import BERT, DISTILBERT
+from tfcore.loading.families.gpt2 import GPT2
+from tfcore.loading.families.llama import GEMMA, LLAMA, MISTRAL, MIXTRAL, QWEN2, QWEN3
+from tfcore.loading.families.mapping import Family
+from tfcore.loading.families.settings import Settings, Tensors, short
+from tfcore.loading.families.t5 import T5
+
+FAMILIES: dict[str, Family] = {
+    "gpt2": GPT2,
+    "llama": LLAMA,
+    "mistral": MISTRAL,
+    "mixtral": MIXTRAL,
+    "qwen2": QWEN2,
+    "qwen3": QWEN3,
+    "gemma": GEMMA,
+    "bert": BERT,
+    "distilbert": DISTILBERT,
+    "t5": T5,
+}
+UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
+
+
+def family_of(values: Mapping[str, object]) -> Family:
+    """The family whose settings these are.
+
+    Raises:
+        ValueError: naming the field that has no counterpart here.
+    """
+    kind = values.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise ValueError(f"model_type={short(kind)} is not supported; supported: {', '.join(FAMILIES)}")
+    family = FAMILIES[kind]
+    for name in UNSUPPORTED:
+        if value := values.get(name):
+            raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
+    classes = values.get("architectures") or []
+    if not isinstance(classes, list) or any(name not in family.architectures for name in classes):
+        raise ValueError(
+            f"architectures={short(classes)} is not supported; supported: {', '.join(family.architectures)}"
+        )
+    return family
+
+
+def config_of(family: Family, values: Mapping[str, object], tensors: Tensors) -> ModelConfig:
+    """Our config of their settings; the weights decide whether there is a head, a pooler.
+
+    Raises:
+        ValueError: naming the field that does not fit.
+    """
+    return family.config(Settings(values, family.defaults, family.aliases), tensors)

@@ -1,0 +1,67 @@
+"""GPT-2: settings and weight names. Its matrices are stored (in, out), its q, k and v in one."""
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.mapping import Family, of
+from tfcore.loading.families.settings import Settings, Tensors
+
+
+def _config(s: Settings, tensors: Tensors) -> ModelConfig:
+    s.only("add_cross_attention", False)
+    head, tied = s.head(tensors, "wte.weight", "lm_head.weight")
+    width = s.whole("n_embd")
+    return ModelConfig(
+        vocab_size=s.whole("vocab_size"),
+        d_model=width,
+        n_layers=s.whole("n_layer"),
+        n_heads=s.whole("n_head"),
+        d_ff=s.whole("n_inner", null=4 * width),
+        max_seq_len=s.whole("n_positions"),
+        positions="learned",
+        norm="layernorm",
+        norm_eps=s.number("layer_norm_epsilon"),
+        activation=s.activation("activation_function"),
+        attn_scale=None if s.flag("scale_attn_weights") else 1.0,
+        attn_scale_by_layer=s.flag("scale_attn_by_inverse_layer_idx"),
+        bias=True,
+        head=head,
+        tie_embeddings=tied,
+    )
+
+
+GPT2 = Family(
+    architectures=("GPT2LMHeadModel", "GPT2Model"),
+    config=_config,
+    rows={
+        "embed": of("wte") + of("lm_head"),
+        "unembed": of("lm_head"),
+        "decoder.pos_embed": of("wpe"),
+        "decoder.ln_final": of("ln_f"),
+        "decoder.blocks.*.ln1": of("h.*.ln_1"),
+        "decoder.blocks.*.ln2": of("h.*.ln_2"),
+        "decoder.blocks.*.attn.qkv": of("h.*.attn.c_attn", turned=True),
+        "decoder.blocks.*.attn.out": of("h.*.attn.c_proj", turned=True),
+        "decoder.blocks.*.mlp.up": of("h.*.mlp.c_fc", turned=True),
+        "decoder.blocks.*.mlp.down": of("h.*.mlp.c_proj", turned=True),
+    },
+    head="lm_head.weight",
+    prefix="transformer.",
+    ignored=r"h\.\d+\.attn\.(bias|masked_bias)",  # the causal mask, stored
+    defaults={
+        "vocab_size": 50_257,
+        "n_positions": 1024,
+        "n_embd": 768,
+        "n_layer": 12,
+        "n_head": 12,
+        "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-5,
+        "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
+        "tie_word_embeddings": True,
+    },
+    aliases={
+        "hidden_size": "n_embd",
+        "max_position_embeddings": "n_positions",
+        "num_attention_heads": "n_head",
+        "num_hidden_layers": "n_layer",
+    },
+)

@@ -1,0 +1,170 @@
+"""From the tensors of a published checkpoint to ours: a table for each family says which, a plan where each goes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.settings import Settings, Tensors
+from tfcore.loading.weights import CheckpointError
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where one module of ours, or one tensor, comes from.
+
+    Args:
+        names: of theirs, `*` being the number of the layer. Several lie one below the other in ours, as q, k and v
+            do in a joint projection; with `#`, there is one for each expert.
+        turned: theirs are (in, out), ours (out, in).
+        plus: is added to theirs.
+    """
+
+    names: tuple[str, ...]
+    turned: bool = False
+    plus: float = 0.0
+
+
+def of(*names: str, turned: bool = False, plus: float = 0.0) -> tuple[Source, ...]:
+    """A row of a table; `of(...) + of(...)` are alternatives, the first that is there counts."""
+    return (Source(names, turned, plus),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One model_type.
+
+    Args:
+        architectures: the classes of `transformers` whose weights we can take.
+        config: makes our config of theirs.
+        rows: our modules (or tensors) -> theirs.
+        head: their name of the unembedding.
+        prefix: before names in some checkpoints and not in others.
+        renamed: parts of older names -> today's.
+        ignored: pattern of tensors that say nothing, such as stored masks.
+        defaults, aliases: see Settings.
+    """
+
+    architectures: tuple[str, ...]
+    config: Callable[[Settings, Tensors], ModelConfig]
+    rows: Mapping[str, tuple[Source, ...]]
+    head: str
+    prefix: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    ignored: str = r"(?!)"
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def canonical(self, name: str) -> str | None:
+        """The name that the table uses; None for a tensor that says nothing."""
+        name = name.removeprefix(self.prefix)
+        for old, new in self.renamed.items():
+            name = name.replace(old, new)
+        return None if re.fullmatch(self.ignored, name) else name
+
+    def sources(self, name: str) -> tuple[Source, ...]:
+        """Where our tensor of this name comes from, names in full but for the number of the expert."""
+        number = re.search(r"\.(\d+)\.", name)
+        pattern = re.sub(r"\.\d+\.", ".*.", name, count=1)
+        module, _, kind = pattern.rpartition(".")
+        rows, suffix = (self.rows[pattern], "") if pattern in self.rows else (self.rows[module], f".{kind}")
+        layer = number[1] if number else ""
+        return tuple(
+            Source(tuple(n.replace("*", layer) + suffix for n in row.names), row.turned, row.plus) for row in rows
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One tensor of theirs and its place in one of ours.
+
+    Args:
+        shape: that theirs must have.
+        first, last: rows of ours that it fills, the last not included.
+        expert: whose rows they are; None where there are no experts.
+        turned, plus: see Source.
+    """
+
+    source: str
+    shape: Shape
+    first: int
+    last: int
+    expert: int | None = None
+    turned: bool = False
+    plus: float = 0.0
+
+    @property
+    def place(self) -> tuple[int | slice, ...]:
+        """Index of those rows."""
+        rows = slice(self.first, self.last)
+        return (rows,) if self.expert is None else (self.expert, rows)
+
+
+Plan = dict[str, list[Piece]]
+
+
+def plan(
+    family: Family | None, config: ModelConfig, ours: Mapping[str, Shape], theirs: Mapping[str, Shape], where: str
+) -> Plan:
+    """Which of their tensors makes up which of ours; nothing is read for it.
+
+    Args:
+        family: None where names are our own.
+        ours, theirs: name -> shape.
+        where: their tensors are, for messages.
+
+    Raises:
+        CheckpointError: a tensor lacks, is not ours, or has the wrong shape.
+    """
+    found: Plan = {}
+    known = {family.head} if family and config.tie_embeddings else set()
+    missing: list[str] = []
+    for name, shape in ours.items():
+        choices = [list(_pieces(source, shape, config)) for source in _sources(family, config, name)]
+        known.update(piece.source for choice in choices for piece in choice)
+        found[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
+        for piece in found[name]:
+            if piece.source not in theirs:
+                missing.append(piece.source)
+            elif (shown := theirs[piece.source]) != piece.shape:
+                asked = f"config.json asks for {piece.shape}"
+                raise CheckpointError(f"{where}: {piece.source} has shape {shown}, {asked}")
+    if missing:
+        others = f" and {len(missing) - 1} more" if missing[1:] else ""
+        raise CheckpointError(f"{where} lacks {min(missing)}{others}")
+    if extra := [name for name in theirs if name not in known]:
+        raise CheckpointError(f"{where} holds {min(extra)}, which the model of config.json does not have")
+    return found
+
+
+def _sources(family: Family | None, config: ModelConfig, name: str) -> tuple[Source, ...]:
+    if family is None:
+        return of(name)
+    sources = family.sources(name)
+    if name == "unembed.weight" or config.tie_embeddings:
+        return sources
+    return tuple(source for source in sources if family.head not in source.names)  # the head is not the table
+
+
+def _pieces(source: Source, shape: Shape, config: ModelConfig) -> Iterator[Piece]:
+    """The pieces that make up one of our tensors."""
+    by_expert = any("#" in part for part in source.names)
+    experts, inner = (range(shape[0]), shape[1:]) if by_expert else ((None,), shape)
+    for expert in experts:
+        start = 0
+        for part, n in zip(source.names, _rows(inner[0], len(source.names), config), strict=True):
+            turned = source.turned and len(inner) > 1
+            asked = (n, *inner[1:])
+            name = part if expert is None else part.replace("#", str(expert))
+            yield Piece(name, asked[::-1] if turned else asked, start, start + n, expert, turned, source.plus)
+            start += n
+
+
+def _rows(total: int, n: int, config: ModelConfig) -> list[int]:
+    """How many rows of our tensor each of n pieces has: q, k and v differ where key/value heads are fewer."""
+    if n == 3:
+        q, kv = config.n_heads * config.head_size, config.kv_heads * config.head_size
+        return [q, kv, kv]
+    return [total // n] * n

@@ -1,0 +1,120 @@
+"""T5, 1.0 and 1.1: settings and weight names."""
+
+from tfcore.config import Activation, ModelConfig
+from tfcore.loading.families.mapping import Family, Source, of
+from tfcore.loading.families.settings import Settings, Tensors, known_activation
+
+LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
+
+
+def _config(s: Settings, tensors: Tensors) -> ModelConfig:
+    s.only("is_decoder", False)
+    head, tied = _head(s, tensors)
+    width, n_layers = s.whole("d_model"), s.whole("num_layers")
+    n_decoder = s.whole("num_decoder_layers", null=n_layers)
+    return ModelConfig(
+        architecture="encoder-decoder",
+        vocab_size=s.whole("vocab_size"),
+        d_model=width,
+        n_layers=n_decoder,
+        n_encoder_layers=n_layers,
+        n_heads=s.whole("num_heads"),
+        d_head=s.whole("d_kv"),
+        d_ff=s.whole("d_ff"),
+        max_seq_len=max(LONGEST, s.whole("n_positions", null=LONGEST)),
+        positions="relative",
+        relative_buckets=s.whole("relative_attention_num_buckets"),
+        relative_distance=s.whole("relative_attention_max_distance"),
+        norm_eps=s.number("layer_norm_epsilon"),
+        activation=_activation(s),
+        attn_scale=1.0,
+        head="lm" if head else "none",
+        tie_embeddings=tied,
+        logit_scale=width**-0.5 if head and _scaled(s) else 1.0,
+        start_id=s.whole("decoder_start_token_id", null=s.whole("pad_token_id", low=0), low=0),
+        init="normal",
+    )
+
+
+def _head(s: Settings, tensors: Tensors) -> tuple[bool, bool]:
+    """Whether there is a language head, and whether it is the embedding table.
+
+    `transformers` takes every T5 for tied unless the weights are there and say otherwise, whatever the settings say.
+    """
+    if (own := "lm_head.weight") in tensors:
+        return True, "shared.weight" not in tensors or tensors.same("shared.weight", own)
+    return not s.is_base(), True
+
+
+def _scaled(s: Settings) -> bool:
+    """Whether hidden states are scaled before the head: in 1.0, whose files call the head tied or say nothing."""
+    if s.get("scale_decoder_outputs") is not None:
+        return s.flag("scale_decoder_outputs")
+    return s.flag("tie_word_embeddings")
+
+
+def _activation(s: Settings) -> Activation:
+    """From names such as "relu" and "gated-gelu"; files may also say outright what they mean."""
+    name = s.get("feed_forward_proj")
+    gated, inner = False, name
+    if isinstance(name, str) and name.startswith("gated-"):
+        gated, inner = True, "gelu_new" if name == "gated-gelu" else name.removeprefix("gated-")
+    if s.get("is_gated_act") is not None:
+        gated = s.flag("is_gated_act")
+    if (outright := s.get("dense_act_fn")) is not None:
+        return known_activation("dense_act_fn", outright, gated)
+    return known_activation("feed_forward_proj", inner, gated, shown=name)
+
+
+def _stack(ours: str, theirs: str, feed_forward: int) -> dict[str, tuple[Source, ...]]:
+    layer = f"{theirs}.block.*.layer."
+    attention, dense = f"{layer}0.SelfAttention.", f"{layer}{feed_forward}.DenseReluDense."
+    return {
+        f"{ours}.relative_bias": of(f"{theirs}.block.0.layer.0.SelfAttention.relative_attention_bias"),
+        f"{ours}.ln_final": of(f"{theirs}.final_layer_norm"),
+        f"{ours}.blocks.*.ln1": of(f"{layer}0.layer_norm"),
+        f"{ours}.blocks.*.attn.qkv": of(f"{attention}q", f"{attention}k", f"{attention}v"),
+        f"{ours}.blocks.*.attn.out": of(f"{attention}o"),
+        f"{ours}.blocks.*.ln2": of(f"{layer}{feed_forward}.layer_norm"),
+        f"{ours}.blocks.*.mlp.up": of(f"{dense}wi") + of(f"{dense}wi_0", f"{dense}wi_1"),
+        f"{ours}.blocks.*.mlp.down": of(f"{dense}wo"),
+    }
+
+
+_ACROSS = "decoder.block.*.layer.1.EncDecAttention."
+T5 = Family(
+    architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
+    config=_config,
+    rows={
+        "embed": of("shared") + of("encoder.embed_tokens") + of("decoder.embed_tokens") + of("lm_head"),
+        "unembed": of("lm_head"),
+        **_stack("encoder", "encoder", 1),
+        **_stack("decoder", "decoder", 2),
+        "decoder.blocks.*.ln_cross": of("decoder.block.*.layer.1.layer_norm"),
+        "decoder.blocks.*.cross_attn.q": of(f"{_ACROSS}q"),
+        "decoder.blocks.*.cross_attn.kv": of(f"{_ACROSS}k", f"{_ACROSS}v"),
+        "decoder.blocks.*.cross_attn.out": of(f"{_ACROSS}o"),
+    },
+    head="lm_head.weight",
+    ignored=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",  # of no use even there
+    defaults={
+        "vocab_size": 32_128,
+        "d_model": 512,
+        "d_kv": 64,
+        "d_ff": 2048,
+        "num_layers": 6,
+        "num_heads": 8,
+        "relative_attention_num_buckets": 32,
+        "relative_attention_max_distance": 128,
+        "layer_norm_epsilon": 1e-6,
+        "feed_forward_proj": "relu",
+        "tie_word_embeddings": True,
+        "pad_token_id": 0,
+    },
+    aliases={
+        "hidden_size": "d_model",
+        "num_attention_heads": "num_heads",
+        "num_hidden_layers": "num_layers",
+        "head_dim": "d_kv",
+    },
+)

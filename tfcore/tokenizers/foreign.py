@@ -1,0 +1,122 @@
+"""Tokenizers of published checkpoints - WordPiece, Unigram, BPE - read and run by the `tokenizers` library."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as HFTokenizer
+from tokenizers import models
+
+from tfcore.tokenizers.tokenizer import BPETokenizer, byte_level_alphabet, readable
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_SPACE = "▁"  # how vocabularies made by SentencePiece write a space
+
+
+class ForeignTokenizer:
+    """A tokenizer.json as its authors meant it: encode puts the tokens around a text that the model was trained with
+    ([CLS] and [SEP], <s>, </s>), and special tokens in a text, such as [MASK], are special.
+
+    Unlike our own it may change a text: some make it lower case, or know only some characters.
+
+    Args:
+        inner: of the `tokenizers` library.
+        byte_level: whether its tokens are written in stand-ins for bytes, as GPT-2's are.
+
+    Raises:
+        ValueError: when it is of another kind than WordPiece, Unigram or BPE.
+    """
+
+    def __init__(self, inner: HFTokenizer, byte_level: bool = False) -> None:
+        kinds = (models.BPE, models.WordPiece, models.Unigram)
+        if not isinstance(inner.model, kinds):
+            named = ", ".join(kind.__name__ for kind in kinds)
+            raise ValueError(f"its model {type(inner.model).__name__} is not supported; supported: {named}")
+        self._inner, self._byte_level = inner, byte_level
+        self.word_piece = isinstance(inner.model, models.WordPiece)
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id."""
+        return max(self._names, default=-1) + 1
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""
+        return list(self._inner.encode(_SURROGATES.sub("\ufffd", text)).ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, without the tokens that encode puts around a text."""
+        inside = [i for i in ids if i in self._names and i not in self._around]
+        return str(self._inner.decode(inside, skip_special_tokens=False))
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes one id stands for; a WordPiece that continues a word without the mark for that.
+
+        None for an id that has no token: a model's table may have rows that no token uses.
+        """
+        name = self._names.get(token_id, "")
+        if token_id in self._added:
+            return name.encode()
+        if self._byte_level:
+            return bytes(byte for character in name for byte in self._to_bytes.get(character, character.encode()))
+        if self.word_piece:
+            return name.removeprefix(self._inner.model.continuing_subword_prefix).encode()
+        byte = _BYTE.fullmatch(name)
+        return bytes([int(byte[1], 16)]) if byte else name.replace(_SPACE, " ").encode()
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """A readable piece per id; a WordPiece keeps the mark (##) that it continues a word."""
+        return [self._names.get(i, "") if self.word_piece else readable(self.token_bytes(i)) for i in ids]
+
+    def save(self, folder: Path) -> None:
+        """Write tokenizer.json."""
+        self._inner.save(str(folder / "tokenizer.json"))
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {i: token for token, i in self._inner.get_vocab(with_added_tokens=True).items()}
+
+    @cached_property
+    def _added(self) -> set[int]:
+        return {i for i, token in self._inner.get_added_tokens_decoder().items() if not _BYTE.fullmatch(token.content)}
+
+    @cached_property
+    def _around(self) -> set[int]:
+        return set(self._inner.encode("").ids)
+
+    @cached_property
+    def _to_bytes(self) -> dict[str, bytes]:
+        return {character: bytes([byte]) for character, byte in byte_level_alphabet().items()}
+
+
+def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
+    """A tokenizer.json of the `tokenizers` library: one in bytes that puts nothing around a text is a BPETokenizer, all
+    others are run as their authors meant them.
+
+    Raises:
+        Exception: whatever the library makes of a malformed file.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("it must hold a JSON object")
+    in_bytes = _is_byte_level(content)
+    del content  # a large vocabulary takes ten times the memory of its text
+    inner = HFTokenizer.from_str(text)
+    inner.no_padding()  # settings of somebody's training run
+    inner.no_truncation()
+    if in_bytes and not inner.encode("").ids:
+        with suppress(ValueError):  # a vocabulary with holes, or without some byte
+            return BPETokenizer(inner)
+    return ForeignTokenizer(inner, in_bytes)
+
+
+def _is_byte_level(content: dict[str, Any]) -> bool:
+    """Whether a tokenizer.json writes its tokens in stand-ins for bytes: its decoder turns them back."""
+    decoder = content.get("decoder") or {}
+    steps = decoder.get("decoders", [decoder]) if decoder.get("type") == "Sequence" else [decoder]
+    return any(step.get("type") == "ByteLevel" for step in steps)

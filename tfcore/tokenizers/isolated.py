@@ -1,0 +1,269 @@
+"""A tokenizer.json of others, run by a process of its own with limits of memory and time.
+
+The `tokenizers` library does what a file says. A few lines of it can ask for more memory than there is, search for
+hours, or end the process, and no `except` holds that up; and while it reads a large vocabulary, no other thread of
+Python runs. So all that happens elsewhere (tokenizer_worker.py), and a file that does harm ends nothing but its own
+process. What tokens are called is kept here: only encode, and decode where it is more than joining tokens, ask.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from array import array
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from tfcore.loading.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
+from tfcore.tokenizers.pipe_messages import received, send
+from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, own_kind, readable
+
+LOAD_BYTES = 1_000_000_000  # of address space: a file of 39 MB takes 650 million
+LOAD_SECONDS = 30  # of computing: a file of 33 MB takes 4
+CALL_BYTES = 500_000_000
+CALL_SECONDS = 5
+PATIENCE = 4  # times as long by the clock, on a machine that is busy
+LARGEST_ANSWER = 8_000_000  # bytes
+LARGEST_TABLE = 100_000_000
+# Not `import tfcore`: with it comes torch, which would take longer than all the rest.
+START = """
+import json, sys, types
+folder, sys.path[:] = sys.argv[1], json.loads(sys.argv[2])
+package = sys.modules["tfcore"] = types.ModuleType("tfcore")
+package.__path__ = [folder]
+from tfcore.tokenizers.worker import serve
+serve(*map(int, sys.argv[3:]))
+"""
+KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")  # no secret of the environment goes along
+
+
+class TokenizerError(ValueError):
+    """A tokenizer failed at a text, in one sentence; another text may do."""
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """Read a tokenizer.json that nobody vouches for: of ours, or of the `tokenizers` library.
+
+    Raises:
+        CheckpointError: too large, neither, or harmful.
+    """
+    check_file(path)
+    if (there := path.stat().st_size) > MAX_TOKENIZER_BYTES:
+        raise CheckpointError(f"{path} has {size(there)}, more than the {size(MAX_TOKENIZER_BYTES)} a tokenizer may")
+    try:
+        return isolated(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not a tokenizer file that can be used: {error}") from error
+
+
+def isolated(content: bytes) -> Tokenizer:
+    """The tokenizer of these contents of a tokenizer.json. One of the library runs in a process of its own, which ends
+    with the tokenizer.
+
+    Raises:
+        ValueError: why there is none.
+    """
+    if len(content) > MAX_TOKENIZER_BYTES:
+        raise ValueError(f"it has {size(len(content))}, more than the {size(MAX_TOKENIZER_BYTES)} a tokenizer may")
+    if len(content) <= MAX_JSON_BYTES and b'"kind"' in content:  # ours are small, and need no library
+        try:
+            own = own_kind(json.loads(content))
+        except RecursionError as error:
+            raise ValueError("it nests too deep") from error
+        if own is not None:
+            return own
+    worker = _Worker(content)
+    return (_IsolatedBPE if worker.exact else IsolatedTokenizer)(worker)
+
+
+class IsolatedTokenizer:
+    """A tokenizer that runs in another process; see ForeignTokenizer for what it does with a text.
+
+    Args:
+        on_failure: what is called with the TokenizerError before it is raised: an app can show it and stop there.
+    """
+
+    on_failure: Callable[[TokenizerError], object] | None = None
+
+    def __init__(self, worker: "_Worker") -> None:
+        self._worker = worker
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id."""
+        return len(self._worker.ends)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text.
+
+        Raises:
+            TokenizerError: it took too much memory or time, or gave ids that it has no tokens for.
+        """
+        ids: list[int] = self._ask("encode", text)
+        if ids and max(ids) >= self.vocab_size:
+            self._fail(f"it gives the id {max(ids)}, and its tokens end at {self.vocab_size - 1}")
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return str(self._ask("decode", [int(i) for i in ids]))
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes one id stands for; none for an id that has no token."""
+        if not 0 <= token_id < self.vocab_size:
+            return b""
+        ends = self._worker.ends
+        return self._worker.pieces[ends[token_id - 1] if token_id else 0 : ends[token_id]]
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """A readable piece per id."""
+        if names := self._worker.names:
+            return [names[i] if 0 <= i < len(names) else "" for i in ids]
+        return [readable(self.token_bytes(i)) for i in ids]
+
+    def save(self, folder: Path) -> None:
+        """Write tokenizer.json."""
+        (folder / "tokenizer.json").write_bytes(self._worker.content)
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        try:
+            return self._worker.ask(method, *arguments)
+        except ValueError as error:
+            return self._fail(str(error))
+
+    def _fail(self, sentence: str) -> None:
+        problem = TokenizerError(f"the model's tokenizer fails at this text: {sentence}")
+        if self.on_failure is not None:
+            self.on_failure(problem)
+        raise problem
+
+
+class _IsolatedBPE(IsolatedTokenizer, BPETokenizer):
+    """One in bytes that puts nothing around a text, whose library part is elsewhere."""
+
+    decode = BPETokenizer.decode
+
+    @property
+    def separator_id(self) -> int | None:
+        """The id between documents, if this tokenizer has one."""
+        return self._worker.separator
+
+    @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """See BPETokenizer."""
+        return [(a.encode("latin-1"), b.encode("latin-1")) for a, b in self._ask("merges")]
+
+    def words(self, text: str) -> list[bytes]:
+        """See BPETokenizer."""
+        return [word.encode("latin-1") for word in self._ask("words", text)]
+
+
+class _Worker:
+    """The other process, started again when it has ended, and what it said of the tokenizer.
+
+    Args:
+        content: of tokenizer.json.
+
+    Raises:
+        ValueError: why it cannot be used.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self._lock = threading.Lock()  # one question at a time
+        self._process = self._started()
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """What a method of the tokenizer returns.
+
+        Raises:
+            ValueError: it failed, or took too much memory or time.
+        """
+        with self._lock:
+            if self._process.poll() is not None:
+                self._process = self._started()
+            question = json.dumps([method, *arguments]).encode()
+            (said,) = _exchange(self._process, question, CALL_SECONDS, [LARGEST_ANSWER])
+        answer = json.loads(said)
+        if "refused" in answer:
+            raise ValueError(answer["refused"])
+        return answer["answer"]
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        limits = [LOAD_BYTES, LOAD_SECONDS, CALL_BYTES, CALL_SECONDS]
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                START,
+                str(Path(__file__).parents[1]),
+                json.dumps(sys.path),
+                *map(str, limits),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in KEPT if name in os.environ},
+            start_new_session=True,  # Ctrl+C is for us
+        )
+        weakref.finalize(self, _end, process)
+        (said,) = _exchange(process, self.content, LOAD_SECONDS, [MAX_JSON_BYTES])
+        about = json.loads(said)
+        if "refused" in about:
+            raise ValueError(about["refused"])
+        self.exact, self.separator = bool(about["exact"]), about["separator"]
+        self.pieces, sizes, names = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 3)
+        self.ends = list(accumulate(array("I", sizes)))
+        self.names = json.loads(names)
+        return process
+
+
+def _exchange(process: subprocess.Popen[bytes], message: bytes | None, seconds: int, limits: list[int]) -> list[bytes]:
+    """Send a message and return as many as there are limits, of at most that many bytes each.
+
+    Raises:
+        ValueError: why there is no answer; the process is gone then.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    clock = threading.Timer(PATIENCE * seconds, process.kill)
+    clock.start()
+    try:
+        if message is not None:
+            send(process.stdin, message)
+        return [received(process.stdout, limit) for limit in limits]
+    except (OSError, EOFError) as error:
+        late = not clock.is_alive()
+        _end(process)
+        raise ValueError(_why(process.returncode, late, seconds)) from error
+    except BaseException:  # too long, or an interrupt: what else it sends would be taken for the next answer
+        _end(process)
+        raise
+    finally:
+        clock.cancel()
+
+
+def _why(status: int, late: bool, seconds: int) -> str:
+    """Why a process ended, in a sentence."""
+    if late or status == -getattr(signal, "SIGXCPU", 0):
+        return f"it takes more than {seconds} s of computing, and was stopped"
+    return "it asks for more memory than a tokenizer may have, or breaks the library that runs it, and was stopped"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what it did not read any more
+                pipe.close()
+    process.wait()
