@@ -128,7 +128,7 @@ def timed(
 def _pass(model: Transformer, ids: Sequence[int], new: int) -> float:
     """Seconds for reading so many more tokens at once, the fastest of three."""
     room = min(new, model.config.max_seq_len - len(ids))
-    reader = Reader(model, ids, max_new_tokens=room, slack=new)
+    reader = Reader(model, ids, max_new_tokens=room, rollback=new)
     reader.read(torch.tensor([reader.prompt]))
     tokens, seconds = torch.tensor([list(ids[:1]) * room]), []
     for _ in range(3):
