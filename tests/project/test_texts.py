@@ -1,0 +1,61 @@
+"""The Markdown files of the repository: their links lead somewhere, and the site has a page for each of them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.version import Version
+
+import tfcore
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = sorted(
+    path
+    for folder in (ROOT, *(ROOT / name for name in ("docs", "deploy", "tfcore/pretrained")))
+    for path in (folder.glob("*.md") if folder == ROOT else folder.rglob("*.md"))
+)
+NAMES = [path.relative_to(ROOT).as_posix() for path in TEXTS]
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub and the site give to the headings of a text."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def broken(path: Path, text: str) -> list[str]:
+    """Relative links that lead to no file, or to no heading of one."""
+    found = []
+    for link in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text("utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
+def test_links_lead_somewhere(path):
+    assert broken(path, path.read_text("utf-8")) == []
+
+
+def test_a_broken_link_is_found():
+    text = "[a](README.md) [b](README.md#run-it) [c](README.md#nowhere) [d](gone.md) [e](https://a.org) `[f](code.md)`"
+    assert broken(ROOT / "x.md", text) == ["README.md#nowhere", "gone.md"]
+
+
+def test_the_changelog_has_its_form():
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    released = [re.sub(r" - \d{4}-\d\d-\d\d$", "", heading).strip("[]") for heading in headings[1:]]
+    assert [f"[{version}]" for version in released] == [heading.split(" - ")[0] for heading in headings[1:]]
+    assert released == sorted(released, key=Version, reverse=True)
+    assert released[:1] in ([], [tfcore.__version__])
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == tfcore.__version__
+    assert {"message", "title", "authors"} <= set(citation)
