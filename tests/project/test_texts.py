@@ -48,8 +48,9 @@ def test_a_broken_link_is_found():
 def test_the_changelog_has_its_form():
     headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert headings[0] == "[Unreleased]"
-    released = [re.sub(r" - \d{4}-\d\d-\d\d$", "", heading).strip("[]") for heading in headings[1:]]
-    assert [f"[{version}]" for version in released] == [heading.split(" - ")[0] for heading in headings[1:]]
+    form = re.compile(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d")
+    released = [match[1] for heading in headings[1:] if (match := form.fullmatch(heading))]
+    assert len(released) == len(headings) - 1
     assert released == sorted(released, key=Version, reverse=True)
     assert released[:1] in ([], [tfcore.__version__])
 
