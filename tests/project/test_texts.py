@@ -1,7 +1,9 @@
-"""The Markdown files of the repository: their links lead somewhere, and the site has a page for each of them."""
+"""The Markdown files of the repository: their links and imports lead somewhere, their versions are those of tfcore."""
 
+import ast
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import yaml
@@ -43,6 +45,39 @@ def test_links_lead_somewhere(path):
 def test_a_broken_link_is_found():
     text = "[a](README.md) [b](README.md#run-it) [c](README.md#nowhere) [d](gone.md) [e](https://a.org) `[f](code.md)`"
     assert broken(ROOT / "x.md", text) == ["README.md#nowhere", "gone.md"]
+
+
+def missing_imports(text: str) -> list[str]:
+    """What the Python examples of a text import, and is not there."""
+    found = []
+    for example in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for node in ast.walk(ast.parse(example)):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}:{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            found += [name for name in names if not is_there(name)]
+    return found
+
+
+def is_there(name: str) -> bool:
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
+def test_examples_import_what_is_there(path):
+    assert missing_imports(path.read_text("utf-8")) == []
+
+
+def test_a_missing_import_is_found():
+    text = "```python\nimport tfcore\nfrom tfcore import load, lode\nfrom tfcore.wings import flap\n```\n"
+    assert missing_imports(text) == ["tfcore:lode", "tfcore.wings:flap"]
 
 
 def test_the_changelog_has_its_form():
