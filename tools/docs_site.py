@@ -52,8 +52,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted({*ALWAYS, *linked} - set(TEXTS.values())):
         if (ROOT / path).is_file():
             files.append(File.generated(config, f"{CARRIED}/{path}", abs_src_path=str(ROOT / path)))
-    for path in modules(ROOT / "tfcore"):
-        files.append(File.generated(config, page_of(path), content=reference(path)))
+    for module in modules(ROOT / "tfcore"):
+        files.append(File.generated(config, page_of(module), content=reference(module)))
     return files
 
 
