@@ -73,7 +73,7 @@ def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
     parts = program(positions.shuffled, {"words": words, "shuffle": 1, "is_causal": False, "look": "none"})
     tree = ast.parse(script(parts))
-    assert next(ast.literal_eval(node.value) for node in tree.body if getattr(node, "targets", None)) == words
+    assert next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)) == words
     assert notebook(parts).isascii()
     names: dict[str, object] = {}
     with redirect_stdout(io.StringIO()):
