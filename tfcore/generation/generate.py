@@ -19,7 +19,7 @@ Record = TypeVar("Record")
 
 
 def generate(
-    model: Transformer,
+    model: "Transformer | DraftModel",
     ids: Ids,
     *,
     max_new_tokens: int = 64,

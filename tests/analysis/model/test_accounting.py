@@ -97,7 +97,7 @@ def test_torch_counts_the_same_operations(values):
     with FlopCounterMode(display=False) as forward:
         output = model(tokens, decoder_ids=written, capture=EXPLICIT)
     assert forward.get_total_flops() == counted.sequence
-    result = output.hidden.sum() if output.scores is None else output.scores.sum()
+    result = output.logits.sum() if hasattr(output, "logits") else output.hidden.sum()
     result = result if output.pooled is None else result + output.pooled.sum()
     with FlopCounterMode(display=False) as backward:
         result.backward()
