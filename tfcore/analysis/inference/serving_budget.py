@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.inference.cache_size import BITS, CacheShape, Precision, cache_bytes, shared
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
+from tfcore.analysis.precision import BITS, Precision, stored_bytes
 
 Remedy = Literal["asked", "gqa", "int8 cache", "int8 weights", "paging", "tensor parallelism", "all"]
 
@@ -16,8 +17,8 @@ class Service:
 
     Args:
         parameters: of the model with this shape.
-        d_model: its width, from which the parameters of other numbers of KV heads follow; 0 where it is not known,
-            and the parameters are then taken to stay.
+        kv_head: parameters of one KV head, from which those of other numbers of KV heads follow; 0 where they are
+            not known, and the parameters are then taken to stay.
         weights: their precision.
         shape: of the cache.
         cache: its precision.
@@ -47,7 +48,7 @@ class Service:
     parallel: int
     memory: int
     spared: float
-    d_model: int = 0
+    kv_head: int = 0
 
     def __post_init__(self) -> None:
         if self.parallel < 1 or self.gpus % self.parallel:
@@ -123,7 +124,7 @@ def held_tokens(service: Service) -> int:
 
 
 def _weights(service: Service) -> int:
-    return -(-service.parameters * BITS[service.weights] // 8 // service.parallel)
+    return -(-stored_bytes(service.parameters, service.weights) // service.parallel)
 
 
 def _longest(service: Service, room: int) -> int:
@@ -156,15 +157,14 @@ def remedies(service: Service, block: int = 16) -> dict[Remedy, Service]:
     return {"asked": service, **changed}
 
 
-def regrouped(parameters: int, built: CacheShape, now: CacheShape, d_model: int) -> int:
-    """The parameters of a model, had it been built with another number of KV heads.
+def regrouped(parameters: int, built: CacheShape, now: CacheShape, kv_head: int) -> int:
+    """The parameters of a model, had it been built with another number of KV heads of `kv_head` parameters each.
 
-    W_K and W_V have d_model * d_head entries for each KV head of each layer; their biases, where there are some, are
-    left out. Latent attention has matrices of other shapes: there the number stays, as where d_model is 0.
+    Latent attention has matrices of other shapes: there the number stays, as where kv_head is 0.
     """
     if built.latent or now.latent:
         return parameters
-    return parameters + 2 * built.layers * d_model * built.d_head * (now.kv_heads - built.kv_heads)
+    return parameters + kv_head * (now.kv_heads - built.kv_heads)
 
 
 def _with(service: Service, name: str, block: int) -> Service:
@@ -173,7 +173,7 @@ def _with(service: Service, name: str, block: int) -> Service:
         grouped = shared(service.shape, "gqa")
         if grouped.numbers >= service.shape.numbers:
             return service
-        fewer = regrouped(service.parameters, service.shape, grouped, service.d_model)
+        fewer = regrouped(service.parameters, service.shape, grouped, service.kv_head)
         return replace(service, shape=grouped, parameters=fewer)
     if name == "int8 cache":
         return replace(service, cache="int8") if BITS[service.cache] > 8 else service
