@@ -8,18 +8,17 @@ from hypothesis import strategies as st
 
 from tfcore import presets
 from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
-from tfcore.analysis.inference.paged_memory import STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import (
+from tfcore.analysis.inference.paged_memory import STRANDED, TOKEN, Traffic, compare
+from tfcore.analysis.inference.serving import (
     ENDLESS,
     Service,
     budget,
+    fragmentation,
     held_tokens,
     regrouped,
     remedies,
     user_bytes,
 )
-from tfcore.analysis.inference.serving_findings import fragmentation
 from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)

@@ -1,9 +1,11 @@
 """Does it fit? Weights and caches of many users on a few GPUs, and what each remedy brings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
+from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
 from tfcore.analysis.precision import BITS, Precision, stored_bytes
 
 Remedy = Literal["asked", "gqa", "int8 cache", "int8 weights", "paging", "tensor parallelism", "all"]
@@ -182,3 +184,18 @@ def _with(service: Service, name: str, block: int) -> Service:
     if name == "paging":
         return service if service.block else replace(service, block=block)
     return replace(service, parallel=service.gpus)
+
+
+def fragmentation(runs: Mapping[Policy, MemoryRun]) -> str:
+    """What the contiguous cache and the paged one make of the same requests, in sentences."""
+    one, paged = runs["reserve"], runs["paged"]
+    lost = ", ".join(
+        f"{one.share(state):.0%} {name}"
+        for state, name in ((LATER, "reserved"), (NEVER, "internal"), (STRANDED, "external fragmentation"))
+    )
+    preempted = f"{paged.evicted} preemption{'s' if paged.evicted > 1 else ''}" if paged.evicted else "no preemption"
+    return (
+        f"Here {one.share(TOKEN):.0%} of the contiguous memory in use holds tokens ({lost}), of the paged one "
+        f"{paged.share(TOKEN):.0%}; at most {one.running.max()} and {paged.running.max()} requests run at once, with "
+        f"{preempted}."
+    )
