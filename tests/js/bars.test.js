@@ -73,13 +73,13 @@ test("a bar that had everything gives to the others alike", () => {
 
 test("dragged to the top and back, a bar gives back what it took", () => {
   const { bars, weights, sent } = shown()
-  point(bars[0].querySelector(".tf-grip"), "pointerdown", 10, 50)
-  point(bars[0], "pointermove", 10, -30)
+  point(bars[0].querySelector(".tf-grip"), "pointerdown", 10, 45) // a little above its middle
+  point(bars[0], "pointermove", 10, -35)
   assert.deepEqual(weights(), [10_000, 0, 0])
-  point(bars[0], "pointermove", 10, 50)
+  point(bars[0], "pointermove", 10, 45)
   assert.deepEqual(weights(), [5000, 3000, 2000])
   assert.equal(sent()[0][1].final, false)
-  point(bars[0], "pointerup", 10, 50)
+  point(bars[0], "pointerup", 10, 45)
   pass(5000)
   assert.deepEqual(sent().at(-1)[1], { weights: "5000_3000_2000", final: true, seq: 2 })
 })
@@ -99,6 +99,8 @@ test("what Python says counts once it answers the last message", () => {
   assert.deepEqual(weights(), [5100, 2940, 1960])
   show({ seq: 1, weights: [1, 1, 2] })
   assert.deepEqual(weights(), [2500, 2500, 5000])
+  press(bars[0], "ArrowUp")
+  assert.deepEqual(weights(), [2600, 2467, 4933])
 })
 
 test("fixed bars are a picture that nobody moves, whatever they were before", () => {

@@ -87,7 +87,7 @@ test("between the click on a link and its page nothing of the page that is left 
     link.dispatchEvent(event)
   }
   leave("/positions")
-  pass(4999)
+  pass(3000)
   history.pushState(null, "", "?layer=7")
   assert.equal(location.href, here)
   history.pushState(null, "", "/positions")

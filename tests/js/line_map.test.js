@@ -47,10 +47,12 @@ for (const [key, from, to] of [
 }
 
 test("beyond the ends there is nothing, and other keys are left alone", () => {
-  const { root, sent, show } = shown({ value: 0 })
+  const { root, sent, show, at } = shown({ value: 0 })
   assert.equal(press(root, "ArrowLeft"), false)
+  assert.equal(at(), 0)
   show({ value: 4 })
   press(root, "ArrowRight")
+  assert.equal(at(), 4)
   assert.equal(press(root, "ArrowDown"), true)
   assert.equal(press(root, "Home", { altKey: true }), true)
   assert.deepEqual(sent(), [])

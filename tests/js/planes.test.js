@@ -12,7 +12,7 @@ const DATA = {
   points: [[1, 0], [0, 1], [-1, 0.5], [0.5, 0.5], [0, 0], [1, 1]],
   planes: [{ title: "one", label: "queries and keys", kinds: ["query", "key"] }, { title: "two", label: "values", kinds: ["value"] }],
   marks: [{ plane: 1, at: [1, -1], strong: true, title: "the sum" }],
-  links: [{ plane: 1, from: [0, 0], to: [1, 1], width: 3 }],
+  links: [{ plane: 1, from: [0, 1], to: [1, 1], width: 3 }],
 }
 
 function shown(more = {}) {
@@ -33,10 +33,11 @@ test("handles stand in the order of kinds and tokens, and say where they are", (
     ["query of the", "query of <b>", "key of the", "key of <b>", "value of the", "value of <b>"])
   assert.equal(handles[2].getAttribute("aria-valuetext"), "x −1.00, y 0.50")
   assert.equal(parseFloat(handles[0].style.left).toFixed(2), "71.74")
-  assert.equal(handles[0].style.top, "50%")
+  assert.equal(parseFloat(handles[1].style.top).toFixed(2), "28.26")
   assert.equal(handles[1].querySelector("b").textContent, "<b>")
   assert.deepEqual(find(".tf-mark").map(mark => [mark.getAttribute("aria-label"), mark.className]), [["the sum", "tf-mark tf-strong"]])
   assert.equal(find(".tf-link")[0].style.strokeWidth, "3px")
+  assert.equal(find(".tf-link")[0].getAttribute("y1"), "-1", "up is positive, but not in SVG")
   assert.equal(find(".tf-arm.tf-strong").length, 1, "the query of the chosen token")
 })
 

@@ -48,9 +48,9 @@ test("it plays only as fast as the page follows, and begins again after the end"
 })
 
 test("a second click pauses, and so does every step by hand", () => {
-  const { play, back, show, sent, find } = shown()
+  const { play, back, forward, show, sent, find } = shown()
   const words = () => [play.getAttribute("aria-pressed"), play.getAttribute("aria-label"), find(".words")[0].textContent]
-  for (const stop of [play, back]) {
+  for (const stop of [play, back, forward]) {
     play.click()
     assert.deepEqual(words(), ["true", "Pause", "Pause"])
     show()
