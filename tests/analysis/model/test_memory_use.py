@@ -1,135 +1,16 @@
-"""What accounting computes from a config is what the built model has, does and keeps."""
+"""Bytes counted from a config are those that tensors, optimisers, caches and autograd take."""
 
-from collections import Counter
-
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from torch.utils.flop_counter import FlopCounterMode
 
+from tests.analysis.model.shapes import BERT, CLASSIC, EXPERTS, TWO
 from tests.small import config, ids
-from tests.valid import configs
-from tfcore.analysis.model.accounting import flops, memory, parameters
-from tfcore.analysis.model.flop_count import visible_pairs
-from tfcore.analysis.model.parameter_count import layers
+from tfcore.analysis.model.memory_use import memory
+from tfcore.analysis.model.parameter_count import layers, parameters
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig
-from tfcore.presets import gpt2_small, llama_7b
 
-EXPERTS = ExpertsConfig(n_experts=5, top_k=2, d_expert=8, n_shared=3)
-CLASSIC = {"norm": "layernorm", "activation": "gelu", "bias": True, "positions": "learned", "max_seq_len": 128}
-BERT = {"architecture": "encoder", "head": "mlm", "n_segments": 2, "pooler": True}
-TWO = {"architecture": "encoder-decoder", "n_encoder_layers": 3}
-
-EXPLICIT = ("*attn.pattern",)  # captured, so that attention is not fused: torch does not count the CPU's fused kernel
-
-PLACES = {  # part of a parameter's name -> component; the first that fits
-    "mlm.": "mlm head",
-    "pooler.": "pooler",
-    "unembed.": "unembedding",
-    "segment_embed.": "segments",
-    "pos_embed.": "positions",
-    "relative_bias.": "positions",
-    "_norm.": "norms",
-    "ln": "norms",
-    "cross_attn.": "cross-attention",
-    "attn.": "attention",
-    "mlp.router": "router",
-    "mlp.shared": "shared experts",
-    "embed.": "token embedding",
-}
-
-
-def component(name, config):
-    for part, found in PLACES.items():
-        if part in name:
-            return found
-    index = int(name.split("blocks.")[1].split(".")[0])
-    return "experts" if config.experts is not None and index >= config.experts.dense_layers else "feed-forward"
-
-
-@given(configs())
-def test_the_built_model_has_as_many_parameters_in_the_same_places(chosen):
-    with torch.device("meta"):
-        model = Transformer(chosen)
-    built, blocks = Counter(), Counter()
-    for name, parameter in model.named_parameters():
-        built[component(name, chosen)] += parameter.numel()
-        if "blocks." in name:
-            stack, _, index, *_ = name.split(".")
-            prefix = f"{stack}." if chosen.architecture == "encoder-decoder" else ""
-            blocks[f"{prefix}blocks.{index}"] += parameter.numel()
-    count = parameters(chosen)
-    assert count.by_component == dict(built)
-    assert count.total == sum(parameter.numel() for parameter in model.parameters())
-    assert {name: sum(parts.values()) for name, parts in count.by_layer.items()} == dict(blocks)
-
-
-def test_experts_that_were_not_chosen_are_not_active():
-    count = parameters(config(n_layers=3, experts=EXPERTS))
-    one = 3 * 24 * 8  # gate, up and down of one expert
-    assert count.by_component["experts"] == 3 * 5 * one
-    assert count.total - count.active == 3 * 3 * one
-    assert parameters(config()).active == parameters(config()).total
-
-
-KINDS = {
-    "decoder": {},
-    "grouped": {"n_kv_heads": 2, "d_head": 6, "activation": "gelu"},
-    "parallel": {"parallel": True, "tie_embeddings": False},
-    "attention alone": {"d_ff": 0, "head": "none"},
-    "encoder": BERT | {"norm_placement": "post"},
-    "two stacks": TWO | {"positions": "relative", "n_kv_heads": 3},
-    "experts": {"n_layers": 3, "experts": EXPERTS},
-    "late experts": {"n_layers": 3, "experts": ExpertsConfig(n_experts=4, top_k=1, dense_layers=1)},
-}
-
-
-@pytest.mark.parametrize("values", KINDS.values(), ids=list(KINDS))
-def test_torch_counts_the_same_operations(values):
-    chosen = config(**values)
-    model, tokens = Transformer(chosen), ids(batch=1, seq=13)
-    written = ids(batch=1, seq=7) if chosen.architecture == "encoder-decoder" else None
-    counted = flops(chosen, 13, decoder_seq=None if written is None else 7)
-    with FlopCounterMode(display=False) as forward:
-        output = model(tokens, decoder_ids=written, capture=EXPLICIT)
-    assert forward.get_total_flops() == counted.sequence
-    result = output.logits.sum() if hasattr(output, "logits") else output.hidden.sum()
-    result = result if output.pooled is None else result + output.pooled.sum()
-    with FlopCounterMode(display=False) as backward:
-        result.backward()
-    assert backward.get_total_flops() == counted.backward * counted.tokens == 2 * counted.sequence
-    assert counted.tokens == 13 + (7 if written is not None else 0)
-
-
-@given(st.integers(1, 30), st.none() | st.integers(1, 40), st.integers(0, 2), st.booleans())
-def test_visible_pairs_are_those_of_the_mask(seq, window, window_from, encoder):
-    chosen = config(
-        architecture="encoder" if encoder else "decoder", window=window, window_from=window_from, n_layers=2
-    )
-    back = np.arange(seq)[:, None] - np.arange(seq)
-    for layer in layers(chosen):
-        reach = window if window is not None and layer.index >= window_from else seq
-        mask = np.abs(back) < reach if encoder else (back >= 0) & (back < reach)
-        assert visible_pairs(chosen, layer, seq) == mask.sum()
-
-
-def test_what_is_not_seen_costs_nothing_when_only_visible_pairs_count():
-    every, seen = (flops(config(), 32, pairs=pairs).by_component for pairs in ("all", "visible"))
-    for name, count in every.items():
-        share = 33 / 64 if name in ("attention scores", "attention values") else 1
-        assert seen[name] == count * share
-
-
-def test_the_rule_of_six_holds_where_the_paper_says():
-    short, long = flops(llama_7b(), 1), flops(llama_7b(), 2048)
-    assert short.training - 6 * 4096 * 32_000 == pytest.approx(short.six_n, rel=1e-3)  # less the unembedding
-    assert long.training > 1.1 * long.six_n
-    n = 12 * 12 * 768**2  # arXiv:2001.08361, table 1: 2 d_model n_layer (2 d_attn + d_ff)
-    assert flops(gpt2_small(), 8).six_n == pytest.approx(6 * n, rel=0.002)
+EXPLICIT = ("*attn.pattern",)  # captured, so that attention is not fused
 
 
 STATES = {
@@ -276,8 +157,3 @@ REFUSED = {
 def test_what_does_not_fit_is_refused(message, values):
     with pytest.raises(ValueError, match=f"^{message}$"):
         memory(config(), **({"batch": 1, "seq": 8} | values))
-
-
-def test_a_wrong_kind_of_pair_is_refused():
-    with pytest.raises(ValueError, match=r"^pairs='half' is not one of all, visible$"):
-        flops(config(), 8, pairs="half")

@@ -7,20 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcore import presets
-from tfcore.analysis.inference.cache_size import DEEPSEEK_V2, CacheShape, cache_shape, shared
-from tfcore.analysis.inference.paged_memory import STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import (
+from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
+from tfcore.analysis.inference.paged_memory import STRANDED, TOKEN, Traffic, compare
+from tfcore.analysis.inference.serving import (
     ENDLESS,
     Service,
     budget,
+    fragmentation,
     held_tokens,
     regrouped,
     remedies,
     user_bytes,
 )
-from tfcore.analysis.inference.serving_findings import fragmentation
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 USER = 85_899_345_920
@@ -147,15 +146,17 @@ def test_what_makes_no_sense_is_refused(values, said):
         replace(ASKED, **values)
 
 
-@pytest.mark.parametrize(("build", "heads"), [("llama3_70b", 64), ("llama2_7b", 8), ("mistral_7b", 1)])
+@pytest.mark.parametrize(
+    ("build", "heads"), [("llama3_70b", 64), ("llama2_7b", 8), ("mistral_7b", 1), ("gpt2_small", 4), ("qwen2_7b", 28)]
+)
 def test_other_kv_heads_have_other_weights(build, heads):
     config = presets.PRESETS[build]()
     built = cache_shape(config)
-    counted = parameters(replace(config, n_kv_heads=heads)).total
-    assert regrouped(parameters(config).total, built, replace(built, kv_heads=heads), config.d_model) == counted
-    assert regrouped(7, built, shared(built, "mla"), config.d_model) == 7
-    asked = replace(ASKED, parameters=10**9, shape=EIGHTY, d_model=64)
-    assert remedies(asked)["gqa"].parameters == 10**9 - 2 * 80 * 64 * 128 * 56
+    counted, head = built_parameters(replace(config, n_kv_heads=heads)), kv_head_parameters(config)
+    assert regrouped(parameters(config).total, built, replace(built, kv_heads=heads), head) == counted
+    assert regrouped(7, built, shared(built, "mla"), head) == 7
+    asked = replace(ASKED, parameters=10**9, shape=EIGHTY, kv_head=1_000)
+    assert remedies(asked)["gqa"].parameters == 10**9 - 1_000 * 56
 
 
 def test_what_is_said_of_fragmentation_is_counted():

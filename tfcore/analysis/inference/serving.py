@@ -1,9 +1,12 @@
 """Does it fit? Weights and caches of many users on a few GPUs, and what each remedy brings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.inference.cache_size import BITS, CacheShape, Precision, cache_bytes, shared
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
+from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
+from tfcore.analysis.precision import BITS, Precision, stored_bytes
 
 Remedy = Literal["asked", "gqa", "int8 cache", "int8 weights", "paging", "tensor parallelism", "all"]
 
@@ -16,8 +19,8 @@ class Service:
 
     Args:
         parameters: of the model with this shape.
-        d_model: its width, from which the parameters of other numbers of KV heads follow; 0 where it is not known,
-            and the parameters are then taken to stay.
+        kv_head: parameters of one KV head, from which those of other numbers of KV heads follow; 0 where they are
+            not known, and the parameters are then taken to stay.
         weights: their precision.
         shape: of the cache.
         cache: its precision.
@@ -47,7 +50,7 @@ class Service:
     parallel: int
     memory: int
     spared: float
-    d_model: int = 0
+    kv_head: int = 0
 
     def __post_init__(self) -> None:
         if self.parallel < 1 or self.gpus % self.parallel:
@@ -123,7 +126,7 @@ def held_tokens(service: Service) -> int:
 
 
 def _weights(service: Service) -> int:
-    return -(-service.parameters * BITS[service.weights] // 8 // service.parallel)
+    return -(-stored_bytes(service.parameters, service.weights) // service.parallel)
 
 
 def _longest(service: Service, room: int) -> int:
@@ -156,15 +159,14 @@ def remedies(service: Service, block: int = 16) -> dict[Remedy, Service]:
     return {"asked": service, **changed}
 
 
-def regrouped(parameters: int, built: CacheShape, now: CacheShape, d_model: int) -> int:
-    """The parameters of a model, had it been built with another number of KV heads.
+def regrouped(parameters: int, built: CacheShape, now: CacheShape, kv_head: int) -> int:
+    """The parameters of a model, had it been built with another number of KV heads of `kv_head` parameters each.
 
-    W_K and W_V have d_model * d_head entries for each KV head of each layer; their biases, where there are some, are
-    left out. Latent attention has matrices of other shapes: there the number stays, as where d_model is 0.
+    Latent attention has matrices of other shapes: there the number stays, as where kv_head is 0.
     """
     if built.latent or now.latent:
         return parameters
-    return parameters + 2 * built.layers * d_model * built.d_head * (now.kv_heads - built.kv_heads)
+    return parameters + kv_head * (now.kv_heads - built.kv_heads)
 
 
 def _with(service: Service, name: str, block: int) -> Service:
@@ -173,7 +175,7 @@ def _with(service: Service, name: str, block: int) -> Service:
         grouped = shared(service.shape, "gqa")
         if grouped.numbers >= service.shape.numbers:
             return service
-        fewer = regrouped(service.parameters, service.shape, grouped, service.d_model)
+        fewer = regrouped(service.parameters, service.shape, grouped, service.kv_head)
         return replace(service, shape=grouped, parameters=fewer)
     if name == "int8 cache":
         return replace(service, cache="int8") if BITS[service.cache] > 8 else service
@@ -182,3 +184,18 @@ def _with(service: Service, name: str, block: int) -> Service:
     if name == "paging":
         return service if service.block else replace(service, block=block)
     return replace(service, parallel=service.gpus)
+
+
+def fragmentation(runs: Mapping[Policy, MemoryRun]) -> str:
+    """What the contiguous cache and the paged one make of the same requests, in sentences."""
+    one, paged = runs["reserve"], runs["paged"]
+    lost = ", ".join(
+        f"{one.share(state):.0%} {name}"
+        for state, name in ((LATER, "reserved"), (NEVER, "internal"), (STRANDED, "external fragmentation"))
+    )
+    preempted = f"{paged.evicted} preemption{'s' if paged.evicted > 1 else ''}" if paged.evicted else "no preemption"
+    return (
+        f"Here {one.share(TOKEN):.0%} of the contiguous memory in use holds tokens ({lost}), of the paged one "
+        f"{paged.share(TOKEN):.0%}; at most {one.running.max()} and {paged.running.max()} requests run at once, with "
+        f"{preempted}."
+    )
