@@ -9,7 +9,7 @@ from tfcore.analysis.block import activation_functions as functions
 from tfcore.feedforward import ACTIVATIONS
 
 
-@pytest.mark.parametrize("kind", functions.KINDS)
+@pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
 def test_slopes_are_those_of_autograd(kind):
     x = torch.linspace(-8, 8, 1_000, dtype=torch.float64, requires_grad=True)  # without 0, where ReLU has none
     (expected,) = torch.autograd.grad(ACTIVATIONS[kind](x).sum(), x)
@@ -17,16 +17,16 @@ def test_slopes_are_those_of_autograd(kind):
 
 
 def test_exact_and_tanh_gelu_differ_by_less_than_a_thousandth():
-    result = functions.curves()
+    result = functions.activation_curves()
     assert 4e-4 < result.difference < 5e-4
-    assert result.value.shape == result.slope.shape == (4, functions.POINTS)
+    assert result.value.shape == result.slope.shape == (4, functions.CURVE_POINTS)
 
 
 @pytest.mark.parametrize(
     ("kind", "x", "value"), [("relu", -1, 0), ("relu", 2, 2), ("gelu", -1, -0.158655), ("silu", -1, -0.268941)]
 )
 def test_known_values(kind, x, value):
-    assert functions.at(kind, float(x))[0] == pytest.approx(value, abs=1e-6)
+    assert functions.value_and_slope(kind, float(x))[0] == pytest.approx(value, abs=1e-6)
 
 
 def test_inputs_of_a_layer_are_the_gates_it_has():
@@ -37,4 +37,4 @@ def test_inputs_of_a_layer_are_the_gates_it_has():
     assert result.share.sum() == pytest.approx(1)
     assert result.negative == pytest.approx(float((gates < 0).float().mean()))
     assert result.flat["relu"] == pytest.approx(float((gates <= 0).float().mean()))
-    assert np.diff(result.edges) == pytest.approx(2 * functions.LIMIT / len(result.share))
+    assert np.diff(result.edges) == pytest.approx(2 * functions.CURVE_LIMIT / len(result.share))

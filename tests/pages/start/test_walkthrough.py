@@ -16,8 +16,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import shipped
-from tfcore.analysis.start.walk_stages import stages
-from tfcore.analysis.start.walkthrough import walk
+from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.part_configs import ExpertsConfig
 
 opened = partial(visits.opened, "start/walkthrough/page.py")
@@ -26,7 +25,7 @@ TEXT = "The little dog lost the red ball. The little"
 
 def path(name):
     config = cache.model(name)[0].config
-    return [stage.name for stage in stages(config, config.n_layers - 1)]
+    return [stage.name for stage in walk_stages(config, config.n_layers - 1)]
 
 
 def shown(test, name):
@@ -158,7 +157,7 @@ def test_every_stage_of_every_kind_of_model_has_words():
     seen = set()
     for values in ({}, *MODELS.values()):
         config = small.config(**values)
-        for stage in stages(config, 1):
+        for stage in walk_stages(config, 1):
             said = words(config, stage.name, 1, "'dog'")
             seen.add(stage.name)
             for part in (said.label, said.title, said.sentence, said.equation, said.arrow, said.see):
@@ -186,7 +185,7 @@ def test_what_a_layer_would_be_without_its_activation(activation, without):
 def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
     model = small.model(**MODELS[kind])
     walked = walk(model, [1, 2, 3], 1)
-    for stage in stages(model.config, 1):
+    for stage in walk_stages(model.config, 1):
         for function in functions(walked, stage.name, cache.model("stories")[1]):
             assert inspect.getsource(inspect.unwrap(function))
 

@@ -3,13 +3,20 @@
 import pytest
 import torch
 
-from tfcore.analysis.block import first_steps
+from tfcore.analysis.block import warmup
 from tfcore.analysis.block.depth import Deep
-from tfcore.analysis.block.first_steps import VOCAB, batch, chance_loss, first_losses, learning_rate, race
+from tfcore.analysis.block.warmup import (
+    RUN_VOCAB,
+    first_losses,
+    learning_rate,
+    previous_token_batch,
+    train_side_by_side,
+    uniform_loss,
+)
 
 
 def deep(placement, n_layers=8):
-    return Deep(n_layers=n_layers, placement=placement, vocab_size=VOCAB)
+    return Deep(n_layers=n_layers, placement=placement, vocab_size=RUN_VOCAB)
 
 
 def test_warm_up_is_a_line():
@@ -18,7 +25,7 @@ def test_warm_up_is_a_line():
 
 
 def test_the_task_is_to_say_the_token_before():
-    ids, targets = batch(torch.Generator().manual_seed(0))
+    ids, targets = previous_token_batch(torch.Generator().manual_seed(0))
     assert torch.equal(targets[:, 1:], ids[:, :-1])
 
 
@@ -26,15 +33,15 @@ def test_a_run_starts_at_chance_and_is_the_same_with_the_same_seed():
     first, second = (first_losses(deep("pre", 2), 0.003, 0) for _ in range(2))
     losses = [next(first) for _ in range(3)]
     assert losses == [next(second) for _ in range(3)]
-    assert losses[0] == pytest.approx(chance_loss(), abs=0.05)
+    assert losses[0] == pytest.approx(uniform_loss(), abs=0.05)
 
 
 def test_post_norm_without_warm_up_is_stuck_where_pre_norm_learns():
     steps = 50
     ends = {
-        (placement, warmup): sum([next(run) for _ in range(steps)][-5:]) / 5
-        for placement, warmup in (("pre", 0), ("post", 0), ("post", 40))
-        for run in [first_losses(deep(placement), 0.006, warmup)]
+        (placement, steps_of_warmup): sum([next(run) for _ in range(steps)][-5:]) / 5
+        for placement, steps_of_warmup in (("pre", 0), ("post", 0), ("post", 40))
+        for run in [first_losses(deep(placement), 0.006, steps_of_warmup)]
     }
     assert ends["pre", 0] < 0.6
     assert ends["post", 0] > 2.6
@@ -42,18 +49,18 @@ def test_post_norm_without_warm_up_is_stuck_where_pre_norm_learns():
 
 
 def test_a_race_trains_all_side_by_side_and_can_be_left_between_any_two(monkeypatch):
-    monkeypatch.setattr(first_steps, "STEPS", 2)
+    monkeypatch.setattr(warmup, "RUN_STEPS", 2)
     runs = {"a": (deep("pre", 2), 0), "b": (deep("post", 2), 5)}
-    given = list(race(runs, 0.003, 1))
+    given = list(train_side_by_side(runs, 0.003, 1))
     assert [item is None for item in given] == [True, True, False] * 2
     steps = [item for item in given if item is not None]
-    for name, (network, warmup) in runs.items():
-        alone = first_losses(network, 0.003, warmup, 1)
+    for name, (network, steps_of_warmup) in runs.items():
+        alone = first_losses(network, 0.003, steps_of_warmup, 1)
         assert [step[name] for step in steps] == [next(alone), next(alone)]
 
 
 def test_who_has_begun_to_learn_is_counted_from_the_last_five_losses():
-    chance = first_steps.chance_loss()
+    chance = uniform_loss()
     steps = [{"a": 9.0, "b": chance}] + [{"a": 0.5 * chance, "b": 0.9 * chance}] * 5
-    assert first_steps.learned(steps, ["a", "b"]) == ["a"]
-    assert first_steps.learned(steps[:1], ["a", "b"]) == []
+    assert warmup.have_learned(steps, ["a", "b"]) == ["a"]
+    assert warmup.have_learned(steps[:1], ["a", "b"]) == []

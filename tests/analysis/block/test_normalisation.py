@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.block.normalising import AXES, axis_leak, normalisation_steps, normalise
+from tfcore.analysis.block.normalisation import AXES, axis_leak, normalisation_steps, normalise
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=32).map(tuple)
 FEW = (2.0, 4.0, 4.0, 5.0, 7.0, 8.0)
