@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev run test lint check e2e bench load pictures train clean
+.PHONY: setup setup-dev run test lint check e2e bench load pictures docs train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -26,7 +26,8 @@ $(VENV)/.installed: requirements.txt
 	touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt \
+	--requirement requirements-dask.txt --requirement requirements-dev.txt
 	touch $@
 
 # For one person on their own machine, who may load any model; a server for others is started without these settings.
@@ -62,6 +63,15 @@ load: setup-dev
 pictures: setup-dev
 	$(BIN)/python -m tools.pictures
 
+# The documentation as a site in build/docs, by tools of its own; nothing is fetched while it is built
+docs: $(VENV)-docs/.installed
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet --strict
+
+$(VENV)-docs/.installed: requirements-docs.txt
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --requirement requirements-docs.txt
+	touch $@
+
 # make train RECIPE=stories CORPUS=path/to/corpora OUT=runs/stories
 RECIPE ?= stories
 OUT ?= runs/$(RECIPE)
@@ -69,4 +79,4 @@ train: setup
 	$(BIN)/python -m tfcore.training $(RECIPE) --corpus $(CORPUS) --out $(OUT)
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docs build runs .pytest_cache .ruff_cache .mypy_cache .hypothesis

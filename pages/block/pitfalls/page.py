@@ -22,12 +22,12 @@ from tfcore.analysis.block.pitfalls import (
     Pitfall,
     PitfallConfig,
     Twin,
-    Untouched,
     WithoutSkip,
     last_said,
     most_steps,
     train_to_the_end,
     train_twins,
+    without_final_norm,
 )
 from tfcore.masks import bidirectional
 
@@ -44,7 +44,7 @@ SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": bidirectional,
     "axis": AcrossBatch,
     "skip": WithoutSkip,
-    "final": Untouched,
+    "final": without_final_norm,
     "half": HalfGradients,
 }
 

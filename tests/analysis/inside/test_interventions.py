@@ -90,7 +90,7 @@ def test_parts_are_read_as_they_are_written():
 
 @given(st.text(st.sampled_from("01.f,;x \n²\0"), max_size=12))
 def test_no_text_is_anything_but_parts_or_one_sentence(said):
-    parts = ()
+    parts: tuple[Part, ...] = ()
     with suppress(ValueError):
         parts = read_parts(said, CONFIG)
     assert all(part in parts_of(CONFIG)[part.layer] for part in parts)

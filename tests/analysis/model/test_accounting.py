@@ -97,7 +97,7 @@ def test_torch_counts_the_same_operations(values):
     with FlopCounterMode(display=False) as forward:
         output = model(tokens, decoder_ids=written, capture=EXPLICIT)
     assert forward.get_total_flops() == counted.sequence
-    result = output.hidden.sum() if output.scores is None else output.scores.sum()
+    result = output.logits.sum() if hasattr(output, "logits") else output.hidden.sum()
     result = result if output.pooled is None else result + output.pooled.sum()
     with FlopCounterMode(display=False) as backward:
         result.backward()
@@ -169,7 +169,7 @@ def test_a_parameter_takes_sixteen_bytes_in_training(dtype):
 def test_a_cache_takes_the_bytes_the_real_one_takes(values, window):
     chosen = config(**values, window=window)
     for room, dtype in ((20, "float32"), (32, "bfloat16")):
-        cache = KVCache(chosen, 3, room=room, dtype=getattr(torch, dtype))
+        cache = KVCache(chosen, 3, capacity=room, dtype=getattr(torch, dtype))
         tokens = {"seq": 9, "decoder_seq": room} if values is TWO else {"seq": room}
         use = memory(chosen, batch=3, dtype=dtype, **tokens)
         assert use.kv_cache == cache.bytes
@@ -178,7 +178,7 @@ def test_a_cache_takes_the_bytes_the_real_one_takes(values, window):
 
 def test_the_encoder_is_remembered_once_a_decoder_layer():
     chosen = config(**TWO)
-    cache = KVCache(chosen, 2, room=5)
+    cache = KVCache(chosen, 2, capacity=5)
     Transformer(chosen)(ids(seq=13), decoder_ids=ids(seq=5), cache=cache)
     use = memory(chosen, batch=2, seq=13, decoder_seq=5)
     assert use.cross_cache == sum(part.nbytes for pair in cache.memory for part in pair) > 0

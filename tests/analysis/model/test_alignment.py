@@ -1,5 +1,7 @@
 """Words that mean the same, found by cross-attention."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -55,7 +57,7 @@ def test_the_shares_are_those_of_a_loop(model, tokenizer):
     for ours, theirs in SENTENCE.links.items():
         rows, wanted = tokens_of(SENTENCE.french, ours, tokenizer), tokens_of(SENTENCE.english, theirs, tokenizer)
         for layer, head in np.ndindex(hits.shape):
-            total = sum(weights[layer, head, row, :-1] for row in rows)
+            total: Any = sum(weights[layer, head, row, :-1] for row in rows)
             hits[layer, head] += max(range(len(total)), key=total.__getitem__) in wanted
         for layer in range(len(together)):
             total = sum(weights[layer, head, row, :-1] for row in rows for head in range(hits.shape[1]))

@@ -24,7 +24,8 @@ def test_the_card_meets_its_goals():
 
 def test_it_fills_blanks_about_as_well_as_the_card_says(fill):
     # said six times: other tokens are hidden each time
-    found, card = filled(*fill, STORIES * 6), measured("fill")
+    model, tokenizer = fill
+    found, card = filled(model, tokenizer, STORIES * 6), measured("fill")
     assert found.hidden > 100
     assert found.top1 == pytest.approx(card["top1"], abs=0.15)
     assert found.top5 == pytest.approx(card["top5"], abs=0.15)

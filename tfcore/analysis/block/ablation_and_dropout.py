@@ -13,11 +13,11 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
-from tfcore.attention import Visibility
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.positions import rope_angles
@@ -93,16 +93,16 @@ def every_subset(model: Transformer, ids: Sequence[int]) -> SubsetLosses:
 
 def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tensor, "subset seq d_model"]:
     """The stream after the last block for every set of sublayers left out (arXiv:1605.06431, figure 1)."""
-    config, decoder, tape = model.config, model.decoder, Tape()
+    config, decoder, recorder = model.config, model.decoder, ActivationRecorder()
     if config.norm_placement != "pre" or config.positions != "rope" or config.parallel:
         raise ValueError(f"sublayers are left out of pre-norm models with rope, not of {config}")
     places = torch.arange(ids.shape[1])
     angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling).to(ids.device)
-    see = Visibility(mask=None, is_causal=True, bias=None, angles=angles, n_query=len(places), device=ids.device)
+    mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=angles, n_query=len(places), device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)
     for block in cast("Iterable[Block]", decoder.blocks):
-        x = torch.cat((x, x + block.attn(block.ln1(x), see, tape)))
-        x = torch.cat((x, x + block.mlp(block.ln2(x), tape)))
+        x = torch.cat((x, x + block.attn(block.ln1(x), mask, recorder)))
+        x = torch.cat((x, x + block.mlp(block.ln2(x), recorder)))
     return x
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
@@ -15,14 +15,13 @@ from tfcore.analysis.inside.contributions import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
-from tfcore.linear import Linear
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
 def value_vector(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " d_model"]:
     """What a neuron adds to the residual stream for each unit of its activation: its column of W_down."""
-    down: Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
+    down: nn.Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
     return down.weight[:, neuron]
 
 

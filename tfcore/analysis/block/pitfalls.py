@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -10,15 +10,16 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.analysis.block import pitfall_tasks as tasks
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.initialise import initialise
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.masks import bidirectional
 from tfcore.model import Transformer
-from tfcore.norms import Norm
+from tfcore.norms import NoNorm, Norm
 
 Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
 KINDS: tuple[Pitfall, ...] = get_args(Pitfall)
@@ -99,7 +100,7 @@ class AcrossBatch(Norm):
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        tape: Tape | None = None,  # noqa: ARG002
+        recorder: ActivationRecorder | None = None,  # noqa: ARG002
         name: str = "",  # noqa: ARG002
     ) -> Float[Tensor, "batch seq d_model"]:
         mean_square = x.pow(2).mean(0, keepdim=True)  # right: mean(-1, keepdim=True), over the features of one token
@@ -109,15 +110,11 @@ class AcrossBatch(Norm):
 class WithoutSkip(Block):
     """A block whose sublayers replace the stream instead of adding to it."""
 
-    def _add(self, name: str, x: Tensor, y: Tensor, tape: Tape) -> Tensor:  # noqa: ARG002
-        return y  # right: x + y
-
-
-class Untouched(nn.Module):
-    """The identity, in place of the final norm."""
-
-    def forward(self, x: Tensor, tape: Tape | None = None, name: str = "") -> Tensor:  # noqa: ARG002
-        return x
+    def forward(self, x: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder, **_: Any) -> Tensor:
+        x = recorder("resid_pre", x)
+        x = self.attn(self.ln1(x), attn_mask, recorder.under("attn."))  # right: x + ...
+        x = self.mlp(self.ln2(recorder("resid_mid", x)), recorder)  # right: x + ...
+        return recorder("resid_post", x)
 
 
 def across_batch(model: Transformer) -> None:
@@ -136,7 +133,7 @@ def without_skip(model: Transformer, seed: int) -> None:
 
 def without_final_norm(model: Transformer) -> None:
     """Remove the norm before the unembedding."""
-    model.decoder.ln_final = Untouched()  # type: ignore[assignment]
+    model.decoder.ln_final = NoNorm()  # type: ignore[assignment]
 
 
 class HalfGradients:
