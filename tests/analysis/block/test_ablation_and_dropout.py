@@ -9,10 +9,21 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.analysis.block.ablation_and_dropout import (
+    ChosenSubset,
+    DropoutCount,
+    DropoutDraws,
+    DropoutMeans,
+    SingleAblations,
+    SubsetLosses,
+    TwoPasses,
+    chosen_subset,
     continue_without,
     draw_dropout,
     dropout,
+    dropout_count,
+    dropout_means,
     every_subset,
+    single_ablations,
     single_rises,
     sublayer_outputs,
     two_passes,
@@ -122,3 +133,78 @@ def test_two_passes_differ_in_training_only_and_leave_the_global_generator_alone
     assert two_passes(0.3, False) == 0.0
     assert two_passes(0.0, True) == 0.0
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def random_losses(seed=0):
+    """Two blocks: 16 sets of 4 sublayers."""
+    removed = np.array([4 - bin(row).count("1") for row in range(16)])
+    return SubsetLosses(np.random.default_rng(seed).random((16, 7)), removed)
+
+
+@pytest.mark.parametrize("without", [(), (2,), (0, 3)])
+def test_the_chosen_set_is_found_by_its_sublayers(without):
+    losses = random_losses()
+    found = chosen_subset(losses, without)
+    row = sum(2**s for s in range(4) if s not in without)
+    assert found.loss == pytest.approx(losses.losses[row].sum() / 7)
+    assert found.whole == pytest.approx(losses.losses[15].sum() / 7)
+    for size in (1, 2, 4):
+        sets = [losses.losses[r].sum() / 7 for r in range(16) if bin(r).count("1") == 4 - size]
+        assert found.means[size] == pytest.approx(sum(sets) / len(sets))
+    assert (found.sets, found.tokens, sorted(found.means)) == (16, 8, [1, 2, 4])
+    assert found.without == tuple(
+        ("attention 0", "feed-forward 0", "attention 1", "feed-forward 1")[s] for s in without
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_least_and_the_most_of_single_sublayers(seed):
+    losses = random_losses(seed)
+    names = ("attention 0", "feed-forward 0", "attention 1", "feed-forward 1")
+    whole = losses.losses[15].sum() / 7
+    rises = {name: losses.losses[15 - 2**s].sum() / 7 - whole for s, name in enumerate(names)}
+    found = single_ablations(losses)
+    assert found.least == min(rises, key=rises.get)
+    assert found.most == max(rises, key=rises.get)
+    assert (found.least_rise, found.most_rise) == pytest.approx((min(rises.values()), max(rises.values())))
+
+
+def test_what_is_said_of_sets():
+    found = ChosenSubset(256, 40, ("attention 2", "feed-forward 2"), 2.5, 2.0, {1: 2.25, 2: 3.0, 8: 9.0})
+    assert str(found) == (
+        "All 2^8 = 256 ways to leave out sublayers, on 40 tokens. Without attention 2, feed-forward 2: 2.50 nats, "
+        "whole model 2.00; mean with 1, 2, 8 left out: 2.25, 3.00, 9.00."
+    )
+    assert (found.whole_loss, found.chosen_loss, found.increase) == ("2.00", "2.50", "+0.50")
+    assert ChosenSubset(256, 40, (), 2.0, 2.0, {}).words == "with nothing left out"
+    assert str(SingleAblations("attention 2", -0.01, "attention 0", 6.071)) == (
+        "Loss increase on this text when one sublayer alone is left out: from -0.01 (attention 2) to +6.07 nats "
+        "(attention 0)."
+    )
+
+
+def test_dropped_numbers_and_means_are_counted_one_by_one():
+    kept = np.array([True, False, True, True, False])
+    means = np.array([0.1, 0.2, 0.6])
+    draws = DropoutDraws(np.ones(5), kept * 2.0, kept, 0.25, means, 0.125)
+    count = dropout_count(draws, 0.75, True, 1, "stories")
+    assert (count.dropped, count.kept, count.factor) == (2, 3, 4.0)
+    assert dropout_count(draws, 0.75, False, 1, "stories").factor == 1.0
+    found = dropout_means(draws)
+    mean = sum(means) / 3
+    assert found.measured == pytest.approx(mean)
+    assert found.spread == pytest.approx((sum((m - mean) ** 2 for m in means) / 3) ** 0.5)
+    assert (found.draws, found.before, found.theory) == (3, 0.25, 0.125)
+
+
+def test_what_is_said_of_dropout():
+    assert str(DropoutCount(1, "stories", 57, 135, 1 / 0.7)) == (
+        "What feed-forward layer 1 of stories adds for the last token of a text, 192 numbers: 57 dropped, 135 "
+        "multiplied by 1.43."
+    )
+    assert str(DropoutMeans(4_000, 0.012345, 0.012, 0.03, 0.031)) == (
+        "4,000 draws: their means average 0.01235 (before: 0.01200), with standard deviation 0.03000; theory says "
+        "0.03100."
+    )
+    assert str(TwoPasses(1.234)) == "Two passes differ by up to 1.2: dropout is on."
+    assert str(TwoPasses(0.0)) == "Two passes differ by up to 0.0: equal to the last bit."

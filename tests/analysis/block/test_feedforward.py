@@ -77,3 +77,73 @@ def test_what_the_page_says_of_gpt3():
     block, layers = feedforward.block_share(presets.gpt3_175b()), 96
     assert round(layers * block.feed_forward / 1e9) == 116
     assert round(layers * block.total / 1e9) == 174
+
+
+def test_widths_are_compared_with_the_plain_layer():
+    layers, found = feedforward.compare_widths("geglu", 768)
+    assert [name for name, _ in layers] == ["FFN, 4 d", "GEGLU, 8/3 d", "GEGLU, 4 d"]
+    assert found == feedforward.LayerWidths(768, "GEGLU", 2 * 768 * 3072, 2048, 3 * 768 * 2048, 3 * 768 * 3072)
+    assert [cost.count for _, cost in layers] == [found.plain, found.matched, found.wide]
+    assert str(feedforward.LayerWidths(64, "ReGLU", 1_000, 176, 1_032, 1_500)) == (
+        "FFN: 1,000. ReGLU at 176 (a multiple of 8): 1,032, 103.20% of it; at 4 d: 1,500, 150%."
+    )
+    assert (found.width, found.unrounded) == ("2,048", "8/3 d = 2,048.0")
+
+
+@pytest.mark.parametrize("activation", ["swiglu", "geglu", "reglu"])
+def test_the_range_and_the_slice_of_a_unit(activation):
+    unit = feedforward.gated_unit(activation)
+    plain = [float(ACTIVATIONS[activation](torch.tensor(x / 10))) for x in range(-40, 41)]
+    products = [gate * up / 10 for gate in plain for up in range(-40, 41)]
+    found = feedforward.unit_range(unit, activation)
+    assert (found.lowest, found.highest) == pytest.approx((min(products), max(products)), abs=1e-5)
+    cut = feedforward.unit_slice(unit, -1.5)
+    assert (cut.up, cut.gate) == (-1.5, 4.0)
+    assert (cut.gated, cut.plain) == pytest.approx((-1.5 * plain[-1], plain[-1]), abs=1e-5)
+
+
+def test_what_is_said_of_a_unit():
+    assert str(feedforward.UnitRange("SwiGLU", -15.71, 15.7)) == (
+        "One SwiGLU unit over its two inputs: from -15.7 to 15.7."
+    )
+    assert str(feedforward.UnitSlice(-2.0, 4.0, -7.86, 3.93)) == (
+        "Where W_up x = -2: at gate 4 the gated unit gives -7.9, a plain one 3.9."
+    )
+
+
+def test_shares_belong_to_the_model_that_is_named():
+    blocks = {name: feedforward.BlockShare(100 - n, n, 0) for n, name in enumerate(feedforward.PUBLISHED, 1)}
+    chosen = feedforward.chosen_share(blocks, "LLaMA-2 7B")
+    assert (chosen.feed_forward, chosen.total) == (6, 100)
+    assert str(chosen) == "LLaMA-2 7B: 6 of 100 parameters of a block, 6.0%."
+    every = feedforward.every_share(blocks)
+    assert every.shares == {name: n / 100 for n, name in enumerate(blocks, 1)}
+    assert str(feedforward.EveryShare({"a": 0.5, "b": 0.6666})) == (
+        "Share of the feed-forward half in one block: a 50.0%, b 66.7%."
+    )
+    assert str(feedforward.published_shares(blocks)) == (
+        "Feed-forward share: 1% in GPT-2 and 6% in LLaMA-2, whose layers are gated but 8/3 d wide; 7% in LLaMA-3 8B, "
+        "with shared KV heads and a wider layer; 10% in Mixtral, with eight experts; 4% in a decoder with "
+        "cross-attention, which has attention twice."
+    )
+    assert str(feedforward.FormulaShare(2 / 3)) == "By the formula: 66.7% (without norms)."
+
+
+def test_published_configs_are_those_of_the_presets():
+    configs = feedforward.published_configs()
+    assert configs["Gemma 7B"] == presets.gemma_7b()
+    assert feedforward.block_shares(configs) == {
+        name: feedforward.block_share(config) for name, config in configs.items()
+    }
+
+
+def test_the_feed_forward_layers_of_all_blocks():
+    model = small.model()
+    weights = [(name, weight.numel()) for name, weight in model.named_parameters() if ".blocks." in name]
+    found = feedforward.feed_forward_total(model.config)
+    assert found.total == sum(count for _, count in weights)
+    assert found.feed_forward == sum(count for name, count in weights if ".mlp." in name)
+    assert str(feedforward.feed_forward_total(presets.gpt3_175b())) == (
+        "The feed-forward layers, two to one: 116 billion of 174 billion."
+    )
+    assert "1.0 to one" in str(feedforward.FeedForwardTotal(5_000_000_000, 10_000_000_000))

@@ -122,3 +122,66 @@ def test_the_recipe_writes_a_scan_with_the_licence_of_its_texts(tmp_path, monkey
     with safe_open(out / neuron_scan.SCAN_FILE, "np") as file:
         assert file.metadata() == {"licence": LICENCE}
         assert file.get_tensor("value").shape == (4, 512, 2, 2)
+
+
+def test_what_a_neuron_promotes_is_ordered_by_its_lift():
+    model, tokenizer = load("stories", device="cpu")
+    found = neurons.promotion(model, tokenizer, "stories", 3, 462, 0, raised=5, lowered=2)
+    text = neuron_scan.load_neuron_scan("stories")
+    effect = neurons.neuron_effect(model, 3, 462, neurons.snippets(model, text, 3, 462, 0)[0])
+    ranked = sorted(range(len(effect.lift)), key=lambda i: -effect.lift[i])
+    assert found.tokens == tuple(tokenizer.tokens([*ranked[:5], *ranked[-2:]]))
+    assert found.lifts == pytest.approx([effect.lift[i] for i in [*ranked[:5], *ranked[-2:]]])
+    assert found.followed == tokenizer.tokens([effect.followed])[0] == " you"
+    assert (found.with_it, found.without_it, found.activation) == (effect.with_it, effect.without_it, effect.activation)
+    assert (found.d_model, found.vocab) == (model.config.d_model, model.config.vocab_size)
+
+
+def test_promoted_tokens_of_the_two_sides_are_opposite_ends():
+    model, tokenizer = load("stories", device="cpu")
+    lift = neurons.promoted(model, 3, 18)
+    for side, sign in ((0, 1), (1, -1)):
+        best = sorted(range(len(lift)), key=lambda i, sign=sign: -sign * float(lift[i]))[:3]
+        assert neurons.promoted_tokens(model, tokenizer, 3, 18, side, 3) == tokenizer.tokens(best)
+
+
+def test_what_is_said_of_a_neuron():
+    found = neurons.Promotion(
+        3, 462, 192, 2048, 4.516, (" you", "a", "b", "\n", "c"), (5.2, 3.0, 2.0, 1.0, -4.0), " you", 0.912, 0.345
+    )
+    assert str(found) == (
+        "Neuron 3.462 lifts '·you' by 5.20, 'a' by 3.00, 'b' by 2.00, '⏎' by 1.00 logits where its activation is 4.52."
+    )
+    assert found.shapes == (
+        "Shape (192) → (2,048): column 462 of W_down in layer 3, through the final norm and the unembedding, times "
+        "its activation 4.52."
+    )
+    assert (found.strongest, found.probability) == ("4.52", "91.2%")
+    assert found.ablated == "34.5% without this neuron (zero ablation)"
+
+
+@pytest.mark.parametrize(("record", "at"), [(4.0, 2), (-4.0, 1)])
+def test_a_neuron_is_most_active_where_it_comes_nearest_to_its_record(record, at):
+    values = np.array([1.0, -3.0, 2.0, -0.5])
+    found = neurons.activation_peak(values, record, ["a", "b", "c", "d"], 1, 7)
+    assert found == neurons.Peak(1, 7, "abcd"[at], values[at], record, 4)
+
+
+def test_what_is_said_of_the_most_active():
+    assert str(neurons.Peak(1, 7, " b", -3.0, -4.0, 12)) == (
+        "On this text neuron 1.7 is most active at '·b', with -3.00, 75% of its record, -4.00. 12 tokens."
+    )
+    found = [neurons.ActiveNeuron(layer, layer + 10, 0, 1 - layer / 10, 2.0) for layer in range(6)]
+    named = neurons.named_most_active(found, " b", 2)
+    assert named.neurons == ((0, 10, 1.0), (1, 11, 0.9))
+    assert str(named) == "Neurons most active at '·b': 0.10 at 100% of its record, 1.11 at 90% of its record."
+    assert neurons.activation_words(np.array([1.0, -2.345])) == ["activation 1.00", "activation -2.35"]
+    snippet = neurons.Snippet((1, 2, 3), 1, np.array([1.0, 4.5, 2.0]), 4.4)
+    assert snippet.largest == "activation 4.50"
+
+
+def test_the_record_is_the_first_of_its_side_and_never_zero():
+    value = np.array([[[[3.0, 2.0], [-5.0, -1.0]], [[0.0, 0.0], [-1.0, 0.0]]]])
+    place = np.zeros_like(value, dtype=int)
+    scan = neuron_scan.NeuronScan(np.zeros((1, 1), dtype=int), place, place, value)
+    assert [scan.record(0, neuron, side) for neuron in (0, 1) for side in (0, 1)] == [3.0, -5.0, 1.0, -1.0]

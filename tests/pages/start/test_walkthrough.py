@@ -10,7 +10,9 @@ import torch
 
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, WORDS, words
-from pages.ui import cache
+from pages.ui import cache, controls
+from pages.ui import text as text_of_pages
+from pages.ui.components import line_map
 from tests import small
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -207,3 +209,31 @@ def test_a_stage_that_is_none_becomes_the_first(damage):
 
 def test_a_stage_is_found_in_capitals_too():
     assert opened(stage="SoftMax").select_slider(key="stage").value == "softmax"
+
+
+def test_a_click_on_the_map_goes_to_that_stage(monkeypatch):
+    maps, chosen = [], {}
+    monkeypatch.setattr(line_map, "line_map", lambda _, stops, __, at, **more: maps.append((stops, at, more)))
+    opened(stage="softmax")
+    stops, at, more = maps[-1]
+    assert stops[at].label == "softmax"
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    for place, stage in enumerate(path("stories")):
+        more["on_go"](place)
+        assert chosen == {"stage": stage}
+
+
+def test_the_last_stage_marks_the_token_that_is_new(monkeypatch):
+    rows = {}
+    monkeypatch.setattr(text_of_pages, "chips", lambda tokens, *, key, **more: rows.update({key: (tokens, more)}))
+    opened(stage="top-5")
+    tokens, more = rows["chips after"]
+    assert tokens[-1] == " dog"
+    assert [hue == 4 for hue in more["hues"]] == [False] * (len(tokens) - 1) + [True]
+
+
+def test_both_pictures_have_one_range_where_sizes_are_compared():
+    for stage, alike in (("norm-1", True), ("add-1", True), ("down", False)):
+        drawn = figures(opened(stage=stage, layer="2"))
+        ranges = [drawn[when][1]["data"][0]["zmax"] for when in ("before", "after")]
+        assert (ranges[0] == ranges[1]) == alike, stage
