@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.block.neuron_scan import load_scan
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import snippets
 from tfcore.analysis.experts.expert_load import ExpertLoad, expert_load
 from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
@@ -159,7 +159,7 @@ def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
 
 def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     """How large the scan of a model's neurons is, and how far every so many-th neuron's activations are from it now."""
-    model, found = load(name, device="cpu")[0], load_scan(name)
+    model, found = load(name, device="cpu")[0], load_neuron_scan(name)
     layers, per_layer, sides, _ = found.value.shape
     chosen = [divmod(i, per_layer) for i in range(0, layers * per_layer, every)]
     read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.block.normalising import AXES, axis_leak, normalisation_steps, normalise
+from tfcore.analysis.block.normalisation import (
+    AXES,
+    AxisChanges,
+    AxisLeak,
+    NormDivisors,
+    axis_changes,
+    axis_leak,
+    norm_divisors,
+    normalisation_steps,
+    normalise,
+)
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=32).map(tuple)
 FEW = (2.0, 4.0, 4.0, 5.0, 7.0, 8.0)
@@ -89,3 +99,46 @@ def test_only_the_features_keep_a_change_to_its_token(kind):
 def test_what_makes_no_experiment_is_refused(rows, row, position, new, named):
     with pytest.raises(ValueError, match=named):
         axis_leak(small.model(), rows, row, position, new, "layernorm")
+
+
+def test_the_divisors_of_the_two_norms():
+    layer, rms = (normalisation_steps(FEW, kind, 1.5, 0.5) for kind in ("layernorm", "rmsnorm"))
+    found = norm_divisors(layer, rms)
+    mean = sum(FEW) / len(FEW)
+    variance = sum((x - mean) ** 2 for x in FEW) / len(FEW)
+    assert (found.count, found.mean, found.variance) == (6, mean, variance)
+    assert found.layer_divisor == pytest.approx(math.sqrt(variance + 1e-5))
+    assert found.rms_divisor == pytest.approx(math.sqrt(sum(x * x for x in FEW) / len(FEW) + 1e-5))
+    differences = [abs(a - b) for steps in (layer, rms) for a, b in zip(steps.stages[3], steps.torch, strict=True)]
+    assert found.difference == max(differences)
+    said = NormDivisors(6, 5.0, 4.0, 2.0, 5.3852, 3.21e-9)
+    assert str(said) == ("6 features of one token; mean 5, variance 4: LayerNorm divides by 2, RMSNorm by 5.385.")
+    assert said.against_torch == (
+        "Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
+        "3.2e-09 at most."
+    )
+
+
+def test_the_changes_beside_the_replaced_token_are_counted_one_by_one():
+    generator = np.random.default_rng(0)
+    change = {axis: generator.random((2, 3)) * (generator.random((2, 3)) > 0.4) for axis in AXES}
+    spread = {axis: i / 10 for i, axis in enumerate(AXES, 1)}
+    found = axis_changes(AxisLeak(change, spread), 1, 0)
+    for axis, values in change.items():
+        others = [values[r, p] for r in range(2) for p in range(3) if (r, p) != (1, 0)]
+        assert found.others[axis] == (sum(value > 0 for value in others), max(others))
+    assert (found.row, found.position, found.total, found.spread) == (1, 0, 5, spread)
+
+
+def test_what_is_said_of_the_axes():
+    others = {"features": (0, 0.0), "tokens": (5, 0.123), "texts": (1, 2.0), "everything": (11, 0.5)}
+    found = AxisChanges(0, 3, 11, others, {"features": 0.00002, "tokens": 1.234, "texts": 0.1, "everything": 0.2})
+    assert str(found) == (
+        "Replacing token 3 of text 0: over the features 0 of 11 other tokens change; over the tokens 5 of 11 other "
+        "tokens change, by up to 0.12; over the texts 1 of 11 other tokens change, by up to 2; over everything 11 of "
+        "11 other tokens change, by up to 0.5."
+    )
+    assert found.sizes == (
+        "Nor is the size kept: over the features each vector ends within 2e-05 of 1, over the tokens one is off by "
+        "1.23."
+    )

@@ -6,39 +6,43 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.analysis.block import depth, dropping, normalising, paths
+from tfcore.analysis.block import ablation_and_dropout as ablation
+from tfcore.analysis.block import depth, normalisation
 from tfcore.figures import theme
+from tfcore.figures.block import ablation_and_dropout as ablation_figures
 from tfcore.figures.block import depth as depth_figures
-from tfcore.figures.block import normalising as figures
-from tfcore.figures.block import paths as path_figures
+from tfcore.figures.block import normalisation as figures
 from tfcore.figures.block.depth import Line
 
-LAYER, RMS = (normalising.normalisation_steps((2.0, 4.0, 9.0), kind, 2.0, 1.0) for kind in ("layernorm", "rmsnorm"))
-LEAK = normalising.axis_leak(small.model(), [[1, 2, 3], [4, 5, 6]], 0, 2, 9, "layernorm")
-NAMES = {axis: axis for axis in normalising.AXES}
+LAYER, RMS = (normalisation.normalisation_steps((2.0, 4.0, 9.0), kind, 2.0, 1.0) for kind in ("layernorm", "rmsnorm"))
+LEAK = normalisation.axis_leak(small.model(), [[1, 2, 3], [4, 5, 6]], 0, 2, 9, "layernorm")
 PROBE = depth.probe(depth.Deep(n_layers=3))
 LINES = [Line("a", "@cat0", np.arange(1, 4), PROBE.gradient), Line("b", "@cat1", np.arange(1, 4), np.zeros(3))]
 COLUMNS = {name: [LINES[0], Line("x", "@cat2", np.arange(4), PROBE.alike)] for name in ("pre", "post")}
-PATHS = paths.every_subset(small.model(), small.ids(1, 9)[0].tolist())
-DROPPED, SAME = (dropping.drop(small.model(), [1, 2, 3], "blocks.0.mlp_out", 0.5, on, 0) for on in (True, False))
+PATHS = ablation.every_subset(small.model(), small.ids(1, 9)[0].tolist())
+DROPPED, SAME = (
+    ablation.draw_dropout(small.model(), [1, 2, 3], "blocks.0.mlp_out", 0.5, on, 0) for on in (True, False)
+)
 
 FIGURES = {
-    "steps": lambda: figures.steps_figure(LAYER, RMS),
-    "equal numbers": lambda: figures.steps_figure(*[normalising.normalisation_steps((3.0,), "layernorm")] * 2),
-    "axis": lambda: figures.axis_figure(LEAK, [["a", "b", "c"]] * 2, (0, 2), NAMES, 400),
-    "curves": lambda: depth_figures.curves_figure(LINES, x_title="x", y_title="y", height=300, marked=2),
-    "log curves": lambda: depth_figures.curves_figure(
+    "steps": lambda: figures.norm_steps_figure(LAYER, RMS),
+    "equal numbers": lambda: figures.norm_steps_figure(*[normalisation.normalisation_steps((3.0,), "layernorm")] * 2),
+    "axis": lambda: figures.axis_figure(LEAK, [["a", "b", "c"]] * 2, (0, 2), 400),
+    "curves": lambda: depth_figures.depth_figure(LINES, x_title="x", y_title="y", height=300, marked=2),
+    "log curves": lambda: depth_figures.depth_figure(
         LINES, x_title="x", y_title="y", height=300, log_x=True, limits=((1e-2, "here"), (1e9, "far away"))
     ),
-    "nothing to draw": lambda: depth_figures.curves_figure(LINES[1:], x_title="x", y_title="y", height=300),
-    "panels": lambda: depth_figures.panels_figure(COLUMNS, ("gradient", "likeness"), 400),
-    "race": lambda: depth_figures.race_figure({"pre": ("@cat0", [[2.0, 1.0], []])}, 80, 2.77, 380),
-    "diverged": lambda: depth_figures.race_figure({"pre": ("@cat0", [[np.nan, np.inf], [1e9]])}, 80, 2.77, 380),
-    "paths": lambda: path_figures.paths_figure(PATHS, 3),
-    "paths of what is known for certain": lambda: path_figures.paths_figure(replace(PATHS, losses=PATHS.losses * 0), 3),
-    "dropped": lambda: path_figures.dropped_figure(DROPPED),
-    "means": lambda: path_figures.means_figure(DROPPED),
-    "inference": lambda: path_figures.means_figure(SAME),
+    "nothing to draw": lambda: depth_figures.depth_figure(LINES[1:], x_title="x", y_title="y", height=300),
+    "panels": lambda: depth_figures.layers_figure(COLUMNS, ("gradient", "likeness"), 400),
+    "race": lambda: depth_figures.first_steps_figure({"pre": ("@cat0", [[2.0, 1.0], []])}, 80, 2.77, 380),
+    "diverged": lambda: depth_figures.first_steps_figure({"pre": ("@cat0", [[np.nan, np.inf], [1e9]])}, 80, 2.77, 380),
+    "paths": lambda: ablation_figures.subsets_figure(PATHS, 3),
+    "paths of what is known for certain": lambda: ablation_figures.subsets_figure(
+        replace(PATHS, losses=PATHS.losses * 0), 3
+    ),
+    "dropped": lambda: ablation_figures.dropout_figure(DROPPED),
+    "means": lambda: ablation_figures.dropout_means_figure(DROPPED),
+    "inference": lambda: ablation_figures.dropout_means_figure(SAME),
 }
 
 
@@ -92,5 +96,5 @@ def test_every_set_is_a_dot_in_its_column_and_the_chosen_one_is_marked():
 
 def test_the_bell_has_the_area_of_the_bars():
     bars, bell = FIGURES["means"]().data
-    assert bell["y"].sum() == pytest.approx(dropping.DRAWS, rel=0.01)
-    assert bars["y"].sum() == pytest.approx(dropping.DRAWS, rel=0.01)
+    assert bell["y"].sum() == pytest.approx(ablation.DRAWS, rel=0.01)
+    assert bars["y"].sum() == pytest.approx(ablation.DRAWS, rel=0.01)

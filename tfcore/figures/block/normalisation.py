@@ -1,6 +1,6 @@
-"""Pictures of normalisation: a few numbers step by step, and who changes when one token does."""
+"""Figures of normalisation: a few numbers step by step, and the vectors that change when one token does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,16 +8,22 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block.normalising import Axis, AxisLeak, Steps
+from tfcore.analysis.block.normalisation import Axis, AxisLeak, NormSteps
 from tfcore.figures import theme
 from tfcore.figures.tokens import ticks
 
-GAP = 0.055  # between two panels, as a share of the width
+PANEL_GAP = 0.055  # between two panels, as a share of the width
 STAGES = ("@residual", "@norm/0.55", "@norm/0.55", "@norm")  # colour of the numbers at each step
-FAINT = -4.0  # a change of 10^-4 and less is drawn like this
+LEAST_CHANGE = -4.0  # powers of ten: a change of 10^-4 and less has the palest colour
+AXIS_HEADINGS: dict[Axis, str] = {
+    "features": "over the features: right",
+    "tokens": "over the tokens: wrong",
+    "texts": "over the texts: wrong",
+    "everything": "over everything: wrong",
+}
 
 
-def steps_figure(layer: Steps, rms: Steps, height: int = 430) -> go.Figure:
+def norm_steps_figure(layer: NormSteps, rms: NormSteps, height: int = 430) -> go.Figure:
     """Four bar charts of the same numbers, one a step: LayerNorm above, RMSNorm below."""
     titles = ("x", "x − mean", "÷ √(variance + ε)", "· γ + β")
     rms_titles = ("x", "no mean taken away", "÷ √(mean x² + ε)", "· γ")
@@ -69,7 +75,7 @@ def _bars(values: Float[ndarray, " feature"], number: str, name: str, colour: st
     }
 
 
-def _range(layer: Steps, rms: Steps, column: int) -> tuple[float, float]:
+def _range(layer: NormSteps, rms: NormSteps, column: int) -> tuple[float, float]:
     """One range for both rows of a column, zero included, so that the two can be compared."""
     values = np.concatenate((layer.stages[column], rms.stages[column], np.zeros(1)))
     room = 0.08 * max(float(np.ptp(values)), 1e-9)
@@ -82,7 +88,7 @@ def tidy(value: float) -> str:
     return words.replace("-", "−")
 
 
-def column_domain(column: int, columns: int, gap: float = GAP) -> list[float]:
+def column_domain(column: int, columns: int, gap: float = PANEL_GAP) -> list[float]:
     """The part of the width that one of some panels takes."""
     width = (1 - gap * (columns - 1)) / columns
     left = column * (width + gap)
@@ -105,16 +111,13 @@ def heading(x: float, y: float, words: str, *, bold: str = "", colour: str = "@i
     }
 
 
-def axis_figure(
-    result: AxisLeak, tokens: Sequence[Sequence[str]], place: tuple[int, int], names: Mapping[Axis, str], height: int
-) -> go.Figure:
+def axis_figure(result: AxisLeak, tokens: Sequence[Sequence[str]], place: tuple[int, int], height: int) -> go.Figure:
     """One small map a choice of axis: how much each token's vector changed when the framed token was replaced.
 
     Args:
         result: the experiment.
         tokens: labels, safe for plotly, a row a text.
         place: row and position of the replaced token.
-        names: heading of each map.
         height: in pixels.
     """
     row, position = place
@@ -144,7 +147,7 @@ def axis_figure(
             "range": [n_rows - 0.5, -0.5],
             "fixedrange": True,
         }
-        notes.append(heading(x_domain[0], y_domain[1] + 0.01, names[axis]))
+        notes.append(heading(x_domain[0], y_domain[1] + 0.01, AXIS_HEADINGS[axis]))
         shapes.append(
             {
                 "type": "rect",
@@ -166,7 +169,7 @@ def axis_figure(
 def _map(change: Float[ndarray, "batch seq"], tokens: Sequence[Sequence[str]], number: str, last: bool) -> dict:
     """Change as a colour, the words of the tokens and the number written into the cells."""
     with np.errstate(divide="ignore"):
-        z = np.maximum(np.log10(change), FAINT - 1).astype(np.float32)
+        z = np.maximum(np.log10(change), LEAST_CHANGE - 1).astype(np.float32)
     words = [
         [f"{token}<br>{'0' if value == 0 else f'{value:.2g}'}" for token, value in zip(line, values, strict=True)]
         for line, values in zip(tokens, change.tolist(), strict=True)
@@ -174,7 +177,7 @@ def _map(change: Float[ndarray, "batch seq"], tokens: Sequence[Sequence[str]], n
     return {
         "type": "heatmap",
         "z": z,
-        "zmin": FAINT,
+        "zmin": LEAST_CHANGE,
         "zmax": 3.0,
         "colorscale": "@seq:norm",
         "text": words,

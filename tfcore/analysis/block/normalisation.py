@@ -1,4 +1,4 @@
-"""LayerNorm and RMSNorm by hand: every step on a few numbers, and what happens over the wrong axis."""
+"""LayerNorm and RMSNorm step by step on a few numbers, and what a norm over the wrong axis mixes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.config import Norm
 from tfcore.model import Transformer
 
+NORM_NAMES: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 Axis = Literal["features", "tokens", "texts", "everything"]
 AXES: dict[Axis, tuple[int, ...]] = {"features": (2,), "tokens": (1,), "texts": (0,), "everything": (0, 1, 2)}
 
@@ -35,7 +37,7 @@ def normalise(
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class NormSteps:
     """A few numbers through one normalisation, in float64.
 
     Args:
@@ -60,7 +62,7 @@ class Steps:
 
 def normalisation_steps(
     numbers: tuple[float, ...], kind: Norm, scale: float = 1.0, shift: float = 0.0, eps: float = 1e-5
-) -> Steps:
+) -> NormSteps:
     """Normalise some numbers step by step, and once more by torch's own module.
 
     Args:
@@ -82,11 +84,13 @@ def normalisation_steps(
     divided = normalise(x, centre=layer, eps=eps)
     done = divided * scale + (shift if layer else 0.0)
     stages = torch.stack((x, centred, divided, done))
-    return Steps(float(mean), float(variance), float(divisor), stages.numpy(), _by_torch(x, kind, scale, shift, eps))
+    return NormSteps(
+        float(mean), float(variance), float(divisor), stages.numpy(), _by_torch(x, kind, scale, shift, eps)
+    )
 
 
 def _by_torch(x: Tensor, kind: Norm, scale: float, shift: float, eps: float) -> Float[ndarray, " feature"]:
-    """The same by nn.LayerNorm or nn.RMSNorm."""
+    """The result of nn.LayerNorm or nn.RMSNorm, in float64."""
     module = torch.nn.LayerNorm if kind == "layernorm" else torch.nn.RMSNorm
     norm = module(len(x), eps=eps, dtype=x.dtype).requires_grad_(False)
     norm.weight.fill_(scale)
@@ -97,7 +101,7 @@ def _by_torch(x: Tensor, kind: Norm, scale: float, shift: float, eps: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class AxisLeak:
-    """One token of a batch is replaced; whose normalised vectors change?
+    """The changes of the normalised vectors of a batch when one of its tokens is replaced.
 
     Args:
         change: per axis, the largest |difference| of any feature of each token's normalised vector.
@@ -118,9 +122,9 @@ class AxisLeak:
 def axis_leak(
     model: Transformer, rows: Sequence[Sequence[int]], row: int, position: int, replacement: int, kind: Norm
 ) -> AxisLeak:
-    """Normalise the embeddings of a small batch over each axis, replace one token, and look at all the others.
+    """The changes of all normalised embeddings of a small batch when one token is replaced, for each axis.
 
-    Embeddings, because there every vector belongs to one token alone: what changes elsewhere went through the norm.
+    Of embeddings, because there every vector depends on one token alone: other vectors change through the norm only.
 
     Args:
         rows: texts of the same length, as ids.
@@ -149,3 +153,94 @@ def axis_leak(
         change[axis] = (second - first).abs().amax(-1).numpy()
         spread[axis] = float((first.pow(2).mean(-1).sqrt() - 1).abs().max())
     return AxisLeak(change, spread)
+
+
+@dataclass(frozen=True, slots=True)
+class NormDivisors(Finding):
+    """What the two norms divide the same numbers by.
+
+    Args:
+        count: of the numbers.
+        mean, variance: of the numbers.
+        layer_divisor, rms_divisor: of LayerNorm and RMSNorm.
+        difference: the largest difference of a result from that of torch's own modules.
+    """
+
+    count: int
+    mean: float
+    variance: float
+    layer_divisor: float
+    rms_divisor: float
+    difference: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.count} features of one token; mean {self.mean:.4g}, variance {self.variance:.4g}: LayerNorm "
+            f"divides by {self.layer_divisor:.4g}, RMSNorm by {self.rms_divisor:.4g}."
+        )
+
+    @property
+    def against_torch(self) -> str:
+        """The difference from torch, in a sentence of its own."""
+        return (
+            "Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
+            f"{self.difference:.1e} at most."
+        )
+
+
+def norm_divisors(layer: NormSteps, rms: NormSteps) -> NormDivisors:
+    """Of the steps of LayerNorm and RMSNorm on the same numbers."""
+    return NormDivisors(
+        count=layer.stages.shape[1],
+        mean=layer.mean,
+        variance=layer.variance,
+        layer_divisor=layer.divisor,
+        rms_divisor=rms.divisor,
+        difference=max(layer.difference, rms.difference),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AxisChanges(Finding):
+    """Which other vectors change when a token is replaced, for each axis of normalisation.
+
+    Args:
+        row, position: of the replaced token.
+        total: number of other tokens.
+        others: axis -> how many of them change, and the largest change of a feature.
+        spread: axis -> how far the root mean square of a vector is from 1, for the worst token.
+    """
+
+    row: int
+    position: int
+    total: int
+    others: dict[Axis, tuple[int, float]]
+    spread: dict[Axis, float]
+
+    @property
+    def sentence(self) -> str:
+        words = "; ".join(
+            f"over {_axis_words(axis)} {count} of {self.total} other tokens change"
+            + (f", by up to {most:.2g}" if count else "")
+            for axis, (count, most) in self.others.items()
+        )
+        return f"Replacing token {self.position} of text {self.row}: {words}."
+
+    @property
+    def sizes(self) -> str:
+        """How well the size of a vector is kept, in a sentence of its own."""
+        return (
+            f"Nor is the size kept: over the features each vector ends within {self.spread['features']:.0e} of 1, over "
+            f"the tokens one is off by {self.spread['tokens']:.2f}."
+        )
+
+
+def _axis_words(axis: Axis) -> str:
+    return axis if axis == "everything" else f"the {axis}"
+
+
+def axis_changes(leak: AxisLeak, row: int, position: int) -> AxisChanges:
+    """The changes beside the replaced token."""
+    total = next(iter(leak.change.values())).size - 1
+    return AxisChanges(row, position, total, {axis: leak.others(axis, row, position) for axis in AXES}, leak.spread)

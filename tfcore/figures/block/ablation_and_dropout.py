@@ -1,4 +1,4 @@
-"""Pictures of what a residual network can do without: every set of its sublayers left out, and dropout."""
+"""Figures of sublayer ablation and of dropout."""
 
 import math
 from typing import Any
@@ -8,18 +8,17 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.block.dropping import Dropped
-from tfcore.analysis.block.paths import Paths
+from tfcore.analysis.block.ablation_and_dropout import DropoutDraws, SubsetLosses
 from tfcore.figures import theme
 from tfcore.figures.foundations.masks import round_up
 
-LEAST = 1e-3  # nats, where the axis begins at the lowest: a loss of 0 has no place on a logarithmic one
-WIDE = 0.7  # of a column of dots, in steps of the axis
-BINS = 48
-SHOWN = 64  # numbers of the vector that are drawn
+LEAST_LOSS = 1e-3  # nats, where the axis begins at the lowest: a loss of 0 has no place on a logarithmic one
+COLUMN_WIDTH = 0.7  # of a column of dots, in steps of the axis
+MEAN_BINS = 48
+NUMBERS_DRAWN = 64  # numbers of the vector that are drawn
 
 
-def paths_figure(result: Paths, chosen: int, height: int = 420) -> go.Figure:
+def subsets_figure(result: SubsetLosses, chosen: int, height: int = 420) -> go.Figure:
     """The loss of every set of sublayers left out, by how many those are; the chosen set stands out.
 
     Args:
@@ -27,10 +26,13 @@ def paths_figure(result: Paths, chosen: int, height: int = 420) -> go.Figure:
         chosen: row of the set to mark.
         height: in pixels.
     """
-    loss, n = result.loss.clip(LEAST), int(result.removed.max())
+    loss, n = result.loss.clip(LEAST_LOSS), int(result.removed.max())
     x = result.removed + _beside(result.removed, loss)
     means = np.array([loss[result.removed == k].mean() for k in range(n + 1)], dtype=np.float32)
-    words = [", ".join(_name(s) for s in range(n) if not row >> s & 1) or "nothing" for row in range(len(loss))]
+    words = [
+        ", ".join(name for s, name in enumerate(result.sublayers) if not row >> s & 1) or "nothing"
+        for row in range(len(loss))
+    ]
     dots = {
         "type": "scatter",
         "mode": "markers",
@@ -75,24 +77,20 @@ def paths_figure(result: Paths, chosen: int, height: int = 420) -> go.Figure:
     return theme.build([dots, mean, mark], layout)
 
 
-def _name(sublayer: int) -> str:
-    return f"{'feed-forward' if sublayer % 2 else 'attention'} {sublayer // 2}"
-
-
 def _beside(column: Int[ndarray, " subset"], loss: Float[ndarray, " subset"]) -> Float[ndarray, " subset"]:
     """How far each dot of a column is moved sideways, so that dots do not lie on each other: by its rank in turn."""
     shift = np.zeros(len(column))
     for k in np.unique(column):
         members = np.flatnonzero(column == k)
         order = members[np.argsort(loss[members])]
-        places = np.linspace(-WIDE / 2, WIDE / 2, min(len(order), 7)) if len(order) > 1 else np.zeros(1)
+        places = np.linspace(-COLUMN_WIDTH / 2, COLUMN_WIDTH / 2, min(len(order), 7)) if len(order) > 1 else np.zeros(1)
         shift[order] = places[np.arange(len(order)) * 3 % len(places)]
     return shift
 
 
-def dropped_figure(result: Dropped, height: int = 300) -> go.Figure:
+def dropout_figure(result: DropoutDraws, height: int = 300) -> go.Figure:
     """One draw: the first numbers as they were (dashes) and after dropout (bars); crosses mark those set to zero."""
-    before, after, kept = (values[:SHOWN] for values in (result.before, result.after, result.kept))
+    before, after, kept = (values[:NUMBERS_DRAWN] for values in (result.before, result.after, result.kept))
     x = np.arange(len(before))
     gone = x[~kept]
     data: list[dict[str, Any]] = [
@@ -134,10 +132,10 @@ def dropped_figure(result: Dropped, height: int = 300) -> go.Figure:
     return theme.build(data, layout)
 
 
-def means_figure(result: Dropped, height: int = 300) -> go.Figure:
+def dropout_means_figure(result: DropoutDraws, height: int = 300) -> go.Figure:
     """Means after many draws as bars, the bell curve that theory gives, and the mean before as a line."""
     width = 4 * result.spread if result.spread else max(abs(result.mean), 1e-3)
-    edges = np.linspace(result.mean - width, result.mean + width, BINS + 1)
+    edges = np.linspace(result.mean - width, result.mean + width, MEAN_BINS + 1)
     counts, _ = np.histogram(result.means, edges)
     centres = (edges[:-1] + edges[1:]) / 2
     data: list[dict[str, Any]] = [
