@@ -45,7 +45,7 @@ def _summary(node: Any) -> list[float]:
     length, mean, spread and centre of mass."""
     texts, arrays = list[str](), list[np.ndarray]()
     for leaf in _leaves(node):
-        (arrays if isinstance(leaf, np.ndarray) else texts).append(leaf)  # type: ignore[attr-defined]
+        (arrays if isinstance(leaf, np.ndarray) else texts).append(leaf)
     found = [float(crc32(NUMBER.sub("#", "|".join(texts)).encode()))]
     for values in arrays:
         flat = values.ravel().astype(float)

@@ -71,12 +71,12 @@ def test_the_translator_meets_its_goals(card):
 
 
 def test_cross_attention_finds_the_words_as_often_as_the_card_says(card, translator):
-    of_heads, of_layers = right(*translator, LINKS)
+    of_heads, of_layers = right(translator[0], translator[1], LINKS)
     assert sum(len(sentence.links) for sentence in LINKS) == card["words_linked"]
     assert of_layers[-1] == pytest.approx(card["aligned_by_last_layer"], abs=0.03)
     assert of_heads.max() == pytest.approx(card["aligned_by_best_head"], abs=0.03)
 
 
 def test_it_translates_about_as_well_as_the_card_says(card, translator):
-    found = [translate(*translator, sentence.english) for sentence in LINKS]
+    found = [translate(translator[0], translator[1], sentence.english) for sentence in LINKS]
     assert chrf(found, [sentence.french for sentence in LINKS]) == pytest.approx(card["chrf_greedy"], abs=12)

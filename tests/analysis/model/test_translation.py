@@ -95,8 +95,8 @@ def test_the_shares_are_those_of_a_loop(model, tokenizer):
             total = sum(weights[layer, head, row, :-1] for row in rows)
             hits[layer, head] += max(range(len(total)), key=total.__getitem__) in wanted
         for layer in range(len(together)):
-            total = sum(weights[layer, head, row, :-1] for row in rows for head in range(hits.shape[1]))
-            together[layer] += max(range(len(total)), key=total.__getitem__) in wanted
+            of_layer = sum(weights[layer, head, row, :-1] for row in rows for head in range(hits.shape[1]))
+            together[layer] += max(range(len(of_layer)), key=of_layer.__getitem__) in wanted
     np.testing.assert_array_equal(of_heads, hits / 2)
     np.testing.assert_array_equal(of_layers, together / 2)
 
