@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inside.composition import composition
-from tfcore.analysis.inside.growth import Moment, formation, formed, in_context_score, jump, places
+from tfcore.analysis.inside.circuits import composition
+from tfcore.analysis.inside.phase_change import Moment, formation, formed, in_context_score, jump, places
 from tfcore.loading.checkpoint_history import load_film
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 

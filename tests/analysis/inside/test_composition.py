@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.composition import (
+from tfcore.analysis.inside.circuits import (
     KINDS,
     compose,
     composition,

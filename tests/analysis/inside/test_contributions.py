@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.contributions import contributions, promoted_by, stream_parts
+from tfcore.analysis.inside.logit_attribution import contributions, promoted_by, stream_parts
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.analysis.foundations import heads
-from tfcore.analysis.inside.copying import copying, foreseeable, random_rows, ranked, twice, without_each
+from tfcore.analysis.inside.induction_heads import ablate_each_head, copying, foreseeable, random_rows, ranked, twice
 from tfcore.inspection.edits import Edit
 
 
@@ -96,7 +96,7 @@ def test_the_step_between_the_copies_is_neither():
 
 def test_one_head_at_a_time():
     model, ids = subject(n_heads=2, d_model=16), twice(random_rows(61, 6, 1, 0))
-    every = without_each(model, ids, 6)
+    every = ablate_each_head(model, ids, 6)
     assert every.shape == (2, 2)
     assert every[1, 0] == pytest.approx(copying(model, ids, 6, [(1, 0)]).second_loss)
     assert ranked(every)[0] == np.unravel_index(every.argmax(), every.shape)

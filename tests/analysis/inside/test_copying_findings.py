@@ -9,10 +9,9 @@ import torch
 
 import tfcore
 from pages.reference.check.training import QUESTIONS
-from tfcore.analysis.inside import copying_findings as findings
-from tfcore.analysis.inside.composition import Composition
-from tfcore.analysis.inside.copying import copying, random_rows, scores_of, twice
-from tfcore.analysis.inside.path_patching import Closed
+from tfcore.analysis.inside import induction_heads as findings
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.induction_heads import copying, random_rows, scores_of, twice
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.training.repeated_rows import RECIPES, repeated_rows, training_note
 
@@ -43,7 +42,7 @@ def test_heads_are_named_or_the_best_one_with_its_score():
 
 def test_path_patching_names_the_input_that_matters_most():
     closed = [
-        Closed(door, 0.5, 5.0, loss)
+        PatchedRun(door, 0.5, 5.0, loss)
         for door, loss in (("none", 1.0), ("query", 1.5), ("key", 9.0), ("value", 1.25), ("all", 12.0))
     ]
     words = findings.patched(closed)

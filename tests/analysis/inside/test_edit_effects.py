@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
-from tfcore.analysis.inside.edit_effects import divergence, effect, run_each
-from tfcore.analysis.inside.skipping import left_out, skip_each, skips
+from tfcore.analysis.inside.interventions import divergence, effect, run_each, skip_each, skip_edits, skips
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
 
@@ -32,7 +31,7 @@ def test_rows_of_a_batch_are_passes_of_their_own(values):
 
 
 def test_more_sets_than_fit_in_one_pass(monkeypatch):
-    monkeypatch.setattr("tfcore.analysis.inside.edit_effects.ROWS", 3)
+    monkeypatch.setattr("tfcore.analysis.inside.interventions.ROWS", 3)
     parts = list(run_each(small.model(), TEXT, SETS))
     assert [len(part) for part in parts] == [3, 1]
 
@@ -65,8 +64,8 @@ def test_skips_are_edits_one_by_one():
         names for i in range(2) for names in ((a.format(i),), (m.format(i),), (a.format(i), m.format(i)))
     )
     for row, names in enumerate(found.skipped):
-        one = effect(model, TEXT, left_out(names), 6)
-        np.testing.assert_allclose(found.harm[row], one.losses_after - one.losses_before, atol=1e-5)
+        one = effect(model, TEXT, skip_edits(names), 6)
+        np.testing.assert_allclose(found.loss_increase[row], one.losses_after - one.losses_before, atol=1e-5)
         assert found.bits[row, 6] == pytest.approx(one.bits, abs=1e-4)
     assert skips(small.config(d_ff=0)) == (("blocks.0.attn_out",), ("blocks.1.attn_out",))
 
@@ -75,7 +74,7 @@ def test_a_block_left_out_is_a_stream_that_runs_past_it():
     model, name = small.model(), "blocks.1.resid_pre"
     before = model(torch.tensor([TEXT]), capture=(name,)).activations[name]
     after = model.decoder.ln_final(before) @ model.embed.weight.T
-    found = effect(model, TEXT, left_out(("blocks.1.attn_out", "blocks.1.mlp_out")), 8)
+    found = effect(model, TEXT, skip_edits(("blocks.1.attn_out", "blocks.1.mlp_out")), 8)
     np.testing.assert_allclose(found.after, after[0, 8].softmax(-1), atol=1e-6)
 
 

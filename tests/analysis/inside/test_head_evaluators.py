@@ -6,8 +6,7 @@ import torch
 
 from tests import small
 from tests.analysis.foundations.test_heads import wired
-from tfcore.analysis.inside.copying import random_rows
-from tfcore.analysis.inside.head_evaluators import copying_score, evaluate_heads
+from tfcore.analysis.inside.induction_heads import copying_score, evaluate_heads, random_rows
 
 
 def test_prefix_matching_is_the_weight_on_what_followed_earlier_copies():

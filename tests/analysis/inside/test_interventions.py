@@ -10,10 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inside.contributions import contributions, stream_parts
-from tfcore.analysis.inside.edit_effects import effect
-from tfcore.analysis.inside.interventions import Part, changed, edits_for, goes_on, knock_out, parts_of, read_parts
-from tfcore.analysis.inside.patching import arrived, giver_values, pair, patch, patch_row, patched_names
+from tfcore.analysis.inside.activation_patching import (
+    first_row_read_at_the_end,
+    pair,
+    patch,
+    patch_row,
+    patched_names,
+    source_values,
+)
+from tfcore.analysis.inside.interventions import (
+    Part,
+    ablate_each_part,
+    changed,
+    continue_text,
+    edits_for,
+    effect,
+    parts_of,
+    read_parts,
+)
+from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -37,7 +52,7 @@ def test_every_part_of_a_layer_is_switched_off_in_turn(values):
         Part(1, None): ("blocks.1.mlp_out", None)
     }
     for action, edit in (("zero", Edit.zero), ("mean", Edit.mean)):
-        found = knock_out(model, TEXT, 1, action)
+        found = ablate_each_part(model, TEXT, 1, action)
         assert len(found.loss) == len(parts_of(model.config)[1]) == (6 if values.get("d_ff") == 0 else 7)
         for i, part in enumerate(parts_of(model.config)[1]):
             name, heads = names[part]
@@ -72,12 +87,12 @@ def test_the_mean_stays_the_one_of_the_text_while_it_is_continued():
     for _ in range(5):
         edit = Edit.replace("blocks.0.attn.z", held, heads=[3])
         text.append(int(logits(model, text, edit)[-1].argmax()))
-    assert goes_on(model, TEXT, edits_for(model, TEXT, [part], "mean"), 5) == text[9:]
+    assert continue_text(model, TEXT, edits_for(model, TEXT, [part], "mean"), 5) == text[9:]
 
 
 def test_without_edits_the_text_goes_on_as_ever():
     model = small.model()
-    assert goes_on(model, TEXT, [], 6) == generate(model, TEXT, max_new_tokens=6, temperature=0)
+    assert continue_text(model, TEXT, [], 6) == generate(model, TEXT, max_new_tokens=6, temperature=0)
     assert edits_for(model, TEXT, (), "mean") == []
 
 
@@ -129,17 +144,17 @@ def test_a_row_of_patches_is_a_loop_over_positions(kind):
             whole = float(clean[mine] - clean[theirs])
             share = (float(patched[mine] - patched[theirs]) - base) / (whole - base)
             assert row[position] == pytest.approx(share, abs=1e-4)
-    found = effect(model, OTHER, [patch(giver_values(model, both, name), name, 8)], 8)
+    found = effect(model, OTHER, [patch(source_values(model, both, name), name, 8)], 8)
     np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
 
 
 def test_patching_explains_who_sam_is():
     """The default example: the difference is at the word "boy" until attention 2 carries it to the last token."""
     model, tokenizer = load("stories", device="cpu")
-    giver, taker = (
+    source, target = (
         tokenizer.encode(f"There was a little {child}. One day, Sam said that") for child in ("girl", "boy")
     )
-    both = pair(model, giver, taker)
+    both = pair(model, source, target)
     assert tokenizer.tokens(list(both.answers)) == [" she", " he"]
     assert both.differing == (4,)
     stream = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "residual")])
@@ -152,15 +167,15 @@ def test_patching_explains_who_sam_is():
     assert attention[2, -1] > 0.8
 
 
-@pytest.mark.parametrize(("giver", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])
-def test_pairs_that_cannot_be_patched_are_refused(giver, message):
+@pytest.mark.parametrize(("source", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])
+def test_pairs_that_cannot_be_patched_are_refused(source, message):
     with pytest.raises(ValueError, match=message):
-        pair(small.model(), giver, TEXT)
+        pair(small.model(), source, TEXT)
 
 
 def test_where_patching_the_last_position_brings_most():
-    assert arrived(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])) == 1
-    assert arrived(np.array([[0.9, 0.1], [0.8, 0.2]])) is None
+    assert first_row_read_at_the_end(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])) == 1
+    assert first_row_read_at_the_end(np.array([[0.9, 0.1], [0.8, 0.2]])) is None
 
 
 def test_what_the_pages_say_of_single_parts_of_stories():
@@ -177,5 +192,5 @@ def test_what_the_pages_say_of_single_parts_of_stories():
     assert attention[3] > parts.feedforward.max()
     assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.05)
     sam = tokenizer.encode("There was a little boy. One day, Sam said that")
-    zero, mean = (knock_out(model, sam, 0, action).guess[3] for action in ("zero", "mean"))
+    zero, mean = (ablate_each_part(model, sam, 0, action).guess[3] for action in ("zero", "mean"))
     assert zero > 2 * mean > 1

@@ -8,9 +8,16 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.analysis.inside.contributions import unembedding
-from tfcore.analysis.inside.lens import climb, leads_from, lens_logits, logit_lens, repeats, stages
-from tfcore.analysis.inside.stream_shape import stream_shape, turned_most
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.inside.logit_lens import (
+    follow_tokens,
+    leads_from,
+    lens_logits,
+    logit_lens,
+    share_predicting_input,
+    stages,
+)
+from tfcore.analysis.inside.residual_stream import largest_turn, stream_shape
 
 TEXT = small.ids(1, 9)[0].tolist()
 KINDS = {
@@ -66,7 +73,7 @@ def test_the_climb_of_a_token_agrees_with_the_lens():
     model = small.model()
     found = logit_lens(model, TEXT)
     tokens = [TEXT[5], 7]
-    path = climb(model, TEXT, 4, tokens)
+    path = follow_tokens(model, TEXT, 4, tokens)
     np.testing.assert_allclose(path.chance[:, 0], found.right[:, 4], atol=1e-6)
     np.testing.assert_array_equal(path.place[:, 0], found.place[:, 4])
     logits = model(torch.tensor([TEXT])).logits[0, 4]
@@ -125,7 +132,7 @@ def test_with_a_biased_norm_the_frozen_scale_changes_the_order():
 def test_where_the_stream_turns_most_and_what_the_embedding_predicts():
     model, ids = small.model(), torch.tensor([TEXT])
     found = stream_shape(model, TEXT)
-    stage, rise = turned_most(found)
+    stage, rise = largest_turn(found)
     rises = {
         i: np.mean([found.cosine[i, j] - found.cosine[i - 1, j] for j in range(len(TEXT))])
         for i in range(1, len(found.stages))
@@ -134,7 +141,7 @@ def test_where_the_stream_turns_most_and_what_the_embedding_predicts():
     assert rise == pytest.approx(rises[stage])
     state = model(ids, capture=("blocks.0.resid_pre",)).activations["blocks.0.resid_pre"][0]
     own = [int(lens_logits(model, x).argmax()) == token for x, token in zip(state, TEXT, strict=True)]
-    assert repeats(logit_lens(model, TEXT), TEXT) == pytest.approx(sum(own) / len(TEXT))
+    assert share_predicting_input(logit_lens(model, TEXT), TEXT) == pytest.approx(sum(own) / len(TEXT))
 
 
 def test_what_the_page_says_of_the_ball():
@@ -142,10 +149,10 @@ def test_what_the_page_says_of_the_ball():
     model, tokenizer = tfcore.load("stories")
     text = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
     ids, (ball,), (red,) = tokenizer.encode(text), tokenizer.encode(" ball"), tokenizer.encode(" red")
-    path = climb(model.eval(), ids, len(ids) - 1, [ball])
+    path = follow_tokens(model.eval(), ids, len(ids) - 1, [ball])
     names = stages(model.config)
     assert names[leads_from(path)] == "blocks.1.resid_mid", "from attention 1 on"
-    assert climb(model, ids, len(ids) - 1, [red]).place[2, 0] == 0, "after feed-forward 0 red itself leads"
+    assert follow_tokens(model, ids, len(ids) - 1, [red]).place[2, 0] == 0, "after feed-forward 0 red itself leads"
     assert round(float(path.chance[names.index("blocks.3.resid_mid"), 0]), 3) == 0.999
-    behind = leads_from(climb(model, ids, len(ids) - 1, [red]))
+    behind = leads_from(follow_tokens(model, ids, len(ids) - 1, [red]))
     assert behind is None

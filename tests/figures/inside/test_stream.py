@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.lens import Climb
+from tfcore.analysis.inside.logit_lens import TokenPath
 from tfcore.figures import theme
-from tfcore.figures.inside import boards, edit_effects, lens, stream_shape
-from tfcore.figures.inside import contributions as figures
+from tfcore.figures.inside import boards
+from tfcore.figures.inside import interventions as edit_effects
+from tfcore.figures.inside import logit_lens as lens
+from tfcore.figures.inside import residual_stream as figures
+from tfcore.figures.inside import residual_stream as stream_shape
 
 LABELS = ["a", "b", "a", "c"]
 
@@ -44,8 +47,8 @@ def test_the_grid_frames_right_guesses_only():
 
 
 def test_a_climb_has_a_line_for_each_token():
-    path = Climb(np.random.rand(3, 2), np.zeros((3, 2)), np.array([[4, 0], [1, 2], [0, 1]]))
-    figure = lens.climb_figure(path, ["p", "q"], ["s", "t", "u"], 300)
+    path = TokenPath(np.random.rand(3, 2), np.zeros((3, 2)), np.array([[4, 0], [1, 2], [0, 1]]))
+    figure = lens.token_path_figure(path, ["p", "q"], ["s", "t", "u"], 300)
     theme.check(figure)
     assert [trace.name for trace in figure.data] == ["p", "q"]
     assert figure.data[0].customdata[0][0] == 5

@@ -13,6 +13,7 @@ from pages.ui.work import progress
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
+from tfcore.analysis.inside.interventions import Part, written
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 
@@ -52,8 +53,8 @@ def test_the_numbers_are_those_of_the_edited_model(action, factor):
 def test_the_continuation_is_that_of_the_edited_model():
     model, tokenizer = cache.model("stories")
     ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
-    changes = switching.Changes("stories", TEXT, (switching.Part(2, 5),), "scale", -2.0, None)
-    assert switching.continued(changes) == ids
+    changes = switching.Changes((Part(2, 5),), "scale", -2.0, None)
+    assert switching.continued("stories", TEXT, switching.TOKENS, *changes.values, switching.NEW_TOKENS) == ids
     assert tokenizer.decode(ids).startswith(" she")
 
 
@@ -61,7 +62,7 @@ def test_the_board_holds_the_loss_increase_of_each_part_alone():
     test = opened()
     fields = array(figures(test)["board"][1]["data"][0]["z"])
     assert fields.shape == (4, 7)
-    assert "most head 0.3" in figures(test)["board"][0]["alt"]
+    assert "Most: head 0.3" in figures(test)["board"][0]["alt"]
     model, tokenizer = cache.model("stories")
     ids, best = torch.tensor([tokenizer.encode(TEXT)]), tokenizer.encode(" he")[0]
     plain, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
@@ -97,7 +98,7 @@ def test_two_visitors_at_once_see_only_their_own_edits():
 def test_the_board_can_be_clicked_and_parts_are_written_as_they_are_read():
     test = opened()
     assert figures(test)["board"][0]["click"]
-    assert switching.said({switching.Part(1, None), switching.Part(1, 2), switching.Part(0, 3)}) == "0.3 1.2 1.ff"
+    assert written({Part(1, None), Part(1, 2), Part(0, 3)}) == "0.3 1.2 1.ff"
 
 
 @pytest.mark.parametrize("said", ["9.9", "<b>", "2.5;drop", "2.5 " * 90 + "x"])

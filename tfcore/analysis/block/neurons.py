@@ -10,7 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.block.neuron_scan import NeuronScan, activations
-from tfcore.analysis.inside.contributions import unembedding
+from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.linear import Linear
