@@ -4,8 +4,8 @@ All of these serve the same thing: `python app.py`, `uvicorn app:app --ws websoc
 The first is the fastest: a slider change costs about half of what it costs under `streamlit run`.
 
 Environment: PORT (8501), HOST (127.0.0.1), TFCORE_EMBED (who may show the app in a frame: "*" or a list of origins),
-and what settings.py, model_settings.py, run_settings.py, previews.py and hosts.py in pages/ui read. The README has them
-all in one table.
+and what settings.py, model_settings.py, run_settings.py, previews.py and hosts.py in pages/ui read: one table
+in docs/settings.md has them all.
 """
 
 import base64

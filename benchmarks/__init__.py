@@ -1,1 +1,1 @@
-"""What the README's figures come from: `python -m benchmarks` runs all of it and keeps the results."""
+"""What the figures in docs/benchmarks.md come from: `python -m benchmarks` runs all of it and keeps the results."""

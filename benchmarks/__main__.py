@@ -1,14 +1,12 @@
-"""`python -m benchmarks`: measures, prints the tables, keeps the numbers in benchmarks/results/ and the README."""
+"""`python -m benchmarks`: measures, prints the tables, keeps the numbers in benchmarks/results/ and docs/."""
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 
 import torch
 
 from benchmarks import beside_training, experts, forward, generation, results
 
-README = Path(__file__).parent.parent / "README.md"
 BENCHMARKS = {"forward": forward, "generation": generation, "experts": experts, "training": beside_training}
 
 
@@ -29,7 +27,7 @@ def main() -> None:
 
 
 def run(name: str, quick: bool, where: str) -> None:
-    """Measure, print, and keep unless it was quick. The README shows what was measured on a CPU."""
+    """Measure, print, and keep unless it was quick. The page shows what was measured on a CPU."""
     benchmark = BENCHMARKS[name]
     rounds = dict.fromkeys(benchmark.ROUNDS, 3) if quick else benchmark.ROUNDS
     result = results.stamped([asdict(row) for row in benchmark.measure(rounds, device=where)], where)
@@ -37,7 +35,7 @@ def run(name: str, quick: bool, where: str) -> None:
     if not quick:
         results.save(name if where == "cpu" else f"{name}-{where}", result)
         if where == "cpu":
-            results.write_into(README, name, table)
+            results.write_into(results.PAGE, name, table)
     print(f"{name}\n\n{table}\n", flush=True)
 
 

@@ -1,7 +1,7 @@
 """How the app holds up under many visitors: `python -m benchmarks.load`, or with `--soak 60` for an hour.
 
 A server of the app and one of an empty page run side by side and are visited in turns, by 1, 10, 25 and 50 visitors
-who drag without a pause. The numbers go to benchmarks/results/ and the README.
+who drag without a pause. The numbers go to benchmarks/results/ and docs/benchmarks.md.
 """
 
 import argparse
@@ -11,14 +11,12 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks import results, soak
 from benchmarks.crowd import crowd, empty, milliseconds, place
 from benchmarks.servers import APP, EMPTY, Server, serving
 
-README = Path(__file__).parent.parent / "README.md"
 SESSIONS = (1, 10, 25, 50)
 CHANGES = 240  # of all visitors together, in one step
 GONE = 240.0  # seconds after which memory has to be back: Streamlit keeps a session for two minutes after it broke off
@@ -137,7 +135,7 @@ def main() -> int:
         result, name, words = measure((1, 5), 40, 10) if given.quick else measure(), "load", table
     if not given.quick:
         results.save(name, result)
-        results.write_into(README, name, words(result))
+        results.write_into(results.PAGE, name, words(result))
     print(words(result))
     errors = [error for row in result["rows"] for error in row["errors"]] + result["troubles"]
     print("\n".join(errors), file=sys.stderr)

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks import results
 from benchmarks.crowd import crowd, milliseconds
 from benchmarks.quota import held_to
-from benchmarks.servers import ROOT, answers, free_port
+from benchmarks.servers import answers, free_port
 from deploy.replicas import Replicas, configuration
 
 SESSIONS = (4, 8, 16)  # for each replica
@@ -106,7 +106,7 @@ def table(result: Mapping[str, Any]) -> str:
 def main() -> int:
     result = measure()
     results.save("replicas", result)
-    results.write_into(ROOT / "README.md", "replicas", table(result))
+    results.write_into(results.PAGE, "replicas", table(result))
     print(table(result))
     return any(row["errors"] for row in result["rows"])
 

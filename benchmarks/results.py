@@ -1,4 +1,4 @@
-"""Results with where they come from: saved as JSON, shown as tables in the README."""
+"""Results with where they come from: saved as JSON, shown as tables in docs/benchmarks.md."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 FOLDER = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
 def machine() -> dict[str, str | int]:
@@ -56,14 +57,14 @@ def load(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return json.loads((folder / f"{name}.json").read_text("utf-8"))
 
 
-def write_into(readme: Path, name: str, table: str) -> None:
+def write_into(page: Path, name: str, table: str) -> None:
     """Put a table between the markers `<!-- bench NAME -->` and `<!-- /bench -->` of a Markdown file."""
-    text = readme.read_text("utf-8")
+    text = page.read_text("utf-8")
     before, start, rest = text.partition(f"<!-- bench {name} -->\n")
     _, end, after = rest.partition("<!-- /bench -->")
     if not (start and end):
-        raise ValueError(f"{readme} has no <!-- bench {name} --> ... <!-- /bench -->")
-    readme.write_text(f"{before}{start}\n{table}\n\n{end}{after}", "utf-8")
+        raise ValueError(f"{page} has no <!-- bench {name} --> ... <!-- /bench -->")
+    page.write_text(f"{before}{start}\n{table}\n\n{end}{after}", "utf-8")
 
 
 def table(

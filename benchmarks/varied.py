@@ -16,7 +16,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks import results
-from benchmarks.load import README
 from benchmarks.servers import APP, Server, serving
 from benchmarks.visitors import Visitor, numbers
 from pages.ui.server import previews
@@ -135,7 +134,7 @@ def sentence(result: Mapping[str, Any]) -> str:
 def main() -> int:
     result = measure()
     results.save("varied", result)
-    results.write_into(README, "varied", sentence(result))
+    results.write_into(results.PAGE, "varied", sentence(result))
     print(sentence(result))
     return bool(result["troubles"])
 

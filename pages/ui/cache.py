@@ -8,25 +8,34 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 
 from pages.ui.loading import own_models
 from pages.ui.server import settings
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Given = TypeVar("Given", covariant=True)
 _ARRAYS = re.compile(r"\b(ndarray|Tensor|NDArray|ArrayLike|DataFrame|Series|Float|Int|Bool)\b")
 
 
-def data(*, max_entries: int) -> Callable[[Function], Function]:
+class Cached(Protocol[Arguments, Given]):
+    """A function whose results are kept."""
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given: ...
+
+    def clear(self) -> None: ...
+
+
+def data(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[Arguments, Result]]:
     """`st.cache_data` with an obligatory limit, for functions of small hashable values only.
 
     TFCORE_CACHE multiplies the limit.
     """
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: Callable[Arguments, Result]) -> Cached[Arguments, Result]:
         _refuse_arrays(function)
         cached: Any = st.cache_data(max_entries=settings.entries(max_entries), show_spinner=False)(function)
         return cached

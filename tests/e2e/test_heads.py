@@ -12,7 +12,7 @@ TEXT = "The little dog lost the red ball. The little dog"
 FIGURES = ("mosaic", "closer", "one-token")
 
 
-def other_head(visitor) -> tuple[int, int]:
+def other_head(visitor) -> tuple[int, ...]:
     """A head that is not selected now, in another layer."""
     layer, head = (visitor.control(key) for key in ("layer", "head"))
     return tuple((int(c.input_value()) + 1) % (int(c.get_attribute("max")) + 1) for c in (layer, head))

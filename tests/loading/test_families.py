@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from tfcore.loading.families import FAMILIES, config_of, family_of
 from tfcore.loading.families.settings import NoTensors, Settings
 from tfcore.part_configs import RopeScaling
 
-EVERY = DECODERS | ENCODERS | BOTH
+EVERY: dict[str, tuple[Any, dict[str, Any]]] = DECODERS | ENCODERS | BOTH
 
 
 def edit_config(folder, drop=(), **values):
@@ -89,7 +90,8 @@ def answers(model, tokens):
 
 @pytest.mark.parametrize(("name", "change"), OLD.values(), ids=list(OLD))
 def test_older_names_are_the_same_model(tmp_path, name, change):
-    written(*EVERY[name], tmp_path)
+    kind, settings = EVERY[name]
+    written(kind, settings, tmp_path)
     before = answers(load(tmp_path, device="cpu")[0], ids())
     edit_weights(tmp_path, change)
     after = load(tmp_path, device="cpu")[0]
@@ -98,8 +100,8 @@ def test_older_names_are_the_same_model(tmp_path, name, change):
 
 @pytest.mark.parametrize("name", ["gpt2", "gemma", "bert"])
 def test_a_head_of_its_own_counts_even_where_the_settings_say_tied(tmp_path, name):
-    kind = EVERY[name][0]
-    written(*EVERY[name], tmp_path)
+    kind, settings = EVERY[name]
+    written(kind, settings, tmp_path)
     unembedding = FAMILIES[kind.config_class.model_type].head
     edit_weights(tmp_path, lambda w: w.update({unembedding: torch.randn(61, 24)}))
     ours, theirs = load(tmp_path, device="cpu")[0], kind.from_pretrained(tmp_path).eval()

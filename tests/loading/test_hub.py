@@ -238,7 +238,7 @@ def test_room_is_made_by_those_looked_at_longest_ago(cached, needed, limit, load
 
 
 def test_room_is_made_on_the_disk_too(cached, monkeypatch):
-    monkeypatch.setattr(hub.shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000 - 100 * len(cached())))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000 - 100 * len(cached())))
     hub.make_room(750, 10**9)
     assert cached() == "cd"
 

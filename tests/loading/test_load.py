@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import load, quota, replicas, results, soak, varied
 from benchmarks.crowd import crowd, empty, milliseconds
-from benchmarks.servers import EMPTY, ROOT, Server, serving
+from benchmarks.servers import EMPTY, Server, serving
 from benchmarks.visitors import Visitor, numbers, there_and_back
 
 
@@ -109,5 +109,5 @@ def test_a_process_is_held_to_its_share():
     ("name", "words"),
     [("load", load.table), ("soak", soak.sentence), ("replicas", replicas.table), ("varied", varied.sentence)],
 )
-def test_the_readme_shows_the_results_that_are_kept(name, words):
-    assert words(results.load(name)) in (ROOT / "README.md").read_text("utf-8")
+def test_the_page_shows_the_results_that_are_kept(name, words):
+    assert words(results.load(name)) in results.PAGE.read_text("utf-8")

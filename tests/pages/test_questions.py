@@ -245,7 +245,7 @@ def test_the_parameters_of_a_link_are_controls_of_its_page(look):
     if file is None:
         assert not look.view, "a page that is not there yet has no controls to name"
         return
-    path = PAGES / file
-    parts = [path, *path.parent.glob(f"_{path.stem}_*.py"), *(PAGES / "ui").glob("*.py"), *path.parent.glob("_*.py")]
+    page = (PAGES / file).parent
+    parts = [*page.glob("*.py"), *page.parent.glob("*.py"), *(PAGES / "ui").rglob("*.py")]
     source = "".join(part.read_text() for part in parts)
     assert all(f'"{key}"' in source for key in look.view), look

@@ -14,7 +14,7 @@ import pytest
 from tests.pages.homemade_words import WORDS, found
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("pages", "tfcore", "deploy", "tools")
+SOURCES = ("pages", "tfcore", "deploy", "tools", "docs")
 # Names that files and columns have; nobody reads them on a page.
 NAMES = {
     "pages/reference/check/training.py": {"bits a byte"},  # it seeds the numbers of a question, in old links too

@@ -1,6 +1,7 @@
 """Generation against `transformers`: the same weights give the same texts, the same settings the same distributions."""
 
 from functools import cache
+from typing import Any
 
 import pytest
 import torch
@@ -30,7 +31,8 @@ class Theirs(PreTrainedModel, GenerationMixin):
     """Our model, without a cache, under the `generate` of `transformers`: what differs then is the search alone."""
 
     def __init__(self, ours, source=None):
-        super().__init__(PretrainedConfig(vocab_size=ours.config.vocab_size, num_hidden_layers=1))
+        settings: dict[str, Any] = {"vocab_size": ours.config.vocab_size, "num_hidden_layers": 1}
+        super().__init__(PretrainedConfig(**settings))
         self.ours, self.source = ours, source  # of an encoder-decoder, what the encoder reads
 
     def forward(self, input_ids, attention_mask=None, **_):  # noqa: ARG002 - it looks for the name

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import beside_training, experts, forward, generation, results
-from benchmarks.__main__ import BENCHMARKS, README
+from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.small import config, difference
@@ -49,18 +49,18 @@ def test_results_come_back_and_make_a_table(tmp_path):
 
 
 def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- bench x -->\nold\n<!-- /bench -->\n<!-- bench y -->\nother\n<!-- /bench -->\n", "utf-8")
-    results.write_into(readme, "x", "new")
+    page = tmp_path / "benchmarks.md"
+    page.write_text("a\n<!-- bench x -->\nold\n<!-- /bench -->\n<!-- bench y -->\nother\n<!-- /bench -->\n", "utf-8")
+    results.write_into(page, "x", "new")
     expected = "a\n<!-- bench x -->\n\nnew\n\n<!-- /bench -->\n<!-- bench y -->\nother\n<!-- /bench -->\n"
-    assert readme.read_text("utf-8") == expected
+    assert page.read_text("utf-8") == expected
     with pytest.raises(ValueError, match="has no <!-- bench z -->"):
-        results.write_into(readme, "z", "new")
+        results.write_into(page, "z", "new")
 
 
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if (results.FOLDER / f"{name}.json").exists()])
-def test_the_readme_shows_the_results_that_are_kept(name):
-    assert BENCHMARKS[name].table(results.load(name)) in README.read_text("utf-8")
+def test_the_page_shows_the_results_that_are_kept(name):
+    assert BENCHMARKS[name].table(results.load(name)) in results.PAGE.read_text("utf-8")
 
 
 def test_a_training_is_compared_with_none_in_the_same_round(monkeypatch):

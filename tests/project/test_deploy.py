@@ -121,9 +121,9 @@ def test_the_proxy_is_given_every_word_it_asks_for():
 # ---- settings ----
 
 
-def test_every_setting_is_in_the_readmes_table_and_every_one_there_is_read():
+def test_every_setting_is_in_the_table_and_every_one_there_is_read():
     code = "".join(path.read_text("utf-8") for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
-    table = re.findall(r"^\| `(TFCORE_\w+)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    table = re.findall(r"^\| `(TFCORE_\w+)` \|", (ROOT / "docs" / "settings.md").read_text("utf-8"), re.MULTILINE)
     assert len(table) == len(set(table))
     assert set(table) == set(NAME.findall(code))
     services = compose("compose.yaml")["services"]

@@ -1,5 +1,6 @@
 """tfcore as a package: what is built holds all of it and nothing else, and programs from pages run over it anywhere."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def built(tmp_path_factory) -> Path:
     for name in ("pages", "tests"):  # what stands beside it in the repository stays outside
         (tree / name).mkdir()
         (tree / name / "__init__.py").touch()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", *(path.name for path in ROOT.glob("requirements*.txt"))):
         shutil.copy(ROOT / name, tree)
     subprocess.run([sys.executable, "-c", BUILD], cwd=tree, check=True, capture_output=True)
     return tree / "dist"
@@ -47,6 +48,15 @@ def test_the_wheel_holds_tfcore_and_nothing_else(built):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == parts()
+
+
+def test_its_extras_are_the_requirements(built):
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        metadata = wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()
+    for extra, names in {"app": [""], "dev": ["", "-dask", "-dev"], "docs": ["-docs"]}.items():
+        lines = [line for name in names for line in (ROOT / f"requirements{name}.txt").read_text("utf-8").splitlines()]
+        pinned = {line for line in lines if not line.startswith("#")}
+        assert pinned == set(re.findall(rf'^Requires-Dist: (.+); extra == "{extra}"$', metadata, re.MULTILINE))
 
 
 def test_the_sdist_holds_tfcore(built):

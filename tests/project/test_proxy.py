@@ -29,7 +29,7 @@ class Named(ThreadingHTTPServer):
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 header = self.path.partition("?")[2]
-                body = (self.headers.get(header, "") if header else str(self.server.server_port)).encode()
+                body = (self.headers.get(header, "") if header else str(self.server.server_address[1])).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

@@ -1,25 +1,41 @@
-"""What the README counts is so many."""
+"""What the README and the texts beside it say of the app is so: counts, names, pages."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from pages.ui.server import previews
 from tfcore import shipped
 from tfcore.analysis.reference.folklore_table import CLAIMS
 from tfcore.analysis.reference.history import milestones
 from tfcore.analysis.training.known_models import MODELS
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGES, MODELS_THAT_SHIP, COMPARISON = (
+    (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("pages", "models", "comparison")
+)
 
 
 @pytest.mark.parametrize(
     "said", [f"{len(MODELS)} real models", f"{len(milestones())} entries", f"{len(CLAIMS)} figures and rules"]
 )
 def test_numbers(said):
-    assert said in README
+    assert said in PAGES
 
 
 def test_the_models_that_ship_are_counted_and_named():
     words = ("six", "seven", "eight", "nine")
-    assert f"{words[len(shipped()) - 6]} trained here" in README
-    assert all(f"`{name}`" in README for name in shipped())
+    assert f"{words[len(shipped()) - 6]} trained here" in COMPARISON
+    assert set(re.findall(r"^\| \[`([\w-]+)`\]", MODELS_THAT_SHIP, re.MULTILINE)) == set(shipped())
+
+
+def test_every_page_has_a_line():
+    assert re.findall(r"^\| `/([\w-]*)` \|", PAGES, re.MULTILINE) == list(previews.pages())
+
+
+def test_the_readme_is_short_and_shows_one_picture_and_six():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 150
+    assert len(re.findall(r"!\[[^]]+\]\(assets/previews/", text)) == 6
+    assert len(re.findall(r"!\[", text)) == 7

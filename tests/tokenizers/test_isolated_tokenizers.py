@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def _small_limits(monkeypatch):
     monkeypatch.setattr(isolated_tokenizers, "CALL_SECONDS", 1)
 
 
-def made(said: dict) -> Tokenizer:
+def made(said: dict) -> Any:
     return isolated(json.dumps(said).encode())
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from tokenizers import models
 from tfcore.tokenizers.tokenizer import SEPARATOR, BPETokenizer, ByteTokenizer, CharacterTokenizer, load_tokenizer
 
 TEXT = "Once upon a time there was a little dog. The little dog had a ball, and the ball was red. Café, naïve, 犬.\n"
-TOKENIZERS = {
+TOKENIZERS: dict[str, Any] = {
     "bytes": ByteTokenizer(),
     "characters": CharacterTokenizer.train([TEXT]),
     "bpe": BPETokenizer.train([TEXT] * 5, 320),

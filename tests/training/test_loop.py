@@ -124,9 +124,9 @@ def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, under_torchr
             [list(row.values())[-1] for row in one], abs=1e-4
         )
         return
-    one, two = (load_file(place / "model.safetensors") for place in (folder, folder_of_two))
-    for tensor, weights in one.items():
-        assert difference(weights.float(), two[tensor].float()) < 1e-2  # they are kept in half precision
+    first, second = (load_file(place / "model.safetensors") for place in (folder, folder_of_two))
+    for tensor, weights in first.items():
+        assert difference(weights.float(), second[tensor].float()) < 1e-2  # they are kept in half precision
 
 
 def constant(step: int) -> Batch:

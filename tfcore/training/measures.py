@@ -16,11 +16,10 @@ from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
 from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.model.alignment import read_links, right
 from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import chrf, exact, translate
+from tfcore.analysis.model.translation import chrf, exact, read_links, right, translate
 from tfcore.analysis.training.information import bits_per_byte
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
@@ -109,7 +108,7 @@ def best(measures: Mapping[str, Any]) -> dict[str, float]:
 
 def of_induction(name: str) -> dict[str, float]:
     """What the last frame of a film does, and from which step on its heads were there."""
-    film = load_film(name)
+    film = load_history(name)
     formed = {kind: film.first(f"{kind}_head", THRESHOLD) for kind in ("previous_token", "induction")}
     return {
         "chance_loss": round(math.log(film.config.vocab_size), 4),

@@ -1,7 +1,7 @@
 """Optimisers and schedules: AdamW with decay groups, Adam, SGD; warm-up and what may come after it."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ Optimiser = Literal["adamw", "adam", "sgd"]
 Schedule = Literal["cosine", "inverse_sqrt", "constant"]
 
 
-def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Parameters in two groups: matrices decay, vectors (norm scales, biases) and embedding tables do not.
 
     Decaying a scale pulls it to zero, which is no simpler a model; matrices are where decay regularises.

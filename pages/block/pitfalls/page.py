@@ -40,7 +40,7 @@ SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": bidirectional,
     "axis": variants.AcrossBatch,
     "skip": variants.WithoutSkip,
-    "final": variants.Untouched,
+    "final": variants.without_final_norm,
     "half": variants.HalfGradients,
 }
 

@@ -1,6 +1,7 @@
 """Merges one by one end where the tokenizer does, for any text, and are learned as the paper says."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,7 +35,7 @@ def test_words_put_together_are_the_text(text):
 @given(st.text("unhapieslytdog ", max_size=30))
 def test_ranks_rise_and_each_step_joins_something(text):
     steps = replay(TOKENIZER.words(text), RANKS)
-    ranks = [step.rank for step in steps[1:]]
+    ranks: list[Any] = [step.rank for step in steps[1:]]
     assert ranks == sorted(set(ranks))
     sizes = [len(step.pieces) for step in steps]
     assert all(after < before for before, after in pairwise(sizes))

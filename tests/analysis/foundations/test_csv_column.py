@@ -1,5 +1,7 @@
 """Numbers out of pasted tables, whatever stands there."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,7 +61,7 @@ def test_what_is_no_number(cell):
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_in_a_sentence(text):
     try:
-        found = read_column(text)
+        found: Any = read_column(text)
     except ValueError as problem:
         found = str(problem)
     if isinstance(found, str):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
 from tfcore.analysis.training.budget_splits import splits
 from tfcore.analysis.training.compute_optimal import at_size, iso_flops, optimum
@@ -26,7 +26,10 @@ RATIOS = np.logspace(0, 4.5, 20)
 LIFE = lifetime(LAW, 2.0, 1e13, RATIOS)
 FIT = LadderFit(
     LAW,
-    *(np.array(v) for v in ([1e4, 1e4, 1e5], [1e6, 2e6, 1e6], [4.0, 3.9, 3.5], [4.1, 3.9, 3.4])),
+    np.array([1e4, 1e4, 1e5]),
+    np.array([1e6, 2e6, 1e6]),
+    np.array([4.0, 3.9, 3.5]),
+    np.array([4.1, 3.9, 3.4]),
     np.array([False, False, True]),
 )
 FIGURES = {

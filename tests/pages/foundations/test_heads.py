@@ -183,7 +183,8 @@ def given():
 
 
 def test_heads_can_be_filtered_by_kind():
-    found = attention_maps(*given(), repeated_tokens(cache.model("stories")[0]).induction)
+    model, ids = given()
+    found = attention_maps(model, ids, repeated_tokens(cache.model("stories")[0]).induction)
     for kind in set(found.heads.kind.ravel()):
         _, spec = figures(opened(kind=kind))["mosaic"]
         places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]

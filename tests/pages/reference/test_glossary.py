@@ -63,6 +63,6 @@ def test_pages_link_to_terms_that_there_are():
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "page.terms"
     ]
-    named = {argument.value for call in calls for argument in call.args}
+    named = {ast.literal_eval(argument) for call in calls for argument in call.args}
     assert len(calls) >= 8
     assert named <= set(terms())

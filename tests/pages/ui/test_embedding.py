@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import embedding
+from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import ROUTER, opened, run, said
 
@@ -14,6 +15,7 @@ def framed(file: str, **address: str) -> AppTest:
     """The page as a frame with `?embed=true` shows it; Streamlit keeps that word from the script."""
     test = AppTest.from_file(str(ROUTER), default_timeout=300)
     test.context = {"is_embedded": True}
+    test._registered_pages = visits._addresses()
     test.switch_page(file)
     test.query_params.update(address)
     return run(test)

@@ -27,7 +27,7 @@ def test_a_page_has_its_rhythm():
     assert test.latex[0].value == "$$\na = b\n$$"
     assert "def visible(token" in test.code[0].value
     assert "no Python source" in test.code[1].value
-    assert "pages.ui.text.visible" in test.expander[0].label
+    assert "tfcore.analysis.token_text.visible" in test.expander[0].label
 
 
 def test_try_this_sets_the_control():

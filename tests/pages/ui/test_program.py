@@ -73,7 +73,7 @@ def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
     parts = program(positions.shuffled, {"words": words, "shuffle": 1, "is_causal": False, "look": "none"})
     tree = ast.parse(script(parts))
-    assert next(ast.literal_eval(node.value) for node in tree.body if getattr(node, "targets", None)) == words
+    assert next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)) == words
     assert notebook(parts).isascii()
     names: dict[str, object] = {}
     with redirect_stdout(io.StringIO()):
@@ -116,9 +116,9 @@ def test_a_program_holds_what_it_uses_and_nothing_else():
 def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
     source = "import json\nimport numpy as np\nfrom tfcore import load as read\nfrom math import pi\n\n"
     source += "def shown(n: int):\n    return read, json, np.full(n, pi)\n"
-    module = ModuleType("renamed")
+    module = ModuleType("pages.renamed.experiments")
     linecache.cache["renamed.py"] = (len(source), None, source.splitlines(keepends=True), "renamed.py")
-    monkeypatch.setitem(sys.modules, "renamed", module)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(source, "renamed.py", "exec"), vars(module))
     module.__file__ = "renamed.py"
     first = program(module.shown, {"n": 2}).imports.split("\n\n")

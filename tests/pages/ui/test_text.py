@@ -50,7 +50,7 @@ def unseen(character: str) -> bool:
 
 def shown(source: str) -> str:
     """What a reader should see of `source` in one line of Markdown."""
-    return "".join(" " if c == " " else text._visible_character(c) for c in source)
+    return "".join(" " if c == " " else text.visible_character(c) for c in source)
 
 
 def literal(html: str) -> str:

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from itertools import chain
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -186,7 +187,7 @@ async def spoken(app, messages: list[dict], **changes) -> None:
     """One request to upload, of which these messages come, and then none any more."""
     left = list(messages)
 
-    async def receive() -> dict:
+    async def receive() -> Any:
         return left.pop(0) if left else await asyncio.Event().wait()
 
     scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/me/a", "headers": [], **changes}

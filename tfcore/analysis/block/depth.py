@@ -11,12 +11,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import Visibility
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.config import Init, ModelConfig, Norm
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.model import Transformer
-from tfcore.norms import Norm as NormLayer
 
 Placement = Literal["pre", "post", "sandwich", "none"]
 D_MODEL, N_HEADS, VOCAB, ROWS, SEQ = 32, 2, 64, 4, 16
@@ -55,10 +54,10 @@ class Deep:
 def residual(
     x: Float[Tensor, "batch seq d_model"],
     sublayer: Callable[[Tensor], Tensor],
-    norm: NormLayer,
+    norm: Callable[[Tensor], Tensor],
     placement: Placement,
     skip: bool = True,
-    second: NormLayer | None = None,
+    second: Callable[[Tensor], Tensor] | None = None,
 ) -> Float[Tensor, "batch seq d_model"]:
     """One sublayer and its way around it, in every arrangement.
 
@@ -97,14 +96,15 @@ def run(
     model: Transformer, ids: Int[Tensor, "batch seq"], deep: Deep
 ) -> tuple[Float[Tensor, "batch seq vocab"], list[Float[Tensor, "batch seq d_model"]]]:
     """Scores, and the stream before the first block and after each: the model's parts, arranged by `residual`."""
-    decoder, tape, n = model.decoder, Tape(), ids.shape[1]
-    see = Visibility(mask=None, is_causal=True, bias=None, angles=None, n_query=n, device=ids.device)
+    decoder, recorder, n = model.decoder, ActivationRecorder(), ids.shape[1]
+    mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=None, n_query=n, device=ids.device)
     x = model.embed(ids) + decoder.pos_embed.weight[:n]
     streams = [x]
     for block in cast("Iterable[Block]", decoder.blocks):
-        first, second = (getattr(block, name, None) for name in ("ln1_post", "ln2_post"))
-        x = residual(x, partial(block.attn, see=see, tape=tape), block.ln1, deep.placement, deep.skip, first)
-        x = residual(x, partial(block.mlp, tape=tape), block.ln2, deep.placement, deep.skip, second)
+        attention = partial(block.attn, attn_mask=mask, recorder=recorder)
+        x = residual(x, attention, block.ln1, deep.placement, deep.skip, block.ln1_post)
+        feed_forward = partial(block.mlp, recorder=recorder)
+        x = residual(x, feed_forward, block.ln2, deep.placement, deep.skip, block.ln2_post)
         streams.append(x)
     if deep.placement in ("pre", "sandwich"):
         x = decoder.ln_final(x)

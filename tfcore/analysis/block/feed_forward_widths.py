@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.config import GATED, Activation, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 
@@ -21,7 +21,7 @@ class LayerCost:
         activation: its non-linearity.
         d_ff: hidden width.
         matrices: 2, or 3 when gated; each of d_model * d_ff weights.
-        count: parameters, from tfcore.analysis.model.accounting.
+        count: parameters, from tfcore.analysis.model.parameter_count.
     """
 
     activation: Activation

@@ -7,19 +7,18 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tfcore.analysis.block.neuron_scan import NeuronScan, activations
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
-from tfcore.linear import Linear
 from tfcore.model import Transformer
 
 
 def value_vector(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " d_model"]:
     """What a neuron adds to the residual stream for each unit of its activation: its column of W_down."""
-    down: Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
+    down: nn.Linear = model.decoder.blocks[layer].mlp.down  # type: ignore[union-attr,assignment]
     return down.weight[:, neuron]
 
 

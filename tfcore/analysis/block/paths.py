@@ -11,10 +11,10 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.one_text import one_text
-from tfcore.attention import Visibility
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.generation.generate import generate
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.positions import rope_angles
@@ -80,16 +80,16 @@ def every_subset(model: Transformer, ids: Sequence[int]) -> Paths:
 
 def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tensor, "subset seq d_model"]:
     """The last stream of every way through the model (arXiv:1605.06431, figure 1)."""
-    config, decoder, tape = model.config, model.decoder, Tape()
+    config, decoder, recorder = model.config, model.decoder, ActivationRecorder()
     if config.norm_placement != "pre" or config.positions != "rope" or config.parallel:
         raise ValueError(f"the ways through a model are told apart for pre-norm with rope, not for {config}")
     places = torch.arange(ids.shape[1])
     angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling).to(ids.device)
-    see = Visibility(mask=None, is_causal=True, bias=None, angles=angles, n_query=len(places), device=ids.device)
+    mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=angles, n_query=len(places), device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)
     for block in cast("Iterable[Block]", decoder.blocks):
-        x = torch.cat((x, x + block.attn(block.ln1(x), see, tape)))
-        x = torch.cat((x, x + block.mlp(block.ln2(x), tape)))
+        x = torch.cat((x, x + block.attn(block.ln1(x), mask, recorder)))
+        x = torch.cat((x, x + block.mlp(block.ln2(x), recorder)))
     return x
 
 

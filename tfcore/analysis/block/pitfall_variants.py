@@ -1,13 +1,16 @@
 """Models broken on purpose, each by one change to a healthy one. Nothing of this belongs into the library itself."""
 
+from typing import Any
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.initialise import initialise
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.model import Transformer
-from tfcore.norms import Norm
+from tfcore.norms import NoNorm, Norm
 
 SMALLEST = 2.0**-24  # of the positive numbers of float16; half of it and less becomes 0
 
@@ -18,7 +21,7 @@ class AcrossBatch(Norm):
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        tape: Tape | None = None,  # noqa: ARG002
+        recorder: ActivationRecorder | None = None,  # noqa: ARG002
         name: str = "",  # noqa: ARG002
     ) -> Float[Tensor, "batch seq d_model"]:
         mean_square = x.pow(2).mean(0, keepdim=True)  # right: mean(-1, keepdim=True), over the features of one token
@@ -28,15 +31,11 @@ class AcrossBatch(Norm):
 class WithoutSkip(Block):
     """A block whose sublayers replace the stream instead of adding to it."""
 
-    def _add(self, name: str, x: Tensor, y: Tensor, tape: Tape) -> Tensor:  # noqa: ARG002
-        return y  # right: x + y
-
-
-class Untouched(nn.Module):
-    """What stands where the final norm should be: it does nothing."""
-
-    def forward(self, x: Tensor, tape: Tape | None = None, name: str = "") -> Tensor:  # noqa: ARG002
-        return x
+    def forward(self, x: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder, **_: Any) -> Tensor:
+        x = recorder("resid_pre", x)
+        x = self.attn(self.ln1(x), attn_mask, recorder.under("attn."))  # right: x + ...
+        x = self.mlp(self.ln2(recorder("resid_mid", x)), recorder)  # right: x + ...
+        return recorder("resid_post", x)
 
 
 def across_batch(model: Transformer) -> None:
@@ -55,7 +54,7 @@ def without_skip(model: Transformer, seed: int) -> None:
 
 def without_final_norm(model: Transformer) -> None:
     """Leave out the norm before the unembedding."""
-    model.decoder.ln_final = Untouched()  # type: ignore[assignment]
+    model.decoder.ln_final = NoNorm()  # type: ignore[assignment]
 
 
 class HalfGradients:

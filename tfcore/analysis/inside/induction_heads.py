@@ -15,7 +15,6 @@ from tfcore.analysis.foundations.heads import mean_weight, targets
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
-from tfcore.linear import linear
 from tfcore.model import Transformer
 
 Place = tuple[int, int]  # layer, head
@@ -198,7 +197,7 @@ def raised(
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z)[0]  # (key, head, d_model)
     if config.norm_placement != "post":
         written = written * model.decoder.ln_final.weight
-    logits = linear(written, model.embed.weight if config.tie_embeddings else model.unembed.weight)
+    logits = F.linear(written, model.embed.weight if config.tie_embeddings else model.unembed.weight)
     return (logits - logits.mean(-1, keepdim=True)).relu()[..., ids]
 
 

@@ -10,7 +10,7 @@ from tfcore.analysis.block.depth import Deep, activations
 from tfcore.analysis.block.dropping import dropout
 from tfcore.analysis.block.feed_forward_widths import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.config import Init, ModelConfig

@@ -14,7 +14,7 @@ from tfcore.analysis.one_text import one_text
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import SHAPES, Tape, known_names
+from tfcore.inspection.capture import SHAPES, ActivationRecorder, known_names
 from tfcore.model import Transformer
 
 CANDIDATES = 16  # ids whose logits are kept: those the model finds most likely
@@ -67,7 +67,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
     if config.head == "mlm":
         found["mlm"] = model.mlm(output.hidden)
     place = len(ids) - 1 if position is None else position
-    scores = torch.zeros(1, len(ids), 0) if output.scores is None else output.scores.float()
+    scores = output.logits.float() if hasattr(output, "logits") else torch.zeros(1, len(ids), 0)
     best = scores[0, place].topk(min(CANDIDATES, scores.shape[-1])).indices  # (candidate)
     return Walk(
         config=config,
@@ -139,7 +139,7 @@ def _fed(block: Block, found: Found, config: ModelConfig) -> Found:
     post = config.norm_placement == "post"
     stream = found["ln1.normalized"] if post else found["resid_pre"] + found["attn_out"]
     read = stream if post else found["ln1.normalized" if config.parallel else "ln2.normalized"]
-    written = block.mlp(read, Tape())
+    written = block.mlp(read, ActivationRecorder())
     return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + found["mlp_out"]}
 
 

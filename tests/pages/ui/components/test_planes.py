@@ -110,10 +110,9 @@ EVENTS = [
 
 @pytest.mark.parametrize(("event", "points", "seq"), EVENTS)
 def test_any_message_is_taken_as_valid_points_or_not_at_all(monkeypatch, event, points, seq):
-    chosen = []
+    chosen, state, heard = [], {"points:planes": event}, {}
     monkeypatch.setattr(planes, "_component", lambda **given: heard.update(given))
     monkeypatch.setattr(dragging.controls, "set_values", lambda **values: state.update(values))
-    state, heard = {"points:planes": event}, {}
     monkeypatch.setattr(dragging.st, "session_state", state)
     plane = planes.Plane(title="t", label="l", kinds=("query",))
     planes.show("points", DEFAULT, tokens=["a", "b"], planes=[plane], on_move=lambda *what: chosen.append(what))

@@ -4,6 +4,7 @@ import json
 import shutil
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -83,7 +84,7 @@ def test_work_that_nobody_wants_ends():
         finally:
             ended.set()
 
-    steps = telling.steps(work)
+    steps: Any = telling.steps(work)  # a generator
     next(steps)
     assert going.wait(20)
     steps.close()

@@ -122,5 +122,5 @@ def test_a_page_without_a_picture_has_that_of_the_front_page(monkeypatch):
 
 
 def test_a_table_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match=r"pages/home\.py has no constant NOTHING"):
+    with pytest.raises(ValueError, match=r"pages/start/home/page\.py has no constant NOTHING"):
         previews.literal("start/home/page.py", "NOTHING")
