@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.growth import Moment
+from tfcore.analysis.inside.phase_change import Moment
 from tfcore.figures import theme
-from tfcore.figures.inside import growth as figures
+from tfcore.figures.inside import phase_change as figures
 
 
 def moment(step: int, loss: float = 4.0) -> Moment:
@@ -38,7 +38,7 @@ def test_every_head_has_its_map_with_both_scores():
 
 
 def test_the_loss_along_a_row_marks_the_two_tokens_compared():
-    figure = figures.places_figure(MOMENTS[2], MOMENTS[0], 2, 20, 5.5, 260)
+    figure = figures.loss_by_position_figure(MOMENTS[2], MOMENTS[0], 2, 20, 5.5, 260)
     theme.check(figure)
     assert list(figure.data[2].y) == [5.0, 1.0]
     assert [note.text for note in figure.layout.annotations] == ["token 2: 5.00", "token 20: 1.00"]

@@ -1,4 +1,4 @@
-"""Texts that repeat, against loops and against the definitions of TransformerLens's head detector."""
+"""Texts that repeat, and tests of heads, against loops and the definitions of TransformerLens's head detector."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,21 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
+from tests.analysis.foundations.test_heads import wired
 from tfcore.analysis.foundations import heads
-from tfcore.analysis.inside.copying import copying, foreseeable, random_rows, ranked, twice, without_each
+from tfcore.analysis.inside.induction_heads import (
+    ablate_each_head,
+    copying,
+    copying_score,
+    evaluate_heads,
+    foreseeable,
+    head_kinds,
+    random_rows,
+    ranked,
+    twice,
+)
 from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
 
 
 def subject(**values):
@@ -96,7 +108,7 @@ def test_the_step_between_the_copies_is_neither():
 
 def test_one_head_at_a_time():
     model, ids = subject(n_heads=2, d_model=16), twice(random_rows(61, 6, 1, 0))
-    every = without_each(model, ids, 6)
+    every = ablate_each_head(model, ids, 6)
     assert every.shape == (2, 2)
     assert every[1, 0] == pytest.approx(copying(model, ids, 6, [(1, 0)]).second_loss)
     assert ranked(every)[0] == np.unravel_index(every.argmax(), every.shape)
@@ -119,3 +131,63 @@ def test_random_rows_hold_no_token_twice():
     rows = random_rows(20, 20, 3, 1)
     assert all(sorted(row) == list(range(20)) for row in rows.tolist())
     assert torch.equal(rows, random_rows(20, 20, 3, 1))
+
+
+def test_prefix_matching_is_the_weight_on_what_followed_earlier_copies():
+    model = small.model(max_seq_len=32)  # room for 8 tokens, four times
+    found = evaluate_heads(model, seed=4, examples=2)
+    total = []
+    for row in random_rows(61, 8, 2, 4):
+        ids = row.repeat(4)
+        pattern = model(ids[None], capture=("blocks.1.attn.pattern",)).activations["blocks.1.attn.pattern"][0, 2]
+        total += [  # from the second copy on, all earlier copies together
+            sum(float(pattern[q, k]) for k in range(1, q + 1) if ids[k - 1] == ids[q] and k - 1 < q)
+            for q in range(8, 32)
+        ]
+    assert found.prefix[1, 2] == pytest.approx(np.mean(total), abs=1e-6)
+
+
+def test_copying_raises_the_logit_of_the_token_looked_at():
+    model = small.model(n_kv_heads=3, tie_embeddings=False)
+    found = evaluate_heads(model, seed=1, examples=1)
+    ids = random_rows(61, 8, 1, 1)
+    layer, head = 1, 5
+    attn, d = model.decoder.blocks[layer].attn, 4
+    v = model(ids, capture=("blocks.1.attn.v",)).activations["blocks.1.attn.v"][0, head // 2]
+    shares = []
+    for i in range(8):
+        written = attn.out.weight[:, head * d : (head + 1) * d] @ v[i] * model.decoder.ln_final.weight
+        logits = model.unembed.weight @ written
+        raised = (logits - logits.mean()).clamp(min=0)
+        shares.append(float(raised[ids[0, i]] / raised[ids[0]].sum()))
+    assert found.copying[layer, head] == pytest.approx(2 * np.mean(shares) - 1, abs=1e-5)
+
+
+def test_the_ends_of_the_copying_score():
+    own = torch.eye(5)[:, None].expand(5, 2, 5)
+    assert copying_score(own).tolist() == pytest.approx([1, 1])
+    assert copying_score(1 - own).tolist() == pytest.approx([-1, -1])
+    assert copying_score(torch.ones(5, 1, 5)).tolist() == pytest.approx([2 / 5 - 1])
+    assert copying_score(torch.zeros(5, 1, 5)).tolist() == [-1]
+
+
+def test_a_circuit_wired_by_hand_finds_and_copies():
+    found = evaluate_heads(wired(), examples=2)
+    assert found.prefix[1, 0] > 0.8
+    assert found.copying[1, 0] > 0.9
+    assert found.prefix[0, 0] < 0.1
+
+
+def test_the_kinds_of_heads_are_those_with_high_scores():
+    """A loop over the scores of the same rows; the control heads are neither, and near the induction heads."""
+    model, _ = load("stories")
+    found = head_kinds(model)
+    scores = copying(model, twice(random_rows(2048, 32, 8, 0)), 32).scores
+    heads = [(layer, head) for layer in range(4) for head in range(6)]
+    induction = {head for head in heads if scores["induction"][head] >= 1 / 3}
+    assert set(found.induction) == induction == {(3, 0), (3, 2)}
+    previous = {head for head in heads if scores["previous token"][head] >= 1 / 3 and head[0] < 3}
+    assert set(found.previous) == previous
+    assert scores["induction"][found.best] == found.score == max(scores["induction"].ravel())
+    assert len(found.others) == 2
+    assert all(head[0] == 3 and head not in induction | previous for head in found.others)

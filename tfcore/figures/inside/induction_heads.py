@@ -1,4 +1,4 @@
-"""Pictures of a text that repeats itself: a number for every head, and the loss of every token."""
+"""Pictures of a text that share_predicting_input itself: a number for every head, and the loss of every token."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.copying import Copying, Place
+from tfcore.analysis.inside.induction_heads import Copying, Place
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks
 
@@ -20,7 +20,7 @@ WHOLE, CUT = "@cat0", "@cat1"
 def head_grid(
     values: Float[ndarray, "layer head"], selected: Place, off: Collection[Place], words: str, top: float, height: int
 ) -> go.Figure:
-    """A number for every head; the selected one is framed, those switched off are crossed out.
+    """A number for every head; the selected one is framed, those ablated are crossed out.
 
     Args:
         words: what the number is, for the hover sentence.
@@ -73,12 +73,14 @@ def head_grid(
     return theme.build([grid, crosses], layout)
 
 
-def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], chance: float, height: int) -> go.Figure:
+def losses_figure(
+    whole: Copying, cut: Copying | None, labels: Sequence[str], uniform_loss: float, height: int
+) -> go.Figure:
     """The loss of every token after the first: of the whole model, and without some heads.
 
     Args:
         labels: all tokens, the first included.
-        chance: the loss of who knows nothing.
+        uniform_loss: of a uniform guess, nats.
         height: in pixels.
     """
     places = np.arange(1, len(labels))
@@ -99,7 +101,7 @@ def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], ch
         }
         for run, name, colour, dash in runs
     ]
-    top = 1.06 * max([chance, *(float(run.losses.max()) for run, *_ in runs)])
+    top = 1.06 * max([uniform_loss, *(float(run.losses.max()) for run, *_ in runs)])
     layout = theme.base_layout(
         height,
         xaxis={
@@ -112,16 +114,16 @@ def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], ch
         },
         yaxis={"title": "loss, nats", "range": [0, top]},
         margin={"b": label_room(labels, SLANT) + 26, "t": 40},
-        shapes=[*_bands(whole.repeated), _chance(chance)],
+        shapes=[*_bands(whole.repeated), _level(uniform_loss)],
         annotations=[
             {
                 "xref": "paper",
                 "x": 0,
                 "xanchor": "left",
-                "y": chance,
+                "y": uniform_loss,
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": f"uniform: {chance:.2f}",
+                "text": f"uniform: {uniform_loss:.2f}",
                 "font": {"size": 11, "color": "@muted"},
             }
         ],
@@ -130,7 +132,7 @@ def losses_figure(whole: Copying, cut: Copying | None, labels: Sequence[str], ch
 
 
 def _bands(repeated: ndarray) -> list[dict[str, Any]]:
-    """Shades behind the tokens that could be known; entry i of `repeated` is about token i + 1."""
+    """Shades behind the repeated tokens; entry i of `repeated` is about token i + 1."""
     edge = np.diff(repeated.astype(np.int8), prepend=0, append=0)
     spans = zip(np.flatnonzero(edge == 1), np.flatnonzero(edge == -1), strict=True)
     return [
@@ -149,7 +151,7 @@ def _bands(repeated: ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _chance(loss: float) -> dict[str, Any]:
+def _level(loss: float) -> dict[str, Any]:
     line = {"color": "@muted", "width": 1, "dash": "dot"}
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": loss, "y1": loss, "line": line, "layer": "below"}
 

@@ -1,4 +1,4 @@
-"""Who wrote a logit: the direct contribution of every head, feed-forward layer and embedding, adding up exactly.
+"""Direct logit attribution: the share of every head, feed-forward layer and embedding in a logit, adding up exactly.
 
 The stream before the final norm is a sum of what was written into it. The norm divides that sum by one number and
 multiplies each entry by its weight; with the number frozen at the value it has in this pass, the way from the stream
@@ -9,34 +9,40 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, cast
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.model import Transformer
 from tfcore.norms import Norm
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 Against = int | Literal["mean", "nothing"]
-WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")  # of a block, what is written and how loud
+NAMED = 4  # promoted tokens that a sentence names
+# Activations of a block from which its parts in the sum are taken: what it writes, and the scales of sandwich norms.
+WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")
 
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What each part wrote into the stream at one position, measured along one logit.
+    """The share of every part of the model in one token's logit at one position, in logits; they add up to the logit.
 
     Args:
         heads: of every attention head.
         feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
         embedding: of the token's own embedding.
-        position: of learned or sinusoidal positions; 0 where positions are told otherwise.
+        position: of learned or sinusoidal positions; 0 where the model has neither.
         biases: of all biases after the embedding, the final norm's included.
-        logit: what the model itself says, the logit of the token less what it is measured against.
-        scale: what the final norm divides by at this position, frozen here.
+        logit: of the token in the model's own output, less what it is measured against.
+        scale: what the final norm divides by at this position, held fixed.
     """
 
     heads: Float[ndarray, "layer head"]
@@ -59,10 +65,10 @@ def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
 
 
 def logit_direction(model: Transformer, token: int, against: Against = "nothing") -> Float[Tensor, " d_model"]:
-    """Where a normalised final state has to point for this token's logit to be large: u = W_U[token].
+    """The direction u whose dot product with the normalised final state is the token's logit: u = W_U[token].
 
     Against another token it is the difference of the two rows, against "mean" the difference from the mean of all
-    rows: the softmax sees such differences alone.
+    rows: the softmax depends on such differences alone.
     """
     table = unembedding(model).double()
     if against == "nothing":
@@ -100,7 +106,7 @@ class Parts:
 
 @torch.no_grad()
 def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
-    """Run a text once and take the stream at one position apart.
+    """The stream at one position as a sum of what each part wrote, from one run of the text.
 
     Raises:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
@@ -131,7 +137,7 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
 def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """What the heads, (head, d_model), the feed-forward layer and the biases of one block write.
 
-    A sandwich norm stands between what a part gives and the stream; it is frozen, too.
+    A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
     """
 
     def post(name: str, x: Tensor) -> Tensor:
@@ -155,10 +161,10 @@ def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Flo
 
 @torch.no_grad()
 def contributions(model: Transformer, parts: Parts, token: int, against: Against = "nothing") -> Contributions:
-    """Split the logit of a token into what each part of the model wrote at that position itself.
+    """Direct logit attribution: the share of each part in the logit of a token (arXiv:2211.00593, section 3.1).
 
     logit = FrozenNorm(sum of parts) . u = sum of FrozenNorm(part) . u. What a head does to the inputs of later layers
-    is not in its share: that is what switching it off shows.
+    is not in its share: ablating it shows that.
     """
     norm = model.decoder.ln_final
     u = logit_direction(model, token, against)  # (d_model)
@@ -191,10 +197,10 @@ def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> f
 
 
 def check_model(model: Transformer) -> None:
-    """Refuse a model whose last state is no norm of a plain sum.
+    """Check that a model's final state is the norm of a plain sum.
 
     Raises:
-        ValueError: naming what it is.
+        ValueError: it is not; the message names what the model is.
     """
     config = model.config
     if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
@@ -202,3 +208,155 @@ def check_model(model: Transformer) -> None:
             f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
             f"norm_placement={config.norm_placement!r}, head={config.head!r}"
         )
+
+
+# ---- findings ----
+
+
+def instalments(found: Contributions) -> list[tuple[str, float]]:
+    """The shares in the order of computation, all heads of a layer together, without parts that the model lacks."""
+    rows = [("embedding", found.embedding)]
+    rows += [("positions", found.position)] if found.position else []
+    for layer, heads in enumerate(found.heads):
+        rows.append((f"attention {layer}", float(heads.sum())))
+        if forward := float(found.feedforward[layer]):
+            rows.append((f"feed-forward {layer}", forward))
+    return rows + ([("biases", found.biases)] if found.biases else [])
+
+
+@dataclass(frozen=True, slots=True)
+class LogitSum(Finding):
+    """A logit and the sum of the parts it is made of.
+
+    Args:
+        token: the token that the logit belongs to.
+        logit: of the model, less what it is measured against.
+        total: sum of all parts.
+        count: how many parts there are: every head, feed-forward layer, embedding and the biases.
+        shares: in the order of computation, all heads of a layer together.
+    """
+
+    token: str
+    logit: float
+    total: float
+    count: int
+    shares: tuple[tuple[str, float], ...]
+
+    @property
+    def logit_text(self) -> str:
+        """With four digits, to be compared with `total_text`."""
+        return f"{self.logit:.4f}"
+
+    @property
+    def total_text(self) -> str:
+        """With four digits."""
+        return f"{self.total:.4f}"
+
+    @property
+    def error_text(self) -> str:
+        """By how much the sum differs from the logit: rounding."""
+        return f"{abs(self.total - self.logit):.0e}"
+
+    @property
+    def sentence(self) -> str:
+        shares = ", ".join(f"{name} {share:+.2f}" for name, share in self.shares)
+        return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}."
+
+
+def logit_sum(found: Contributions, token: str) -> LogitSum:
+    """The logit of `token`, as the sum of its shares."""
+    count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
+    return LogitSum(token, found.logit, found.total, count, tuple(instalments(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class LargestInstalment(Finding):
+    """The sublayer with the largest share, and the scale of the final norm."""
+
+    name: str
+    share: float
+    scale: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The largest share is that of {self.name}, {self.share:+.2f}. The scale of the final norm is held at its "
+            f"true value, {self.scale:.3f}."
+        )
+
+
+def largest_instalment(found: Contributions) -> LargestInstalment:
+    """Of the embedding, every attention and every feed-forward layer."""
+    name, share = max(instalments(found), key=lambda row: row[1])
+    return LargestInstalment(name, share, found.scale)
+
+
+def shares_by_part(found: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
+    """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
+    names = [f"head {head}" for head in range(found.heads.shape[1])]
+    if not (found.feedforward != 0).any():
+        return found.heads, names
+    return np.column_stack([found.heads, found.feedforward]), [*names, "feed-forward"]
+
+
+@dataclass(frozen=True, slots=True)
+class LargestPart(Finding):
+    """The head or feed-forward layer with the largest share in a logit.
+
+    Args:
+        layers, parts: how many layers there are, and parts in each.
+        part, layer: as in "head 0" of layer 3.
+        share: in logits.
+    """
+
+    layers: int
+    parts: int
+    part: str
+    layer: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Shares of {self.layers} × {self.parts} parts; the largest is {self.part} of layer {self.layer}, "
+            f"{self.share:+.2f} logits."
+        )
+
+
+def largest_part(found: Contributions) -> LargestPart:
+    """The part with the largest share."""
+    shares, names = shares_by_part(found)
+    layer, column = np.unravel_index(shares.argmax(), shares.shape)
+    return LargestPart(*shares.shape, names[column], int(layer), float(shares.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted(Finding):
+    """The tokens whose logits one part raises most and lowers most, in this order.
+
+    Args:
+        part: as in "head 0 of layer 3".
+        ids, tokens: the tokens.
+        shares: in their logits, less the mean over the vocabulary.
+    """
+
+    part: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def sentence(self) -> str:
+        first = zip(self.tokens[:NAMED], self.shares, strict=False)
+        return f"{self.part} promotes " + ", ".join(f"{visible(token)} by {share:.2f}" for token, share in first) + "."
+
+
+def most_promoted(
+    model: Transformer, tokenizer: Tokenizer, parts: Parts, layer: int, head: int | None, up: int, down: int
+) -> Promoted:
+    """The first `up` and the last `down` tokens by the share of one part; see `promoted_by`."""
+    lift = promoted_by(model, parts, layer, head)
+    order = (-lift).argsort(kind="stable")
+    ids = [*order[:up].tolist(), *order[-down:].tolist()]
+    part = f"{'feed-forward' if head is None else f'head {head}'} of layer {layer}"
+    return Promoted(part, tuple(ids), tuple(tokenizer.tokens(ids)), tuple(lift[ids].tolist()))

@@ -1,4 +1,4 @@
-"""The logit lens as a grid of tokens, and single tokens on their way up."""
+"""The logit lens: a grid of top predictions, and the probability of single tokens stage by stage."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,13 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.lens import Climb
+from tfcore.analysis.inside.logit_lens import TokenPath
 from tfcore.figures import theme
 
-ROW, AROUND, CELL = 25, 76, 78  # pixels: a row of the grid, what is above and below it, the least width of a cell
-PALE = 2.0  # where the scale ends: certainty is half way, so that ink can be read on it
+ROW = 25  # pixels, of one row of the grid
+AROUND = 76  # pixels above and below the rows
+CELL = 78  # pixels, the least width of a cell
+SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that text can be read on it
 
 
 def grid_height(n: int) -> int:
@@ -22,7 +24,7 @@ def grid_height(n: int) -> int:
 
 def lens_grid(
     words: Sequence[Sequence[str]],
-    chance: Float[ndarray, "seq stage"],
+    probability: Float[ndarray, "seq stage"],
     right: Bool[ndarray, "seq stage"],
     hovers: Sequence[Sequence[str]],
     read: Sequence[str],
@@ -34,7 +36,7 @@ def lens_grid(
 
     Args:
         words: the guesses, safe for plotly.
-        chance: their probabilities, the colour of the cell.
+        probability: of the guesses, the colour of the cell.
         right: where the guess is the token that follows.
         hovers: a sentence for each cell.
         read: the token read at each position.
@@ -42,12 +44,12 @@ def lens_grid(
         stages: names of the columns.
         position: the row that is marked.
     """
-    n, across = chance.shape
+    n, across = probability.shape
     cells: dict[str, Any] = {
         "type": "heatmap",
-        "z": chance.astype(np.float32),
+        "z": probability.astype(np.float32),
         "zmin": 0,
-        "zmax": PALE,
+        "zmax": SCALE_END,
         "colorscale": "@seq:residual",
         "text": [list(row) for row in words],
         "texttemplate": "%{text}",
@@ -111,7 +113,7 @@ def frames(where: Bool[ndarray, "row column"]) -> tuple[ndarray, ndarray]:
     return np.append(x.ravel(), nothing).astype(np.float32), np.append(y.ravel(), nothing).astype(np.float32)
 
 
-def climb_figure(path: Climb, labels: Sequence[str], stages: Sequence[str], height: int) -> go.Figure:
+def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[str], height: int) -> go.Figure:
     """Probability of some tokens after each stage, one line each; in the hover also the rank.
 
     Args:
@@ -122,17 +124,17 @@ def climb_figure(path: Climb, labels: Sequence[str], stages: Sequence[str], heig
         {
             "type": "scatter",
             "mode": "lines+markers",
-            "name": label,
+            "name": name,
             "x": places,
-            "y": path.chance[:, i].astype(np.float32),
+            "y": path.probability[:, i].astype(np.float32),
             "line": {"color": f"@cat{i}", "width": 3 if i == 0 else 1.6},
             "marker": {"size": 8 if i == 0 else 5, "symbol": i},
-            "customdata": np.stack([path.place[:, i] + 1, path.logits[:, i]], 1).round(2).tolist(),
+            "customdata": np.stack([path.rank[:, i] + 1, path.logits[:, i]], 1).round(2).tolist(),
             "hovertemplate": "%{y:.1%}, number %{customdata[0]}, %{customdata[1]:.1f} logits above the mean<extra>"
-            + label
+            + name
             + "</extra>",
         }
-        for i, label in enumerate(labels)
+        for i, name in enumerate(labels)
     ]
     layout = theme.base_layout(
         height,

@@ -1,14 +1,28 @@
 """The parts of a logit: they add up to it, and each is what a naive computation gives, for every kind of decoder."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.contributions import contributions, promoted_by, stream_parts
+from tfcore.analysis.inside.logit_attribution import (
+    Contributions,
+    LargestInstalment,
+    LargestPart,
+    contributions,
+    largest_instalment,
+    largest_part,
+    logit_sum,
+    most_promoted,
+    promoted_by,
+    stream_parts,
+)
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 TEXT = small.ids(1, 9)[0].tolist()
 KINDS = {
@@ -109,3 +123,62 @@ def test_what_a_part_promotes_is_its_share_in_every_logit(kind):
         found = contributions(model, parts, token, "mean")
         assert promoted_by(model, parts, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-9)
         assert promoted_by(model, parts, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-9)
+
+
+def planted(**values: object) -> Contributions:
+    """Two layers of three heads, all shares different; they add up to 2.5."""
+    heads = np.array([[0.5, -1.0, 0.25], [2.0, 0.125, -0.5]])
+    found = Contributions(heads, np.array([0.75, -0.625]), 1.5, 0.0, 0.0, 3.0, 1.25)
+    return replace(found, **values)
+
+
+def test_the_sum_names_every_part_in_order():
+    found = logit_sum(planted(), " he")
+    assert found.shares == (
+        ("embedding", 1.5),
+        ("attention 0", -0.25),
+        ("feed-forward 0", 0.75),
+        ("attention 1", 1.625),
+        ("feed-forward 1", -0.625),
+    )
+    assert (found.total, found.logit, found.count) == (3.0, 3.0, 9)
+    assert str(found) == (
+        "The logit of '·he' adds up to 3.00: embedding +1.50, attention 0 -0.25, feed-forward 0 +0.75, "
+        "attention 1 +1.62, feed-forward 1 -0.62."
+    )
+    assert (found.logit_text, found.total_text, found.error_text) == ("3.0000", "3.0000", "0e+00")
+    more = logit_sum(planted(position=0.5, biases=-0.25, feedforward=np.zeros(2)), "x")
+    assert [name for name, _ in more.shares] == ["embedding", "positions", "attention 0", "attention 1", "biases"]
+    assert more.count == 9
+
+
+def test_the_largest_shares_are_those_of_a_loop():
+    found = planted()
+    assert largest_instalment(found) == LargestInstalment("attention 1", 1.625, 1.25)
+    assert str(largest_instalment(found)) == (
+        "The largest share is that of attention 1, +1.62. The scale of the final norm is held at its true value, 1.250."
+    )
+    assert str(largest_part(found)) == "Shares of 2 × 4 parts; the largest is head 0 of layer 1, +2.00 logits."
+    assert largest_part(planted(feedforward=np.array([0.0, 4.0]))) == LargestPart(2, 4, "feed-forward", 1, 4.0)
+    assert largest_part(planted(feedforward=np.zeros(2))).parts == 3
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        found = planted(heads=rng.normal(size=(2, 3)), feedforward=rng.normal(size=2))
+        every = [(share, f"head {h}", layer) for layer in range(2) for h, share in enumerate(found.heads[layer])]
+        every += [(share, "feed-forward", layer) for layer, share in enumerate(found.feedforward)]
+        best = largest_part(found)
+        assert (best.share, best.part, best.layer) == max(every)
+
+
+def test_what_a_part_promotes_most_is_sorted_by_hand():
+    model, tokenizer = shaken(), NamedTokenizer([chr(0x100 + i) for i in range(61)])
+    parts = stream_parts(model, TEXT, 4)
+    found = most_promoted(model, tokenizer, parts, 1, 2, up=5, down=3)
+    lift = promoted_by(model, parts, 1, 2).tolist()
+    order = sorted(range(61), key=lambda token: -lift[token])
+    assert list(found.ids) == order[:5] + order[-3:]
+    assert found.shares == tuple(lift[i] for i in found.ids)
+    assert found.tokens == tuple(tokenizer.tokens(list(found.ids)))
+    first = ", ".join(f"{token} by {share:.2f}" for token, share in zip(found.tokens[:4], found.shares, strict=False))
+    assert str(found) == f"head 2 of layer 1 promotes {first}."
+    assert most_promoted(model, tokenizer, parts, 0, None, 1, 1).part == "feed-forward of layer 0"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.inside.lens import Climb
+from tfcore.analysis.inside.logit_lens import TokenPath
 from tfcore.figures import theme
-from tfcore.figures.inside import boards, edit_effects, lens, stream_shape
-from tfcore.figures.inside import contributions as figures
+from tfcore.figures.inside import boards, interventions, logit_lens
+from tfcore.figures.inside import residual_stream as figures
 
 LABELS = ["a", "b", "a", "c"]
 
@@ -35,17 +35,19 @@ def test_a_board_has_a_field_for_each_part(shape):
 def test_the_grid_frames_right_guesses_only():
     right = np.array([[False, True], [False, False], [True, True], [False, False]])
     words = [["x", "y"]] * 4
-    figure = lens.lens_grid(words, np.full((4, 2), 0.5), right, words, LABELS, [*LABELS[1:], ""], ["in", "out"], 3)
+    figure = logit_lens.lens_grid(
+        words, np.full((4, 2), 0.5), right, words, LABELS, [*LABELS[1:], ""], ["in", "out"], 3
+    )
     theme.check(figure)
-    x, y = lens.frames(right)
+    x, y = logit_lens.frames(right)
     corners = {(float(a), float(b)) for a, b in zip(x.round(), y.round(), strict=True) if not np.isnan(a)}
     assert corners == {(1, 0), (0, 2), (1, 2)}
-    assert np.isnan(lens.frames(~(right | True))[0]).all()
+    assert np.isnan(logit_lens.frames(~(right | True))[0]).all()
 
 
-def test_a_climb_has_a_line_for_each_token():
-    path = Climb(np.random.rand(3, 2), np.zeros((3, 2)), np.array([[4, 0], [1, 2], [0, 1]]))
-    figure = lens.climb_figure(path, ["p", "q"], ["s", "t", "u"], 300)
+def test_a_path_has_a_line_for_each_token():
+    path = TokenPath(("x", "y", "z"), np.random.rand(3, 2), np.zeros((3, 2)), np.array([[4, 0], [1, 2], [0, 1]]))
+    figure = logit_lens.token_path_figure(path, ["p", "q"], ["s", "t", "u"], 300)
     theme.check(figure)
     assert [trace.name for trace in figure.data] == ["p", "q"]
     assert figure.data[0].customdata[0][0] == 5
@@ -53,23 +55,29 @@ def test_a_climb_has_a_line_for_each_token():
 
 def test_curves_keep_positions_apart():
     values = np.arange(12, dtype=np.float32).reshape(3, 4)
-    figure = stream_shape.curves(values, ["s", "t", "u"], LABELS, 2, "length", height=300)
+    figure = figures.curves(values, ["s", "t", "u"], LABELS, 2, "length", height=300)
     theme.check(figure)
-    theme.check(stream_shape.curves(values, ["s", "t", "u"], LABELS, 2, "cosine", height=300, limits=(0.0, 1.0)))
+    theme.check(figures.curves(values, ["s", "t", "u"], LABELS, 2, "cosine", height=300, limits=(0.0, 1.0)))
     each, median, chosen = figure.data
     assert list(each.y[:3]) == [0, 4, 8]
     assert np.isnan(each.y[3::4]).all()
     assert list(median.y) == [1.5, 5.5, 9.5]
     assert list(chosen.y) == [2, 6, 10]
-    theme.check(stream_shape.writes_figure(np.ones(2), np.zeros(2), ["p", "q"], ["@attention", "@feedforward"], 300))
+    theme.check(figures.writes_figure(np.ones(2), np.zeros(2), ["p", "q"], ["@attention", "@feedforward"], 300))
 
 
 @pytest.mark.parametrize("column", [-1, 2])
-def test_harm_and_bars_before_and_after(column):
+def test_loss_increases_and_bars_before_and_after(column):
     rows, chosen = ["p", "q"], (1, column)
     for n in (3, 60):  # with numbers in the cells, and without
         labels = [f"t{i}" for i in range(n)]
-        theme.check(edit_effects.part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
-    figure = edit_effects.before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
+        theme.check(interventions.part_by_token(np.zeros((2, n)), rows, labels, 5.0, chosen, "%{z}", "token", 300))
+    figure = interventions.before_after(["p", "q"], [0.9, 0.0], [0.0004, 0.5], ("whole", "without"), 300)
     theme.check(figure)
     assert list(figure.data[1].text) == ["<0.1%", "50.0%"]
+
+
+def test_the_colour_of_a_part_follows_from_its_name():
+    names = ["embedding", "positions", "attention 3", "head 2 of layer 1", "feed-forward 0", "FF 2", "attn 1", "biases"]
+    roles = ["embedding", "position", "attention", "attention", "feedforward", "feedforward", "attention", "norm"]
+    assert [figures.part_role(name) for name in names] == [f"@{role}" for role in roles]

@@ -17,7 +17,7 @@ MOST_NUMBERS = 100  # cells up to which each has its number written in it
 def before_after(
     labels: Sequence[str], before: Sequence[float], after: Sequence[float], names: tuple[str, str], height: int
 ) -> go.Figure:
-    """Two bars per token: its probability as the model is, and with the edits.
+    """Two bars per token: its probability without and with the edits.
 
     Args:
         labels: of the tokens, safe for plotly, the most probable first.
@@ -67,7 +67,7 @@ def before_after(
 
 
 def percent(value: float) -> str:
-    """A probability in few signs."""
+    """A probability in per cent; below 0.1 % only that it is."""
     return "<0.1%" if 0 < value < 0.001 else f"{value:.1%}"
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a training on its way to induction: the jump in loss, the heads, the loss along the text."""
+"""The phase change in a training: losses and head scores by step, attention of every head, loss by position."""
 
 import math
 from collections.abc import Sequence
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.growth import Moment
+from tfcore.analysis.inside.phase_change import Moment
 from tfcore.figures import theme
 from tfcore.figures.foundations.heads import tiles
 
 FIRST, SECOND = "@muted", "@ink"
-LEFT = 0.8  # of the first step after 0: where a logarithmic axis draws step 0
+LEFT = 0.8  # step 0 on a logarithmic axis, as a share of the first step after it
 
 
 def course_figure(
     moments: Sequence[Moment],
     at: int,
     steps: int,
-    jump: tuple[int, int] | None,
-    chance: float,
+    loss_fall: tuple[int, int] | None,
+    uniform_loss: float,
     height: int,
     *,
     log: bool,
@@ -30,8 +30,8 @@ def course_figure(
     Args:
         at: index of that moment.
         steps: of the whole training, so that the axis stays while curves grow.
-        jump: the steps between which the loss falls.
-        chance: the loss of who knows nothing.
+        loss_fall: the steps between which the loss falls, see tfcore.analysis.inside.phase_change.
+        uniform_loss: of a uniform guess, nats.
         height: in pixels.
         log: steps on a logarithmic axis, with step 0 at its left end.
     """
@@ -59,13 +59,13 @@ def course_figure(
         }
         for name, values, colour, dash, axis in curves
     ]
-    top = 1.08 * max(chance, *(max(m.first_loss, m.second_loss) for m in moments))
+    top = 1.08 * max(uniform_loss, *(max(m.first_loss, m.second_loss) for m in moments))
     layout = theme.base_layout(
         height,
         xaxis={**_steps(left, steps, log), "title": "training step", "fixedrange": True, "anchor": "y2"},
         yaxis={"title": "loss, nats", "range": [0, top], "domain": [0.5, 1], "fixedrange": True},
         yaxis2={"title": "score", "range": [0, 1.04], "domain": [0, 0.42], "fixedrange": True},
-        shapes=_marks(x[at], jump),
+        shapes=_marks(x[at], loss_fall),
         margin={"t": 64},
         legend={"y": 1.03},
     )
@@ -84,8 +84,8 @@ def _steps(left: float, steps: int, log: bool) -> dict[str, Any]:
     }
 
 
-def _marks(x: float, jump: tuple[int, int] | None) -> list[dict[str, Any]]:
-    """The moment looked at, and the jump."""
+def _marks(x: float, loss_fall: tuple[int, int] | None) -> list[dict[str, Any]]:
+    """A line at the moment looked at, and a band from the beginning to the end of the fall."""
     found: list[dict[str, Any]] = [
         {
             "type": "line",
@@ -98,13 +98,13 @@ def _marks(x: float, jump: tuple[int, int] | None) -> list[dict[str, Any]]:
             "line": {"color": "@accent", "width": 2},
         }
     ]
-    if jump is not None:
+    if loss_fall is not None:
         found.append(
             {
                 "type": "rect",
                 "yref": "paper",
-                "x0": jump[0],
-                "x1": jump[1],
+                "x0": loss_fall[0],
+                "x1": loss_fall[1],
                 "y0": 0,
                 "y1": 1,
                 "layer": "below",
@@ -133,12 +133,14 @@ def maps_figure(moment: Moment, height: int) -> go.Figure:
     )
 
 
-def places_figure(now: Moment, start: Moment, early: int, late: int, chance: float, height: int) -> go.Figure:
+def loss_by_position_figure(
+    now: Moment, start: Moment, early: int, late: int, uniform_loss: float, height: int
+) -> go.Figure:
     """The loss of each token of a row, at the start and now; the in-context learning score is a difference of two.
 
     Args:
         early, late: tokens whose losses are compared, counted from 1.
-        chance: the loss of who knows nothing.
+        uniform_loss: of a uniform guess, nats.
         height: in pixels.
     """
     x = np.arange(2, len(now.by_place) + 2)
@@ -166,7 +168,7 @@ def places_figure(now: Moment, start: Moment, early: int, late: int, chance: flo
             "marker": {"size": 11, "color": "@accent"},
         }
     )
-    top = 1.1 * max(chance, float(now.by_place.max()), float(start.by_place.max()))
+    top = 1.1 * max(uniform_loss, float(now.by_place.max()), float(start.by_place.max()))
     layout = theme.base_layout(
         height,
         xaxis={"title": "position in the sequence", "range": [0, late + 3]},

@@ -1,4 +1,4 @@
-"""Pictures of two heads at work together: composition scores, ways that are closed, finding and copying."""
+"""Circuits of two heads: composition scores, path patching, prefix matching and copying of every head."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inside.composition import Composition
-from tfcore.analysis.inside.head_evaluators import Evaluated
-from tfcore.analysis.inside.path_patching import Closed
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.induction_heads import HeadTests, Place
 from tfcore.figures import theme
 
-Place = tuple[int, int]
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}
-NAMED = 4  # pairs of each kind that carry their names
-WAYS = {"none": "no patch", "query": "Q patched", "key": "K patched", "value": "V patched", "all": "heads ablated"}
+NAMED = 4  # pairs of each kind that are labelled
+PATCHED = {"none": "no patch", "query": "Q patched", "key": "K patched", "value": "V patched", "all": "heads ablated"}
 
 
 def strips_figure(
@@ -33,7 +31,7 @@ def strips_figure(
     for row, (kind, scores) in enumerate(result.scores.items()):
         places = [(int(head), (int(below), int(other))) for head, below, other in np.ndindex(scores.shape)]
         x = scores.ravel()
-        y = row + _beside(x)
+        y = row + _jitter(x)
         words = [f"{below}.{other} → {layer}.{head}" for head, (below, other) in places]
         circuit = [(layer, head) in receivers and wrote in senders for head, wrote in places]
         for chosen, symbol, size in ((False, "circle-open", 6), (True, "diamond", 12)):
@@ -88,7 +86,7 @@ def strips_figure(
     return theme.build(data, layout)
 
 
-def _beside(values: np.ndarray) -> np.ndarray:
+def _jitter(values: np.ndarray) -> np.ndarray:
     """How far each dot is moved up or down, so that dots do not lie on each other: by its rank in turn."""
     rank = np.argsort(np.argsort(values))
     return (rank * 4 % 9 - 4) / 4 * 0.36
@@ -106,16 +104,16 @@ def _name(x: float, y: float, words: str) -> dict[str, Any]:
     }
 
 
-def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Figure:
-    """Path patching between two kinds of heads: weight on the right token, and loss.
+def path_patching_figure(runs: Sequence[PatchedRun], uniform_loss: float, height: int) -> go.Figure:
+    """Path patching: the receivers' induction weight and the loss on the second copy, a bar for each patched input.
 
     Args:
-        chance: the loss of who knows nothing.
+        uniform_loss: of a uniform guess, nats.
         height: in pixels.
     """
-    names = [WAYS[one.door] for one in closed]
-    colours = [COLOURS.get(one.door, "@muted") for one in closed]
-    panels = (([one.induction for one in closed], "", ".2f"), ([one.second_loss for one in closed], "2", ".2f"))
+    names = [PATCHED[run.patched] for run in runs]
+    colours = [COLOURS.get(run.patched, "@muted") for run in runs]
+    panels = (([run.induction for run in runs], "", ".2f"), ([run.second_loss for run in runs], "2", ".2f"))
     data: list[dict[str, Any]] = [
         {
             "type": "bar",
@@ -133,14 +131,14 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
         }
         for values, axis, digits in panels
     ]
-    top = 1.4 * max(chance, *(one.second_loss for one in closed))
+    top = 1.4 * max(uniform_loss, *(run.second_loss for run in runs))
     names_axis = {"autorange": "reversed", "showgrid": False, "fixedrange": True}
     line = {
         "type": "line",
         "xref": "x2",
         "yref": "paper",
-        "x0": chance,
-        "x1": chance,
+        "x0": uniform_loss,
+        "x1": uniform_loss,
         "y0": 0,
         "y1": 1,
         "line": {"color": "@muted", "width": 1, "dash": "dot"},
@@ -148,7 +146,7 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
     }
     note = {
         "xref": "x2",
-        "x": chance,
+        "x": uniform_loss,
         "yref": "paper",
         "y": 1,
         "yanchor": "bottom",
@@ -169,12 +167,12 @@ def doors_figure(closed: Sequence[Closed], chance: float, height: int) -> go.Fig
     return theme.build(data, layout)
 
 
-def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: int, height: int) -> go.Figure:
-    """Every head as a dot: does it find the place (across), does it copy what is there (up).
+def head_tests_figure(result: HeadTests, selected: Collection[Place], tokens: int, height: int) -> go.Figure:
+    """Every head as a dot: prefix matching across, copying up.
 
     Args:
         selected: the heads that stand out and carry their names.
-        tokens: of the text, which give the score of a head that raises all alike.
+        tokens: of the text; a head that raises all of them alike has the copying score 2 / tokens - 1.
         height: in pixels.
     """
     places = [(int(layer), int(head)) for layer, head in np.ndindex(result.prefix.shape)]
@@ -197,7 +195,7 @@ def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: in
                 "hovertemplate": "%{text}: prefix matching %{x:.2f}, copying %{y:.2f}<extra></extra>",
             }
         )
-    chance = 2 / max(tokens, 1) - 1
+    uniform = 2 / max(tokens, 1) - 1
     low = min(-1.0, float(result.copying.min())) - 0.06
     high = max(0.0, float(result.copying.max())) + 0.15
     line = {
@@ -205,8 +203,8 @@ def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: in
         "xref": "paper",
         "x0": 0,
         "x1": 1,
-        "y0": chance,
-        "y1": chance,
+        "y0": uniform,
+        "y1": uniform,
         "line": {"color": "@muted", "width": 1, "dash": "dot"},
         "layer": "below",
     }
@@ -214,10 +212,10 @@ def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: in
         "xref": "paper",
         "x": 1,
         "xanchor": "right",
-        "y": chance,
+        "y": uniform,
         "yanchor": "bottom",
         "showarrow": False,
-        "text": f"raises all tokens alike: {chance:.2f}",
+        "text": f"raises all tokens alike: {uniform:.2f}",
         "font": {"size": 11, "color": "@muted"},
     }
     layout = theme.base_layout(
@@ -230,7 +228,7 @@ def evaluators_figure(result: Evaluated, selected: Collection[Place], tokens: in
     return theme.build(data, layout)
 
 
-def _apart(selected: Sequence[Place], result: Evaluated) -> list[dict[str, Any]]:
+def _apart(selected: Sequence[Place], result: HeadTests) -> list[dict[str, Any]]:
     """Names of the heads, stacked beside the dots where those lie close together."""
     if not selected or len(selected) > 8:
         return []

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.composition import Composition
-from tfcore.analysis.inside.head_evaluators import Evaluated
-from tfcore.analysis.inside.path_patching import Closed
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.induction_heads import HeadTests
 from tfcore.figures import theme
-from tfcore.figures.inside import composition as figures
+from tfcore.figures.inside import circuits as figures
 
 SCORES = np.full((2, 2, 3), 0.1)
 
@@ -27,9 +26,9 @@ def test_strips_hold_every_pair_and_fill_those_of_the_circuit():
     assert np.allclose((band.x0, band.x1), (0.08, 0.12))
 
 
-def test_doors_show_both_numbers_of_every_way():
-    closed = [Closed(door, 0.1 * i, 5.0, float(i)) for i, door in enumerate(figures.WAYS)]
-    figure = figures.doors_figure(closed, 4.2, 300)
+def test_path_patching_shows_both_numbers_of_every_run():
+    runs = [PatchedRun(patched, 0.1 * i, 5.0, float(i)) for i, patched in enumerate(figures.PATCHED)]
+    figure = figures.path_patching_figure(runs, 4.2, 300)
     theme.check(figure)
     assert np.allclose(figure.data[0].x, [0, 0.1, 0.2, 0.3, 0.4])
     assert list(figure.data[1].x) == [0, 1, 2, 3, 4]
@@ -37,9 +36,9 @@ def test_doors_show_both_numbers_of_every_way():
 
 
 def test_every_head_under_both_tests():
-    result = Evaluated(np.array([[0.0, 0.9]]), np.array([[-0.9, 0.3]]))
+    result = HeadTests(np.array([[0.0, 0.9]]), np.array([[-0.9, 0.3]]))
     for selected in ([], [(0, 1)]):
-        figure = figures.evaluators_figure(result, selected, 25, 300)
+        figure = figures.head_tests_figure(result, selected, 25, 300)
         theme.check(figure)
         assert [len(trace.x) for trace in figure.data] == [2 - len(selected), len(selected)]
     assert figure.data[1].x[0] == 0.9
