@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import cache, fragments, notices, text
 from pages.ui.reading import first_tokens
-from tfcore.analysis.training.likeliest import next_tokens
+from tfcore.analysis.training.text_loss import next_tokens
 
 GUESSES = 6
 ATTENTION, FORWARD = "@attention", "@feedforward"
@@ -58,7 +58,7 @@ def guesses(model: str, pasted: str, limit: int, position: int) -> tuple[list[in
     """The most probable tokens after a position: ids, pieces, probabilities."""
     network, tokenizer = cache.model(model)
     found = next_tokens(network, read(model, pasted, limit).ids[: position + 1], GUESSES)
-    return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.chance.tolist()
+    return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
 
 
 @cache.data(max_entries=256)

@@ -357,7 +357,10 @@ def _import_lines(needed: set[tuple[str, str]]) -> str:
             lines.append("")
         names = sorted((name for of, name in needed if of == module), key=_order)
         whole = names[0] == "" or names[0].startswith(" as ")
-        lines.append(f"import {module}{names[0]}" if whole else f"from {module} import {', '.join(names)}")
+        line = f"import {module}{names[0]}" if whole else f"from {module} import {', '.join(names)}"
+        if len(line) > LINE:
+            line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+        lines.append(line)
     return "\n".join(lines)
 
 

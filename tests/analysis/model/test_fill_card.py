@@ -6,7 +6,7 @@ import pytest
 from tests.cards import STORIES, measured
 from tfcore.analysis.model.masked_tokens import filled, guesses, with_blanks
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.training.likeliest import next_tokens
+from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.loading.checkpoints import load
 
 BLANK = "The dog was very ___ because he had lost his bone."

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.analysis.inside.composition import compositions, head_weights
 from tfcore.analysis.inside.copying import STRONG, copying, random_rows, twice
-from tfcore.analysis.training.information import position_losses
+from tfcore.analysis.training.text_loss import position_losses
 from tfcore.model import Transformer
 
 SHOWN = 24  # tokens that are repeated in the maps
