@@ -5,8 +5,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui import cache, fragments, notices, text
+<<<<<<< HEAD
 from pages.ui.reading import FirstTokens, first_tokens
 from tfcore.analysis.training.likeliest import next_tokens
+=======
+from pages.ui.reading import first_tokens
+from tfcore.analysis.training.text_loss import next_tokens
+>>>>>>> work-train1
 
 GUESSES = 6  # top predictions offered to choose from
 BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more
@@ -60,7 +65,7 @@ def guesses(model: str, pasted: str, limit: int, position: int) -> tuple[list[in
     """The most probable tokens after a position: ids, pieces, probabilities."""
     network, tokenizer = cache.model(model)
     found = next_tokens(network, read(model, pasted, limit).ids[: position + 1], GUESSES)
-    return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.chance.tolist()
+    return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
 
 
 @cache.data(max_entries=256)

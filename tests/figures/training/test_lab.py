@@ -6,7 +6,7 @@ import numpy as np
 
 from pages.ui.components.figure import _json
 from tfcore.analysis.training.training_choices import Norms, Rates, Updates, smoothing
-from tfcore.analysis.training.training_run import Curves, Look
+from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.figures import theme
 from tfcore.figures.training import lab, lab_choices
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy import ndarray
 
 from tfcore.analysis.training.training_choices import Norms, Rates, Smoothing, Updates
-from tfcore.analysis.training.training_run import Curves
+from tfcore.analysis.training.training_runs import Curves
 from tfcore.figures import theme
 
 HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2", "sgd without momentum": "@cat3", "none": "@muted"}

@@ -5,15 +5,18 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.bump_fit import BumpFit, Fit
+from tfcore.analysis.training.kl_fit import Fit, KLFit
 from tfcore.figures import theme
 
-COVERING, PICKING, OWN = "@cat0", "@cat1", "@accent"
-WORST, LEVEL = 6.0, 0.5  # bits: the end of the maps' scale, and from one line to the next
-SEEN = 7.0  # of the grid, to each side
+COVERING = "@cat0"
+PICKING = "@cat1"
+OWN = "@accent"
+WORST = 6  # bits: the end of the maps' scale
+LEVEL = 0.5  # bits from one contour to the next
+SEEN = 7.0  # x to each side of 0: beyond, the two bumps have nothing left
 
 
-def curves_figure(result: BumpFit, own: Fit, height: int) -> go.Figure:
+def bumps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
     """The two bumps as an area, and over it what each divergence makes of one."""
     step = float(result.x[1] - result.x[0])
 
@@ -44,7 +47,7 @@ def curves_figure(result: BumpFit, own: Fit, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def maps_figure(result: BumpFit, own: Fit, height: int) -> go.Figure:
+def kl_maps_figure(result: KLFit, own: Fit, height: int) -> go.Figure:
     """Both divergences for every bump: pale is near; rings mark the minima, a cross your bump. A click sets it."""
     data: list[dict[str, Any]] = []
     for values, axis, name, role, fits in (

@@ -1,12 +1,13 @@
-"""Surprisal and bits per byte against a direct computation, texts longer than the context included."""
+"""Surprisal and bits per byte against a direct computation, texts longer than the context included; next tokens."""
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.training.information import bits_per_byte, surprisal
+from tfcore.analysis.training.text_loss import bits_per_byte, next_tokens, surprisal, top
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
@@ -52,3 +53,13 @@ def test_bits_per_byte_adds_up_the_surprisal_of_documents_read_from_the_separato
 def test_nothing_to_read_costs_nothing():
     assert surprisal(model(), []).shape == (0,)
     assert bits_per_byte(model(vocab_size=264), TOKENIZER, []) == 0
+
+
+def test_next_tokens_are_the_largest_of_the_softmax():
+    subject, ids = model(), [3, 1, 4, 1, 5]
+    expected = subject(torch.tensor([ids])).logits[0, -1].softmax(-1).tolist()
+    order = sorted(range(61), key=lambda i: -expected[i])
+    found = next_tokens(subject, ids, 4)
+    assert found.ids.tolist() == order[:4]
+    assert found.probabilities.tolist() == pytest.approx([expected[i] for i in order[:4]])
+    assert top(np.array([0.25, 0.75], np.float32), 5).ids.tolist() == [1, 0]

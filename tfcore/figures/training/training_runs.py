@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.training.training_run import Curves, Look
+from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.figures import theme
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.tokens import label_room

@@ -1,12 +1,15 @@
-"""How well a model predicts text: surprisal per token, bits per byte."""
+"""What a model predicts: surprisal per token, bits per byte, loss by position, and the most probable next tokens."""
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
+from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
@@ -60,3 +63,28 @@ def position_losses(model: Transformer, windows: Int[Tensor, "rows seq"], rows: 
         log_p = model(some[:, :-1].to(device)).logits.float().log_softmax(-1)
         losses.append(-log_p.gather(2, some[:, 1:, None].to(device))[..., 0].cpu())
     return torch.cat(losses).mean(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeliest:
+    """Tokens and their probabilities, the most probable first."""
+
+    ids: Int[ndarray, " guess"]
+    probabilities: Float[ndarray, " guess"]
+
+
+def top(probabilities: Float[ndarray, " vocab"], count: int) -> Likeliest:
+    """The `count` most probable tokens of a distribution; all of them where there are fewer."""
+    ids = torch.from_numpy(probabilities).topk(min(count, len(probabilities))).indices.numpy()
+    return Likeliest(ids, probabilities[ids])
+
+
+def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
+    """The `count` most probable tokens of softmax(logits)."""
+    return top(logits.float().softmax(-1).cpu().numpy(), count)
+
+
+@torch.no_grad()
+def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest:
+    """The `count` most probable tokens after a text."""
+    return likeliest(model(one_text(model, ids)).logits[0, -1], count)
