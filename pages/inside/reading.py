@@ -5,13 +5,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui import cache, fragments, notices, text
-<<<<<<< HEAD
 from pages.ui.reading import FirstTokens, first_tokens
-from tfcore.analysis.training.likeliest import next_tokens
-=======
-from pages.ui.reading import first_tokens
 from tfcore.analysis.training.text_loss import next_tokens
->>>>>>> work-train1
 
 GUESSES = 6  # top predictions offered to choose from
 BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more

@@ -17,13 +17,8 @@ from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.model.masked_tokens import filled
-<<<<<<< HEAD
 from tfcore.analysis.model.translation import chrf, exact, read_links, right, translate
-from tfcore.analysis.training.information import bits_per_byte
-=======
-from tfcore.analysis.model.translation import chrf, exact, translate
 from tfcore.analysis.training.text_loss import bits_per_byte
->>>>>>> work-train1
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.model import Transformer

@@ -7,13 +7,8 @@ from tests.cards import STORIES, measured
 from tfcore.analysis.model.masked_tokens import filled, guesses, with_blanks
 from tfcore.analysis.model.translation import chrf, read_links, right, translate
 from tfcore.analysis.one_text import one_text
-<<<<<<< HEAD:tests/analysis/model/test_shipped_models.py
-from tfcore.analysis.training.likeliest import next_tokens
-from tfcore.loading.checkpoints import PRETRAINED, load
-=======
 from tfcore.analysis.training.text_loss import next_tokens
-from tfcore.loading.checkpoints import load
->>>>>>> work-train1:tests/analysis/model/test_fill_card.py
+from tfcore.loading.checkpoints import PRETRAINED, load
 
 BLANK = "The dog was very ___ because he had lost his bone."
 

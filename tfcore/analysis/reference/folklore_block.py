@@ -6,17 +6,10 @@ from typing import Any
 import torch
 
 from tfcore import presets
-<<<<<<< HEAD
 from tfcore.analysis.block.ablation_and_dropout import dropout
 from tfcore.analysis.block.depth import Deep, stream_sizes
 from tfcore.analysis.block.feedforward import block_share, layer_cost
-from tfcore.analysis.inside.contributions import contributions, stream_parts
-=======
-from tfcore.analysis.block.depth import Deep, activations
-from tfcore.analysis.block.dropping import dropout
-from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
->>>>>>> work-inside
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
