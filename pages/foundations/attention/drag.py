@@ -12,7 +12,7 @@ from pages.ui.components import planes
 from pages.ui.components.figure import figure
 from tfcore import attention
 from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
-from tfcore.figures.foundations.attention import steps_figure
+from tfcore.figures.foundations.attention_steps import steps_figure
 
 WORDS = ["the", "cat", "sat", "up"]
 QUERIES: planes.Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))

@@ -1,10 +1,9 @@
 """The experiments of the page on attention."""
 
 from tfcore import load
-from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep
+from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep, token_similarity
 from tfcore.analysis.foundations.score_scale import gradient_theory, product_spread, saturation
-from tfcore.analysis.foundations.similarity import token_similarity
-from tfcore.figures.foundations.attention import steps_figure, temperature_figure
+from tfcore.figures.foundations.attention_steps import steps_figure, temperature_figure
 from tfcore.figures.foundations.score_scale import gradient_figure, variance_figure
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap

@@ -9,7 +9,7 @@ from pages.foundations.attention import experiments as experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.foundations import attention_steps
-from tfcore.figures.foundations.attention import temperature_figure
+from tfcore.figures.foundations.attention_steps import temperature_figure
 
 sweep = cache.data(max_entries=64)(attention_steps.temperature_sweep)
 

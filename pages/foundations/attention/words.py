@@ -10,11 +10,13 @@ from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.similarity import TokenSimilarity, closest, token_similarity
+from tfcore.analysis.foundations.attention_steps import TokenSimilarity, closest, token_similarity
 from tfcore.attention import attention_scores
 from tfcore.figures.tokens import token_heatmap
 
-MODEL, CHARACTERS, TOKENS = "stories", 2_000, 48
+MODEL = "stories"
+CHARACTERS = 2_000  # of a text
+TOKENS = 48  # compared
 TEXT = "The king and the queen had a cat and a dog. The dog was happy, but the cat was sad."
 WIDEST = 2.0  # where the colours of embedding products end; a word with itself is beyond that
 SCORE = 10.0  # and those of a head's scores

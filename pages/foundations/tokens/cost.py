@@ -7,10 +7,10 @@ import streamlit as st
 
 from pages.ui import cache
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import sequence_cost
-from tfcore.figures.foundations import sequences as figures
+from tfcore.analysis.foundations import token_counts
+from tfcore.figures.foundations import signal_tokens as figures
 
-cost_of = cache.data(max_entries=128)(sequence_cost.sequence_cost)
+cost_of = cache.data(max_entries=128)(token_counts.sequence_cost)
 
 
 def metrics(n: int, tokens: str, one: str, size: str) -> None:

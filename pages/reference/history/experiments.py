@@ -1,7 +1,6 @@
 """The experiments of the page on history."""
 
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.foundations.token_counts import SEQUENCES, sequence_cost
 from tfcore.analysis.reference.history import ancestors, descendants, matching, milestones, timeline
 from tfcore.figures.reference.history import lengths_figure, timeline_figure
 from tfcore.figures.theme import Figure

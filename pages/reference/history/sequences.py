@@ -9,8 +9,7 @@ from pages.reference import views as _views
 from pages.reference.history import experiments as experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.foundations.token_counts import SEQUENCES, sequence_cost
 from tfcore.figures.reference import history as figures
 
 HEIGHT = 430

@@ -17,7 +17,8 @@ from torch.func import jacrev, vmap
 from tfcore.analysis.foundations.attention_steps import entropy_bits
 
 WIDTHS = tuple(2**i for i in range(11))  # d_k = 1, 2, 4 ... 1024
-SIGMAS, BINS = 5.0, 80  # of the histograms
+SIGMAS = 5.0  # standard deviations on either side, where the histograms end
+BINS = 80
 
 
 def products_by_width(

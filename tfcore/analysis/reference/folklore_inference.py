@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
+from tfcore.analysis.foundations.token_counts import sequence_cost
 from tfcore.analysis.inference.cache_size import CacheShape, cache_bytes, shared
 from tfcore.analysis.inference.cached_generation import both_ways
 from tfcore.analysis.inference.flash import Tiling, follow

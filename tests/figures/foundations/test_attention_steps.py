@@ -7,7 +7,7 @@ import pytest
 
 from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep
 from tfcore.figures import theme
-from tfcore.figures.foundations import attention as figures
+from tfcore.figures.foundations import attention_steps as figures
 
 LABELS = ["a", "b", "c", "d"]
 CORNERS = [(2.0, 2.0), (-2.0, 2.0), (-2.0, -2.0), (2.0, -2.0)]
