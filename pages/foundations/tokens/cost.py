@@ -8,7 +8,7 @@ import streamlit as st
 from pages.ui import cache
 from pages.ui.components.figure import figure
 from tfcore.analysis.model import flop_count
-from tfcore.figures.foundations import sequences as figures
+from tfcore.figures.foundations import signal_tokens as figures
 
 cost_of = cache.data(max_entries=128)(flop_count.sequence_cost)
 

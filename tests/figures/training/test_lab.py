@@ -56,8 +56,8 @@ def test_all_are_valid():
 
 def test_a_long_run_is_thinned_but_ends_where_it_ends():
     long = curves(20_000, 400)
-    x, y = lab.thinned(long.step, long.loss)
-    assert len(x) <= lab.MOST + 1
+    x, y = training_runs.thinned(long.step, long.loss)
+    assert len(x) <= training_runs.MOST + 1
     assert (x[-1], y[-1]) == (20_000, long.loss[-1])
     together = size(training_runs.curves_figure(long, 20_000, 3.2, 300)) + size(
         training_runs.dials_figure(long, 20_000, 1.0, 200)
@@ -72,8 +72,8 @@ def test_a_loss_without_bounds_keeps_the_axis():
     wild = curves()
     wild.held_loss[3] = np.inf
     wild.train_loss[5] = 1e9
-    assert lab.top(wild, 3.0) <= 6.8 * 3
-    json.dumps(lab.top(wild, 3.0), allow_nan=False)
+    assert training_runs.top(wild, 3.0) <= 6.8 * 3
+    json.dumps(training_runs.top(wild, 3.0), allow_nan=False)
 
 
 def test_wrong_tokens_are_coloured_as_wrong():
@@ -87,7 +87,7 @@ def test_wrong_tokens_are_coloured_as_wrong():
 def test_large_maps_keep_their_strongest_weights():
     maps = np.zeros((1, 5, 5), np.float32)
     maps[0, 4, 1] = 0.9
-    small = lab.strongest(maps, 2)
+    small = training_runs.strongest(maps, 2)
     assert small.shape == (1, 3, 3)
     assert small[0, 2, 0] == np.float32(0.9)
     assert small.sum() == np.float32(0.9)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.foundations.attention_maps import NAMES
-from tfcore.analysis.foundations.text_pieces import cut
+from tfcore.analysis.foundations.bpe import cut
 from tfcore.analysis.one_text import one_text
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate

@@ -1,4 +1,4 @@
-"""Files from strangers: decoded as they should be, or refused in one sentence, never unpacked beyond the limit."""
+"""Files and tables from strangers: decoded as they should be, or refused in one sentence; and samples of our own."""
 
 import io
 import struct
@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from tfcore.analysis.foundations import media
+from tfcore.analysis.foundations import signals
+from tfcore.analysis.foundations.signals import melody, number, read_column, scene, temperatures
 
 RED = (200, 30, 40)
 
@@ -39,7 +40,7 @@ def tone(rate, hertz=440.0, seconds=0.5):
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 @pytest.mark.parametrize("size", [(300, 200), (1, 1), (5, 900)])
 def test_a_picture_becomes_a_square(kind, size):
-    found = media.picture(encoded(Image.new("RGB", size, RED), kind), 64)
+    found = signals.read_picture(encoded(Image.new("RGB", size, RED), kind), 64)
     assert found.shape == (64, 64, 3)
     assert np.abs(found.astype(int) - RED).max() < 4
 
@@ -47,11 +48,11 @@ def test_a_picture_becomes_a_square(kind, size):
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "I;16", "CMYK"])
 def test_every_mode_is_read(mode):
     image = Image.new(mode, (20, 20))
-    assert media.picture(encoded(image, "JPEG" if mode == "CMYK" else "PNG"), 16).shape == (16, 16, 3)
+    assert signals.read_picture(encoded(image, "JPEG" if mode == "CMYK" else "PNG"), 16).shape == (16, 16, 3)
 
 
 def test_what_is_transparent_is_white():
-    assert (media.picture(encoded(Image.new("RGBA", (9, 9), (0, 0, 0, 0))), 8) == 255).all()
+    assert (signals.read_picture(encoded(Image.new("RGBA", (9, 9), (0, 0, 0, 0))), 8) == 255).all()
 
 
 def test_a_picture_taken_sideways_is_turned():
@@ -59,7 +60,7 @@ def test_a_picture_taken_sideways_is_turned():
     image.paste(RED, (0, 0, 40, 20))  # red on top
     exif = Image.Exif()
     exif[0x0112] = 3  # turned by 180 degrees
-    found = media.picture(encoded(image, "JPEG", exif=exif), 40)
+    found = signals.read_picture(encoded(image, "JPEG", exif=exif), 40)
     assert found[5].mean() > 200
     assert np.abs(found[-5].astype(int) - RED).max() < 12
 
@@ -77,7 +78,7 @@ def bomb(width, height):
 @pytest.mark.parametrize("size", [(5_001, 5_000), (12_000, 9_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)])
 def test_a_decompression_bomb_is_refused_by_its_head(size):
     with pytest.raises(ValueError, match="too many pixels"):
-        media.picture(bomb(*size), 64)
+        signals.read_picture(bomb(*size), 64)
 
 
 @pytest.mark.parametrize(
@@ -94,15 +95,15 @@ def test_a_decompression_bomb_is_refused_by_its_head(size):
 )
 def test_what_is_no_picture_is_refused_in_a_sentence(data, words):
     with pytest.raises(ValueError, match=words):
-        media.picture(data, 64)
+        signals.read_picture(data, 64)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6))
 def test_damage_anywhere_is_survived(place, patch):
     for good, read in (
-        (encoded(Image.new("RGB", (30, 20), RED)), lambda d: media.picture(d, 16)),
-        (wav((tone(8_000) * 9_000).astype("<i2").tobytes(), 8_000), media.sound),
+        (encoded(Image.new("RGB", (30, 20), RED)), lambda d: signals.read_picture(d, 16)),
+        (wav((tone(8_000) * 9_000).astype("<i2").tobytes(), 8_000), signals.read_sound),
     ):
         at = place % len(good)
         said = ""
@@ -114,15 +115,15 @@ def test_damage_anywhere_is_survived(place, patch):
 
 
 def test_scaling_keeps_the_picture():
-    image = media.picture(encoded(Image.new("RGB", (64, 64), RED)), 64)
-    assert (media.scaled(image, 32) == RED).all()
+    image = signals.read_picture(encoded(Image.new("RGB", (64, 64), RED)), 64)
+    assert (signals.scaled(image, 32) == RED).all()
 
 
 def test_an_address_holds_the_picture():
     import base64
 
     image = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
-    head, _, body = media.data_address(image, "PNG").partition(",")
+    head, _, body = signals.data_address(image, "PNG").partition(",")
     assert head == "data:image/png;base64"
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(base64.b64decode(body)))), image)
 
@@ -136,13 +137,13 @@ def test_every_depth_of_a_wave(width, channels):
     else:
         whole = np.round(signal * (2 ** (8 * width - 1) - 1)).astype("<i4")
         raw = whole.view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
-    found = media.sound(wav(raw, channels=channels, width=width))
+    found = signals.read_sound(wav(raw, channels=channels, width=width))
     np.testing.assert_allclose(found, 0.5 * tone(16_000), atol=0.02 if width == 1 else 1e-3)
 
 
 @pytest.mark.parametrize("rate", [8_000, 22_050, 44_100, 48_000])
 def test_another_rate_keeps_pitch_and_loudness(rate):
-    found = media.sound(wav((tone(rate, 1_000) * 32_000).astype("<i2").tobytes(), rate))
+    found = signals.read_sound(wav((tone(rate, 1_000) * 32_000).astype("<i2").tobytes(), rate))
     assert len(found) == 8_000
     spectrum = np.abs(np.fft.rfft(found))
     assert np.argmax(spectrum) * 2 == 1_000  # half a second: 2 hertz a bin
@@ -150,7 +151,7 @@ def test_another_rate_keeps_pitch_and_loudness(rate):
 
 
 def test_thirty_seconds_are_enough():
-    assert len(media.sound(wav(bytes(2 * 8_000 * 40), 8_000))) == 30 * 16_000
+    assert len(signals.read_sound(wav(bytes(2 * 8_000 * 40), 8_000))) == 30 * 16_000
 
 
 @pytest.mark.parametrize(
@@ -165,4 +166,77 @@ def test_thirty_seconds_are_enough():
 )
 def test_what_is_no_sound_is_refused_in_a_sentence(data, words):
     with pytest.raises(ValueError, match=words):
-        media.sound(data)
+        signals.read_sound(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "names", "values"),
+    [
+        ("1\n2\n3", None, ("column 1",), [1, 2, 3]),
+        ("x\n1\n2", None, ("x",), [1, 2]),
+        ("day,t\n1,2.5\n2,3.5", None, ("day", "t"), [2.5, 3.5]),
+        ("day,t\n1,2.5\n2,3.5", 0, ("day", "t"), [1, 2]),
+        ("Monat;Wert\nJan;1,5\nFeb;-2,5", None, ("Monat", "Wert"), [1.5, -2.5]),
+        ("a\tb\nx\t1e3\ny\t−4", None, ("a", "b"), [1000, -4]),
+        ('name,"a, b"\n"x, y",7', None, ("name", "a, b"), [7]),
+        ("\n\n  \nv\n\n1\n", None, ("v",), [1]),
+        ("t,v\n1,2\n2,x\n3,4", None, ("t", "v"), [2, 4]),
+        ("v,note\n1,\n2,\n3,7", None, ("v", "note"), [1, 2, 3]),
+        ("1,2,3\n4", 2, ("column 1", "column 2", "column 3"), [3]),
+    ],
+)
+def test_usual_tables(text, index, names, values):
+    found = read_column(text, index)
+    assert found.names == names
+    np.testing.assert_array_equal(found.values, values)
+
+
+def test_bad_rows_are_named_with_their_line():
+    found = read_column("month;sales\nJan;12,5\nFeb;n/a\n\nMar;\nApr;inf\nMay;1\n", 1)
+    assert found.values.tolist() == [12.5, 1.0]
+    assert found.skipped == ((3, "n/a"), (5, ""), (6, "inf"))
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "words"),
+    [
+        ("", None, "no table yet"),
+        (" \n\t\n", None, "no table yet"),
+        ("a,b\nc,d", None, "no row has a number"),
+        ("1,2", 2, "no column 3; this table has 2"),
+        ("1", -1, "no column 0"),
+    ],
+)
+def test_what_is_no_column_is_said(text, index, words):
+    with pytest.raises(ValueError, match=words):
+        read_column(text, index)
+
+
+@pytest.mark.parametrize("cell", ["", "x", "nan", "inf", "-inf", "1e400", "1e16", "1_000", "0x10", "1,5", "1 2"])
+def test_what_is_no_number(cell):
+    assert number(cell) is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused_in_a_sentence(text):
+    try:
+        found = read_column(text)
+    except ValueError as problem:
+        found = str(problem)
+    if isinstance(found, str):
+        assert len(found) > 20
+    else:
+        assert len(found.values) > 0
+        assert np.isfinite(found.values).all()
+        assert 0 <= found.index < len(found.names)
+
+
+def test_the_samples_are_the_same_every_time_and_never_too_loud():
+    assert scene(64).shape == (64, 64, 3)
+    np.testing.assert_array_equal(scene(96), scene(96))
+    for kind in ("notes", "sweep", "vowel"):
+        sound = melody(kind, 1.0)
+        assert len(sound) == 16_000
+        assert 0.3 < np.abs(sound).max() <= 1
+        np.testing.assert_array_equal(sound, melody(kind, 1.0))
+    np.testing.assert_array_equal(temperatures(), temperatures())

@@ -14,8 +14,8 @@ GAP = 0.9  # between two matrices, in columns
 OUTPUT_COLUMNS = ("x", "y")
 
 
-def steps_figure(
-    steps: AttentionSteps, labels: Sequence[str], chosen: int, limit: float, temperature: float, height: int = 236
+def attention_steps_figure(
+    steps: AttentionSteps, labels: Sequence[str], chosen: int, limit: float, height: int = 236
 ) -> go.Figure:
     """Q K^T, / sqrt(d_k), softmax and output side by side, one row a query in all four.
 
@@ -24,11 +24,10 @@ def steps_figure(
         labels: one a token, safe for plotly.
         chosen: the query whose row is framed.
         limit: largest coordinate of any vector; it fixes the ranges of the colours.
-        temperature: of the softmax, for its title.
     """
     d_k = steps.outputs.shape[1]
     top, divided = d_k * limit**2, f"÷ √d<sub>k</sub> = ÷ {d_k**0.5:.2f}"
-    softmax = "softmax" if temperature == 1 else f"softmax of score ÷ {temperature:g}"
+    softmax = "softmax" if steps.temperature == 1 else f"softmax of score ÷ {steps.temperature:g}"
     # title over the matrix, numbers, scale, ends of its range, what a cell says
     matrices: list[tuple[str, ndarray, str, float, float, str]] = [
         ("Q K<sup>T</sup>", steps.products, "@signed", -top, top, "query of '%{y}' · key of '%{x}' = %{z:.2f}"),
@@ -134,12 +133,10 @@ def _columns(labels: Sequence[str], domain: list[float]) -> dict[str, Any]:
     }
 
 
-def temperature_figure(
-    sweep: TemperatureSweep, scores: Sequence[float], temperature: float, height: int = 320
-) -> go.Figure:
+def temperature_figure(sweep: TemperatureSweep, height: int = 320) -> go.Figure:
     """The weights as curves over the temperature, with the chosen one marked."""
-    n = len(scores)
-    names = [f"x<sub>{i + 1}</sub> = {score:g}" for i, score in enumerate(scores)]
+    n = len(sweep.scores)
+    names = [f"x<sub>{i + 1}</sub> = {score:g}" for i, score in enumerate(sweep.scores)]
     lines = [
         {
             "type": "scatter",
@@ -155,7 +152,7 @@ def temperature_figure(
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": [temperature] * n,
+        "x": [sweep.temperature] * n,
         "y": sweep.weights.astype(np.float32),
         "marker": {"size": 11, "color": [f"@cat{i}" for i in range(n)]},
         "showlegend": False,
@@ -166,8 +163,8 @@ def temperature_figure(
             "type": "line",
             "xref": "x",
             "yref": "paper",
-            "x0": temperature,
-            "x1": temperature,
+            "x0": sweep.temperature,
+            "x1": sweep.temperature,
             "y0": 0,
             "y1": 1,
             "line": {"color": "@accent", "width": 1.5},

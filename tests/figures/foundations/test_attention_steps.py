@@ -7,7 +7,7 @@ import pytest
 
 from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep
 from tfcore.figures import theme
-from tfcore.figures.foundations import attention as figures
+from tfcore.figures.foundations import attention_steps as figures
 
 LABELS = ["a", "b", "c", "d"]
 CORNERS = [(2.0, 2.0), (-2.0, 2.0), (-2.0, -2.0), (2.0, -2.0)]
@@ -15,13 +15,13 @@ CORNERS = [(2.0, 2.0), (-2.0, 2.0), (-2.0, -2.0), (2.0, -2.0)]
 
 def matrices(vectors=CORNERS, temperature=1.0, chosen=2):
     steps = attention_steps(vectors, vectors, vectors, temperature)
-    return steps, figures.steps_figure(steps, LABELS, chosen, 2.0, temperature)
+    return steps, figures.attention_steps_figure(steps, LABELS, chosen, 2.0)
 
 
 def test_plotly_accepts_it():
     steps = attention_steps(CORNERS, CORNERS, CORNERS)
-    theme.check(figures.steps_figure(steps, LABELS, 0, 2.0, 1.0))
-    theme.check(figures.temperature_figure(temperature_sweep((8.0, 0.1, -0.3), 8.0), (8.0, 0.1, -0.3), 8.0))
+    theme.check(figures.attention_steps_figure(steps, LABELS, 0, 2.0))
+    theme.check(figures.temperature_figure(temperature_sweep((8.0, 0.1, -0.3), 8.0)))
 
 
 def test_the_cells_hold_the_numbers():
@@ -58,4 +58,4 @@ def test_the_title_says_the_temperature():
 
 
 def test_a_drag_costs_little():
-    assert len(figures.steps_figure(matrices()[0], LABELS, 0, 2.0, 1.0).to_json()) < 10_000
+    assert len(figures.attention_steps_figure(matrices()[0], LABELS, 0, 2.0).to_json()) < 10_000

@@ -1,4 +1,4 @@
-"""Pictures of things cut into tokens - an image, a sound, a series - and of what the length costs."""
+"""Pictures of an image, a sound, a series and a protein cut into tokens, and of what their length costs."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.audio_frames import AudioFrames
-from tfcore.analysis.foundations.media import RATE
-from tfcore.analysis.foundations.time_windows import Windows
+from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
+from tfcore.analysis.foundations.signals import RATE
 from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import heatmap
@@ -380,3 +379,48 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
         margin={"t": 36},
     )
     return theme.build([*traces, dots], layout)
+
+
+# Of the groups, in their order; alike in the chips beside it.
+GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
+
+
+def composition_figure(
+    letters: Sequence[str], counts: Sequence[int], groups: Sequence[int], names: Sequence[str], height: int
+) -> go.Figure:
+    """How often each residue occurs, as bars coloured by group.
+
+    Args:
+        letters: the residues, in the order of the bars.
+        counts: of each.
+        groups: of each, a place in `names`.
+        names: of the groups.
+        height: in pixels.
+    """
+    traces = []
+    for i, name in enumerate(names):
+        mine = [place for place, group in enumerate(groups) if group == i]
+        if mine:
+            traces.append(
+                {
+                    "type": "bar",
+                    "name": name,
+                    "x": [letters[place] for place in mine],
+                    "y": [counts[place] for place in mine],
+                    "marker": {"color": GROUP_COLOURS[i]},
+                    "hovertemplate": "%{x}: %{y} times<extra></extra>",
+                }
+            )
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "residue",
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": list(letters),
+            "showgrid": False,
+        },
+        yaxis={"title": "times"},
+        margin={"t": 52},
+    )
+    return theme.build(traces, layout)
