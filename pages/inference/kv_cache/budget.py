@@ -10,7 +10,7 @@ from pages.ui.components.figure import figure
 from tfcore.analysis.inference import kv_cache, serving
 from tfcore.analysis.inference.serving import ENDLESS, Budget, Remedy, Service
 from tfcore.analysis.precision import stored_bytes
-from tfcore.figures.byte_words import Unit, amount, both
+from tfcore.analysis.quantities import Unit, amount, both
 from tfcore.figures.inference.cache_sizes import budget_figure, verdict
 
 BLOCK = 16

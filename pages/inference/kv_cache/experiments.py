@@ -5,7 +5,7 @@ from tfcore.analysis.inference.kv_cache import CacheShape, Exactness, both_ways,
 from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, Traffic, compare
 from tfcore.analysis.inference.serving import Service, budget, remedies
 from tfcore.analysis.precision import Precision
-from tfcore.figures.byte_words import Unit, both
+from tfcore.analysis.quantities import Unit, both
 from tfcore.figures.inference.cache_sizes import Size, budget_figure, verdict, ways_figure
 from tfcore.figures.inference.cache_steps import steps_figure
 from tfcore.figures.inference.paged_memory import shares_figure

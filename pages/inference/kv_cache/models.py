@@ -10,7 +10,7 @@ from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
 from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
 from tfcore.analysis.precision import BITS, Precision
-from tfcore.figures.byte_words import Unit
+from tfcore.analysis.quantities import Unit
 
 LATENT, OWN = "deepseek_v2", "own"
 PRECISIONS: dict[Precision, str] = {"float32": "fp32", "float16": "fp16, bf16", "int8": "int8, fp8", "int4": "int4"}

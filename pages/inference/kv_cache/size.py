@@ -10,7 +10,7 @@ from pages.ui.components.figure import figure
 from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
 from tfcore.analysis.precision import Precision
-from tfcore.figures.byte_words import Unit, amount, both
+from tfcore.analysis.quantities import Unit, amount, both
 from tfcore.figures.inference.cache_sizes import Size, models_figure, ways_figure
 
 

@@ -11,9 +11,8 @@ from pages.ui.reading import first_tokens
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import BothWays, CacheWork, Exactness, both_ways
-from tfcore.figures.byte_words import amount
+from tfcore.analysis.quantities import amount, short
 from tfcore.figures.inference.cache_steps import steps_figure
-from tfcore.figures.model.parameters import short
 from tfcore.generation.kv_cache import KVCache
 
 TEXT = "Once upon a time there was a little dog named Max."

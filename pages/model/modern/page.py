@@ -13,7 +13,7 @@ from pages.ui.loading import model_map
 from pages.ui.work import jobs, live
 from tfcore.analysis.model import modernising
 from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
-from tfcore.figures.large_numbers import round_count
+from tfcore.analysis.quantities import round_count
 from tfcore.figures.model.modernising import Panel, effects_figure
 from tfcore.training import ladder
 

@@ -13,10 +13,9 @@ from pages.ui.loading.presets import all_names, known
 from tfcore.analysis.model.costs import ModelCosts
 from tfcore.analysis.model.parameter_count import parameters, published_sizes, rule_of_thumb
 from tfcore.analysis.precision import Dtype
+from tfcore.analysis.quantities import amount, short
 from tfcore.config import ModelConfig
-from tfcore.figures.byte_words import amount
 from tfcore.figures.model import parameters as figures
-from tfcore.figures.model.parameters import short
 
 VIEWS = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}

@@ -11,12 +11,12 @@ from pages.ui import text
 from pages.ui.components.figure import figure
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.quantities import short
 from tfcore.analysis.start.walk_costs import stage_cost
 from tfcore.analysis.start.walk_findings import finding
 from tfcore.analysis.start.walk_steps import Piece, step
 from tfcore.analysis.start.walkthrough import Walk
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.model.parameters import short
 from tfcore.figures.start import walkthrough as figures
 
 TOP = 5

@@ -11,12 +11,12 @@ from pages.training.information import models as information_models
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.work import progress
+from tfcore.analysis.quantities import power
 from tfcore.analysis.training import information, text_bits
 from tfcore.analysis.training.entropy import perplexity
 from tfcore.analysis.training.likeliest import Likeliest
 from tfcore.analysis.training.text_bits import Peer, TextBits
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.large_numbers import power
 from tfcore.figures.training import text_bits as figures
 
 CHARACTERS, BYTES = 2_000, 2_000

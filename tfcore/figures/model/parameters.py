@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.model.memory_use import MemoryUse
 from tfcore.analysis.model.parameter_count import ParameterCount
+from tfcore.analysis.quantities import short
 from tfcore.figures.theme import base_layout, build
 
 # component: its colour; those of one kind share a hue.
@@ -32,14 +33,6 @@ COLOURS = {
 BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}
 BLOCKS = "blocks"
 MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
-
-
-def short(count: float) -> str:
-    """124.4 M, 8.03 B: a count in few digits."""
-    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " k")):
-        if count >= size:
-            return f"{count / size:.{1 if count >= 100 * size else 2}f}{unit}"
-    return f"{count:,.0f}"
 
 
 def ring_figure(count: ParameterCount, height: int) -> go.Figure:
