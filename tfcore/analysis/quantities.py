@@ -39,6 +39,11 @@ def scale(largest: float, unit: Unit) -> tuple[float, str]:
     return float(STEPS[unit] ** power), names[power]
 
 
+def whole(n: int) -> str:
+    """124,439,808: every digit."""
+    return f"{n:,}"
+
+
 def gigabytes(n: float) -> str:
     """Bytes in words of the size of models."""
     return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"

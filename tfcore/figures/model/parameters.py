@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +13,8 @@ from tfcore.analysis.model.memory_use import MemoryUse
 from tfcore.analysis.model.parameter_count import ParameterCount
 from tfcore.analysis.quantities import short
 from tfcore.figures.theme import base_layout, build
+
+View = Literal["ring", "treemap", "blocks"]
 
 # component: its colour; those of one kind share a hue.
 COLOURS = {
@@ -33,6 +35,12 @@ COLOURS = {
 BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}
 BLOCKS = "blocks"
 MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
+
+
+def count_figure(count: ParameterCount, view: View, height: int) -> go.Figure:
+    """The parameters in one of three ways."""
+    draw = {"ring": ring_figure, "treemap": treemap_figure, "blocks": blocks_figure}[view]
+    return draw(count, height)
 
 
 def ring_figure(count: ParameterCount, height: int) -> go.Figure:
