@@ -34,7 +34,8 @@ class Program(NamedTuple):
     Args:
         name: of the file, without its ending.
         about: what it shows, in a few sentences.
-        imports, helpers, values, body: code. The body ends by giving `shown` its value.
+        imports, helpers, values, body: code. The body ends by giving `result` its value.
+        result: "shown" or "figure".
     """
 
     name: str
@@ -44,15 +45,17 @@ class Program(NamedTuple):
     values: str
     body: str
 
+    result: str
+
     @property
     def figure(self) -> str:
         """The expression that is the figure."""
-        return "shown.figure" if self.shows else "figure"
+        return f"{self.result}.figure" if self.shows else self.result
 
     @property
     def shows(self) -> str:
-        """The line that prints the findings."""
-        return "print(shown)\n" if re.search(r"^shown = ", self.body, re.MULTILINE) else ""
+        """The line that prints the findings; none where the experiment returns a figure alone."""
+        return f"print({self.result})\n" if self.result == "shown" else ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
     source, imported = inspect.getsource(experiment), _imported(inspect.getsource(module))
     steps = _Steps()
     steps.add(experiment, values)
-    body = _body(source)
+    body, result = _body(source)
     names = _names(body) | _names("\n".join(steps.calls))
     imported |= {function.__name__: (function.__module__, function.__name__) for function in steps.functions(module)}
     if steps.models:
@@ -120,6 +123,7 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
         "\n\n\n".join(["\n".join(constants), *functions] if constants else functions),
         given,
         "\n".join([*steps.calls, body]),
+        result,
     )
 
 
@@ -302,8 +306,9 @@ def _note(name: str, value: object) -> str:
     return OWN[name] if name == "path" or (name == "model_name" and str(value).startswith(("./", "run:"))) else ""
 
 
-def _body(source: str) -> str:
-    """What a function does, its last line `return X` as `shown = X`; `figure = X` where it returns no more than one."""
+def _body(source: str) -> tuple[str, str]:
+    """What a function does, its last line `return X` as `shown = X`; `figure = X` where it returns no more than one.
+    And which of the two."""
     made = ast.parse(source).body[0]
     if not isinstance(made, ast.FunctionDef) or not isinstance(made.body[-1], ast.Return):
         raise TypeError("an experiment is a function that ends by returning its figure")
@@ -312,7 +317,7 @@ def _body(source: str) -> str:
     kept = "shown" if made.returns is not None and ast.unparse(made.returns) == "Shown" else "figure"
     lines[last] = lines[last].replace("return ", f"{kept} = ", 1)
     docstring = made.body[0].end_lineno if ast.get_docstring(made) else made.body[0].lineno - 1
-    return textwrap.dedent("\n".join(lines[docstring:])).strip()
+    return textwrap.dedent("\n".join(lines[docstring:])).strip(), kept
 
 
 def _names(source: str) -> set[str]:

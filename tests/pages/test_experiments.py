@@ -127,7 +127,8 @@ def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None
         (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
     house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
     own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
-    for work in (["check", "--ignore", "T20,RUF", "--config", own], ["format", "--diff"]):
+    commas = "format.skip-magic-trailing-comma=false"  # long values stand one a line
+    for work in (["check", "--ignore", "T20,RUF", "--config", own], ["format", "--diff", "--config", commas]):
         ruff = [sys.executable, "-m", "ruff", *work, *house]
         done = subprocess.run(ruff, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
