@@ -2,15 +2,10 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.model.modernising import Speed, Trained, Version, race, read_trained, switch_effect, trained_models
+from tfcore.analysis.model.modernising import Speed, Trained, Version, read_trained, switch_effect, trained_models
 from tfcore.figures.model.modernising import effects_figure, panels
 from tfcore.figures.shown import Shown
 from tfcore.training import ladder
-
-
-def timed(seed: int) -> list[Speed]:
-    """Every version timed again and again; the last of each is its quickest."""
-    return list(race(seed))
 
 
 def trained() -> Trained | None:

@@ -131,7 +131,7 @@ page.source(modernising.versions, modernising.race)
 page.experiment(
     experiments.switches,
     made(modernising.versions, FIRST[size]),
-    made(experiments.timed, seed),
+    made(modernising.timed, seed),
     made(experiments.trained),
     step,
     SIZE_NAMES[size],

@@ -105,8 +105,8 @@ def test_a_switch_is_compared_with_the_one_before_it():
     assert second.effect == "+50 parameters (+25.00%); the KV cache stays as it is."
     assert third.effect == "no change in parameters; the KV cache shrinks from 128 to 32 bytes per token."
     assert str(third) == (
-        f"Switch 2 of 2, c: {third.effect} Counted for width 8; timed here and now on models of width 256 with 4 layers "
-        "(prefill of 128 tokens), the fastest of up to 7 runs."
+        f"Switch 2 of 2, c: {third.effect} Counted for width 8; timed here and now on models of width 256 with 4 "
+        "layers (prefill of 128 tokens), the fastest of up to 7 runs."
     )
 
 
