@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.small import config
-from tfcore.analysis.inference.kv_cache import BothWays, cache_work
+from tfcore.analysis.inference.cached_generation import BothWays, cache_work
 from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
 from tfcore.analysis.inference.serving import Budget
 from tfcore.analysis.quantities import scale
@@ -51,9 +51,7 @@ def test_the_line_through_the_times_leaves_one_slow_step_out():
     assert cache_steps.smoothed(values).tolist() == [1.0] * 11
 
 
-def test_it_says_by_how_much_it_fits_or_not():
-    assert cache_sizes.verdict(TIGHT, "decimal") == "15 B too much"
-    assert cache_sizes.verdict(WIDE, "decimal") == "fits, 35 B left"
+def test_bars_are_what_is_held():
     bars = FIGURES["budget"]().data
     assert [sum(trace["x"][row] for trace in bars) for row in (0, 1)] == [95, 45]
 
