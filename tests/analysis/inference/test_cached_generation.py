@@ -107,7 +107,7 @@ def test_all_steps_so_far_are_added_up():
 def test_a_text_leaves_room_for_what_is_generated():
     tokenizer = BPETokenizer.train(["a dog and a cat"], 270)
     subject = model(vocab_size=270, max_seq_len=12)
-    text = "a dog and a cat and a dog"
+    text = "a dog and a cat and a dog and a bird"
     assert len(tokenizer.encode(text)) > 8
     done = generated(subject, tokenizer, text, 4, 4, 1, "float32")
     expected = list(both_ways(subject, tokenizer.encode(text)[:8], 4, 1))

@@ -82,12 +82,13 @@ def test_sentences():
     )
     most = [max(run.running) for run in RUNS.values()]
     assert str(most_at_once(RUNS)) == (
-        f"Requests that run at once: maximum length up to {most[0]}, exact length up to {most[1]}, paged up to {most[2]}."
+        f"Requests that run at once: maximum length up to {most[0]}, exact length up to {most[1]}, "
+        f"paged up to {most[2]}."
     )
     found = Fragmentation(0.25, 0.5, 0.3, 0.4, 0.05, 8, 16, 1)
     assert str(found) == (
-        "Here 25% of the contiguous memory in use holds tokens (30% reserved, 40% internal, 5% external fragmentation), "
-        "of the paged one 50%; at most 8 and 16 requests run at once, with 1 preemption."
+        "Here 25% of the contiguous memory in use holds tokens (30% reserved, 40% internal, 5% external "
+        "fragmentation), of the paged one 50%; at most 8 and 16 requests run at once, with 1 preemption."
     )
     assert str(Fragmentation(0, 0, 0, 0, 0, 1, 1, 0)).endswith("with no preemption.")
     assert str(Fragmentation(0, 0, 0, 0, 0, 1, 1, 2)).endswith("with 2 preemptions.")

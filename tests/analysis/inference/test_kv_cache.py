@@ -157,7 +157,7 @@ def test_the_sentence_of_sizes():
     shape = CacheShape(layers=80, heads=64, kv_heads=8, d_head=128, window=4_096, windowed=80)
     found = CacheSizes("It", shape, 32_768, 2, {"a": 85_899_345_920, "b": 1_000}, 1, 2, 8_192)
     assert str(found) == (
-        "KV cache of It, 2 x 32,768 tokens: a 85.9 GB (80.0 GiB); b 1.00 kB (1,000 B). Its sliding window keeps 4,095 "
+        "KV cache of It, 2 x 32,768 tokens: a 85.9 GB (80.0 GiB); b 1.00 kB (0.98 KiB). Its sliding window keeps 4,095 "
         "tokens per layer. Its own context is 8,192 tokens."
     )
     assert found.values == "2,048 values per layer"
