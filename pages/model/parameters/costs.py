@@ -8,7 +8,7 @@ from tfcore.analysis.model import costs as analysis
 from tfcore.analysis.model import parameter_count
 from tfcore.presets import PRESETS
 
-costs = cache.data(max_entries=256)(analysis.model_costs)
+compared = cache.data(max_entries=256)(analysis.compared)
 built = cache.data(max_entries=64)(parameter_count.built_parameters)
 
 

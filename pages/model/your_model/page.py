@@ -17,9 +17,9 @@ from pages.ui.work import jobs
 from tfcore import presets, shipped
 from tfcore.analysis.model import costs, first_words
 from tfcore.analysis.precision import Dtype
+from tfcore.analysis.quantities import gigabytes
 from tfcore.config import ModelConfig
 from tfcore.figures.model import your_model as figures
-from tfcore.figures.model.your_model import gigabytes
 from tfcore.loading import checkpoints
 
 HEIGHT, FIRST, EVERY = 390, 1.5, 0.5  # seconds until the hub's answer is awaited beside the page, and between looks

@@ -14,10 +14,9 @@ from tfcore import shipped
 from tfcore.analysis.model import first_words
 from tfcore.analysis.model.first_words import FirstWords, RoundTrip
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.quantities import gigabytes, short
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.model import your_model as figures
-from tfcore.figures.model.parameters import short
 
 TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
@@ -101,7 +100,7 @@ def show(name: str) -> None:
     if count.active != count.total:
         two.metric("Active per token", short(count.active), help=f"{count.active:,}")
     else:
-        two.metric("Memory of its weights", figures.gigabytes(4 * count.total), help="4 bytes each, in float32")
+        two.metric("Memory of its weights", gigabytes(4 * count.total), help="4 bytes each, in float32")
     three.metric("Vocabulary", f"{config.vocab_size:,}")
     four.metric("Context", f"{config.max_seq_len:,}", help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")

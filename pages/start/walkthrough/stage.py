@@ -16,7 +16,7 @@ from tfcore.analysis.start.walk_findings import stage_finding
 from tfcore.analysis.start.walk_prediction import next_token, text_counts, with_next_token
 from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
 from tfcore.analysis.start.walkthrough import Walk, WalkedText
-from tfcore.figures.model.parameters import short
+from tfcore.analysis.quantities import short
 
 TOP = 5
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.

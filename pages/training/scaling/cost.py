@@ -11,10 +11,10 @@ from pages.ui.loading.presets import NAMES as PRESET_NAMES
 from tfcore import presets
 from tfcore.analysis.model import flop_count
 from tfcore.analysis.model.flop_count import RuleError
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import training_cost
 from tfcore.analysis.training.known_models import MODELS
 from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Cost, Plan
-from tfcore.figures.large_numbers import power, round_count
 from tfcore.figures.training import training_cost as figures
 
 OWN = "own"

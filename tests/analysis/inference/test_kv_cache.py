@@ -1,31 +1,28 @@
-"""The KV cache: sizes by hand and of our own cache; with and without it, the same scores and text, and operations as
-torch counts them."""
+"""The size of a cache: what is quoted everywhere by hand, and what our own cache really takes."""
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.flop_counter import FlopCounterMode
 
-from tests.small import ALL_PATTERNS, config, ids, model
+from tests.small import config
 from tfcore.analysis.inference.kv_cache import (
     DEEPSEEK_V2,
     CacheShape,
-    both_ways,
+    CacheSizes,
     cache_bytes,
+    cache_range,
     cache_shape,
-    cache_work,
+    cache_sizes,
     grouped_heads,
-    next_scores,
+    product_latex,
     shared,
+    ways,
 )
 from tfcore.analysis.model.memory_use import memory
 from tfcore.analysis.precision import BITS
-from tfcore.generation.generate import generate
 from tfcore.generation.kv_cache import KVCache
 from tfcore.presets import PRESETS, bert_base, llama3_70b
 
-PROMPT = ids(1, 5)[0].tolist()
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
 SHAPES = st.builds(
     lambda layers, group, kv_heads, half, window: CacheShape(
@@ -114,50 +111,61 @@ def test_what_has_no_cache_is_refused():
         cache_bytes(EIGHTY, -1)
 
 
-@pytest.mark.parametrize("kind", [{}, {"n_kv_heads": 2, "positions": "alibi"}, {"window": 4}], ids=str)
-@pytest.mark.parametrize(("exactness", "apart"), [("float32", 1e-4), ("float64", 1e-12)])
-def test_both_ways_agree_and_write_what_generate_writes(kind, exactness, apart):
-    subject = model(**kind)
-    steps = list(both_ways(subject, PROMPT, 12, seed=3, exactness=exactness))
-    assert max(step.difference for step in steps) < apart
-    assert all(step.same and step.with_cache > 0 and step.without > 0 for step in steps)
-    written = generate(subject, PROMPT, max_new_tokens=12, temperature=0.8, top_k=50, seed=3)
-    assert [step.token for step in steps] == written
-    assert subject.embed.weight.dtype == torch.float32, "the model itself was changed"
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (EIGHTY, "MHA: 64 KV heads"),
+        (shared(EIGHTY, "gqa"), "GQA: 8 KV heads"),
+        (shared(EIGHTY, "mqa"), "MQA: 1 KV head"),
+        (DEEPSEEK_V2, "MLA: 576 values"),
+        (CacheShape(layers=1, heads=1, kv_heads=1, d_head=8), "MHA: 1 KV head"),
+    ],
+)
+def test_a_shape_in_words(shape, words):
+    assert str(shape) == words
+    assert shape.kind == words[:3]
 
 
-def test_a_wrong_cache_would_be_seen():
-    subject = model()
-    cache = KVCache(subject.config, capacity=9)
-    next_scores(subject, [PROMPT[0] + 1, *PROMPT[1:]], cache)  # of another text
-    assert (next_scores(subject, [7], cache) - next_scores(subject, [*PROMPT, 7])).abs().max() > 1e-3
+@pytest.mark.parametrize("window", [None, 5, 4_096])
+def test_the_product_is_that_of_its_factors(window):
+    shape = CacheShape(layers=4, heads=8, kv_heads=2, d_head=16, window=window, windowed=3 if window else 0)
+    left, right = product_latex(shape, 1_024, 3, "int4").replace("{,}", "").split(" = ")
+    product = 1.0
+    for factor in left.split(r" \cdot "):
+        product *= float(factor)
+    assert product == int(right.removesuffix(r"\ \text{bytes}")) == cache_bytes(shape, 1_024, 3, "int4")
 
 
-def test_it_stops_where_the_context_ends():
-    assert len(list(both_ways(model(max_seq_len=8), PROMPT, 50))) == 3
+@given(SHAPES, st.integers(1, 10_000), st.integers(1, 9))
+def test_every_way_to_share_is_there_once_the_largest_first(shape, tokens, batch):
+    found = cache_sizes("It", shape, 4_096, tokens, batch, "int8")
+    shapes = ways(shape)
+    assert set(shapes) == {shape, *(shared(shape, way) for way in ("mha", "gqa", "mqa", "mla"))}
+    assert len(found.sizes) == len(shapes)
+    assert list(found.sizes.values()) == sorted(found.sizes.values(), reverse=True)
+    assert found.sizes[f"{shape}, as built"] == cache_bytes(shape, tokens, batch, "int8")
+    assert sum("as built" in name for name in found.sizes) == 1
+    assert (found.token, found.sequence * batch) == (
+        cache_bytes(shape, 1, 1, "int8"),
+        found.sizes[f"{shape}, as built"],
+    )
+    every_head = 2 * shape.heads * shape.d_head
+    assert found.share_of_mha == f"{shape.numbers / every_head:.1%}"
 
 
-def test_all_steps_with_the_cache_cost_one_pass():
-    work = cache_work(config(), 5, 20)
-    assert work.length.tolist() == list(range(5, 25))
-    assert work.with_cache[0] == work.without[0]
-    assert work.with_cache.sum() == work.without[-1]
+def test_the_sentence_of_sizes():
+    shape = CacheShape(layers=80, heads=64, kv_heads=8, d_head=128, window=4_096, windowed=80)
+    found = CacheSizes("It", shape, 32_768, 2, {"a": 85_899_345_920, "b": 1_000}, 1, 2, 8_192)
+    assert str(found) == (
+        "KV cache of It, 2 x 32,768 tokens: a 85.9 GB (80.0 GiB); b 1.00 kB (0.98 KiB). Its sliding window keeps 4,095 "
+        "tokens per layer. Its own context is 8,192 tokens."
+    )
+    assert found.values == "2,048 values per layer"
+    plain = CacheSizes("It", EIGHTY, 8_192, 2, {"a": 1}, 1, 2, 8_192)
+    assert str(plain) == "KV cache of It, 2 x 8,192 tokens: a 1 B (1 B)."
 
 
-def test_a_step_with_the_cache_costs_what_torch_counts():
-    subject = model(n_kv_heads=2)
-    cache = KVCache(subject.config, capacity=9)
-    subject(ids(1, 8), cache=cache)
-    with FlopCounterMode(display=False) as counted:
-        subject(ids(1, 1), cache=cache, capture=ALL_PATTERNS)  # one query sees all 9 keys
-    assert counted.get_total_flops() == cache_work(subject.config, 5, 5).with_cache[-1]
-
-
-@pytest.mark.parametrize(("exactness", "dtype"), [("float32", torch.float32), ("float64", torch.float64)])
-@pytest.mark.parametrize("window", [None, 4])
-def test_bytes_are_those_of_the_cache(exactness, dtype, window):
-    chosen = config(window=window)
-    work = cache_work(chosen, 3, 6, exactness)
-    for length, keys, values in zip(work.length, work.keys, work.values, strict=True):
-        assert keys == values
-        assert keys + values == KVCache(chosen, capacity=int(length), dtype=dtype).bytes
+def test_the_smallest_and_the_largest_of_several():
+    found = cache_range({"b": 2_000, "a": 30, "c": 4 * 10**9}, 1_024, 3)
+    assert (found.smallest, found.largest) == (("a", 30), ("c", 4 * 10**9))
+    assert str(found) == "3 models, each with 3 x 1,024 tokens: from a with 30 B (30 B) to c with 4.00 GB (3.73 GiB)."

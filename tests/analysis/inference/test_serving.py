@@ -8,15 +8,19 @@ from hypothesis import strategies as st
 
 from tfcore import presets
 from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_shape, shared
-from tfcore.analysis.inference.paged_memory import STRANDED, TOKEN, Traffic, compare
 from tfcore.analysis.inference.serving import (
     ENDLESS,
+    Budget,
+    Fit,
+    Model,
     Service,
     budget,
-    fragmentation,
+    budgets,
+    fit,
     held_tokens,
     regrouped,
     remedies,
+    remedy_names,
     user_bytes,
 )
 from tfcore.analysis.model.parameter_count import built_parameters, kv_head_parameters, parameters
@@ -159,11 +163,43 @@ def test_other_kv_heads_have_other_weights(build, heads):
     assert remedies(asked)["gqa"].parameters == 10**9 - 1_000 * 56
 
 
-def test_what_is_said_of_fragmentation_is_counted():
-    runs = compare(Traffic(seed=2), 2_048, 16)
-    words = fragmentation(runs)
-    for policy in ("reserve", "paged"):
-        counts = runs[policy].counts
-        assert f"{counts[TOKEN].sum() / counts[TOKEN:].sum():.0%}" in words
-    assert f"{runs['reserve'].counts[STRANDED].sum() / runs['reserve'].counts[TOKEN:].sum():.0%} external" in words
-    assert f"{runs['reserve'].running.max()} and {runs['paged'].running.max()} requests" in words
+MODEL = Model("It", 70 * 10**9, EIGHTY)
+
+
+@pytest.mark.parametrize(("free", "words"), [(15, "15 B too much"), (-35, "fits, 35 B left"), (0, "fits, 0 B left")])
+def test_a_verdict_says_by_how_much(free, words):
+    assert Budget(30, 50 + free, 0, 80, 0, 0).verdict("decimal") == words
+
+
+def test_limits_in_words():
+    assert Budget(0, 0, 0, 1, 1_234, ENDLESS).most_users_words == "1,234"
+    assert Budget(0, 0, 0, 1, 1_234, ENDLESS).longest_words == "16,777,216 and more"
+    assert Budget(0, 0, 0, 1, 1_234, ENDLESS - 1).longest_words == "16,777,215"
+
+
+@given(SERVICES)
+def test_the_best_remedy_leaves_more_than_every_other_one_alone(service):
+    found = budgets(service)
+    assert {name: one for name, (one, _) in found.items()} == remedies(service)
+    said, names = fit(MODEL, found, "decimal"), remedy_names(service)
+    for name, (changed, need) in found.items():
+        assert need == budget(changed)
+        assert said.verdicts[names[name]] == need.verdict("decimal")
+        if name not in ("asked", "all"):
+            best = next(key for key, words in names.items() if words == said.best)
+            assert found[best][1].free >= need.free
+    assert (said.best == "") == (len(found) == 1)
+
+
+def test_the_sentence_of_a_fit():
+    best = replace(ASKED, shape=shared(EIGHTY, "mqa"), cache="int4", weights="int8", block=16, parallel=8)
+    alone = Fit(Model("It", 70 * 10**9, best.shape), best, {"as set above": "fits, 1.00 GB left"}, "")
+    assert str(alone) == (
+        "It (MQA: 1 KV head), 16 users x 32,768 tokens on 8 x 80.0 GB (74.5 GiB). as set above: fits, 1.00 GB left."
+    )
+    other = Fit(MODEL, replace(best, parameters=69 * 10**9), {"a": "x", "b": "y"}, "b")
+    assert str(other) == (
+        "It, had it been built with MQA: 1 KV head (it has MHA: 64 KV heads; its weights 69,000,000,000 parameters), "
+        "16 users x 32,768 tokens on 8 x 80.0 GB (74.5 GiB). a: x; b: y. The largest saving by itself: b."
+    )
+    assert "its weights" not in str(Fit(MODEL, best, {"a": "x"}, ""))

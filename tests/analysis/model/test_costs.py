@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from tests.small import config
-from tfcore.analysis.model.costs import free_now, model_costs, needs
+from tfcore.analysis.model.costs import (
+    BuiltAgain,
+    MemoryFound,
+    ParametersFound,
+    compared,
+    cost_row,
+    free_now,
+    memory_found,
+    model_costs,
+    needs,
+    parameters_found,
+)
 from tfcore.analysis.model.memory_use import memory
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.generation.kv_cache import KVCache
@@ -76,3 +87,56 @@ def test_fitting(room, fits):
 
 def test_free_now_is_a_number_of_this_machine():
     assert 10**7 < free_now() < 10**14
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_largest_component_has_more_than_every_other(name):
+    costs = model_costs(PRESETS[name](), seq=16)
+    found = parameters_found(name, costs)
+    for part, count in costs.count.by_component.items():
+        assert count < found.largest_count or part == found.largest
+    assert (found.total, found.active) == (costs.count.total, costs.count.active)
+    assert found.blocks == PRESETS[name]().encoder_layers + PRESETS[name]().decoder_layers
+
+
+def test_the_sentence_of_a_count():
+    found = ParametersFound("It", 2_000, 500, "experts", 1_500, 12, 1_800)
+    assert str(found) == "It has 2,000 parameters; the largest part, 75%, is experts. 12 blocks."
+    assert (found.active_share, found.formula_error) == ("25% of all", "-10.0% off")
+
+
+def test_memory_is_that_of_the_first_and_cut_are_those_that_read_less():
+    configs = {"long": llama3_8b(), "short": gpt2_small(), "as short": gpt2_small()}
+    costs = compared(configs, 3, 2_048, "float16")
+    found = memory_found(costs, 3, 2_048, "float16")
+    use = memory(llama3_8b(), batch=3, seq=2_048, dtype="float16")
+    assert (found.training, found.generation) == (use.training, use.weights + use.kv_cache)
+    assert found.seq == 2_048
+    assert found.cut == (("short", 1_024), ("as short", 1_024))
+    assert (found.int8, found.int4) == (8_030_261_248, 4_015_130_624)
+    assert memory_found(costs, 3, 1_024, "float16").cut == ()
+
+
+def test_the_sentence_of_memory():
+    found = MemoryFound("It", "bfloat16", 2, 1_024, 2 * 10**12, 5 * 10**9, 10**9, 5 * 10**8, (("It", 1_024),))
+    assert str(found) == (
+        "It in bfloat16, batch of 2 x 1,024 tokens: 2,000.00 GB to train with AdamW, 5.00 GB to generate. It reads "
+        "1,024 at most. Weights alone, quantised: 1.00 GB in int8, 500 MB in int4, without the scales these need "
+        "besides."
+    )
+
+
+def test_a_row_of_a_table():
+    costs = model_costs(gpt2_small(), seq=2_048)
+    row = cost_row(costs)
+    assert row["parameters"] == row["active"] == "124,439,808"
+    assert row["sequence length"] == "1,024"
+    assert row["KV cache (bytes per token)"] == "36,864"
+    assert float(row["GFLOPs per token"]) == pytest.approx(costs.flops.sequence / 1_024 / 1e9, abs=0.005)
+
+
+def test_a_model_built_again_has_as_many_or_not():
+    assert str(BuiltAgain(1_234, 1_234)) == (
+        "Built on torch's *meta* device, the model has **1,234** parameters: the same."
+    )
+    assert "**1,235** parameters: not the same" in str(BuiltAgain(1_235, 1_234))

@@ -1,30 +1,17 @@
-"""The KV cache: how large it is for every way of sharing keys and values, and one text written with it and without."""
+"""The KV cache: how large it is, for every way of sharing keys and values."""
 
-import copy
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-import torch
-from jaxtyping import Float, Int
-from numpy import ndarray
-from torch import Tensor
-
-from tfcore.analysis.model.flop_count import flops
-from tfcore.analysis.one_text import one_text
-from tfcore.analysis.precision import Precision, stored_bytes
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.precision import BITS, Precision, stored_bytes
+from tfcore.analysis.quantities import both
 from tfcore.config import ModelConfig
-from tfcore.generation.kv_cache import KVCache
-from tfcore.generation.sampling import Sampling
-from tfcore.model import Transformer
 
 Sharing = Literal["built", "mha", "gqa", "mqa", "mla"]
-Exactness = Literal["float32", "float64"]
 
 GROUPED = 8  # KV heads that most grouped models have, from Llama 2 70B on
-SAMPLING = Sampling(temperature=0.8, top_k=50)  # how the next token is drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +40,21 @@ class CacheShape:
     def numbers(self) -> int:
         """What one token leaves in one layer: a key and a value for each of their heads, or the latent vector."""
         return self.latent or 2 * self.kv_heads * self.d_head
+
+    @property
+    def kind(self) -> str:
+        """How keys and values are shared: MHA, GQA, MQA or MLA."""
+        if self.latent:
+            return "MLA"
+        if self.kv_heads == self.heads:
+            return "MHA"
+        return "MQA" if self.kv_heads == 1 else "GQA"
+
+    def __str__(self) -> str:
+        """GQA: 8 KV heads."""
+        if self.latent:
+            return f"MLA: {self.latent:,} values"
+        return f"{self.kind}: {self.kv_heads} KV head{'s' if self.kv_heads > 1 else ''}"
 
     def kept(self, tokens: int) -> int:
         """Tokens kept, summed over the layers; where there is a window, those the next token can still see."""
@@ -129,91 +131,105 @@ def even_parts(n: int) -> list[int]:
     return [count for count in range(1, n + 1) if n % count == 0]
 
 
+def ways(shape: CacheShape) -> list[CacheShape]:
+    """The shape as it is and shared in every other way, the largest cache first."""
+    shapes = [shared(shape, way) for way in ("mha", "gqa", "mqa", "mla")]
+    return sorted({*shapes, shape}, key=lambda one: -one.numbers)
+
+
+def product_latex(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:
+    """The product that `cache_bytes` is, number by number, as LaTeX."""
+    factors: list[float] = [shape.latent] if shape.latent else [2, shape.kv_heads, shape.d_head]
+    alike = shape.windowed in (0, shape.layers)  # all layers keep as many tokens
+    layers = [shape.layers] if alike else []
+    kept = shape.kept(tokens) // shape.layers if alike else shape.kept(tokens)
+    factors = [*factors[:-2], *layers, *factors[-2:], kept, BITS[precision] / 8, batch]
+    written = r" \cdot ".join(f"{factor:,g}" if factor < 1 else f"{factor:,.0f}" for factor in factors)
+    return f"{written} = {cache_bytes(shape, tokens, batch, precision):,}".replace(",", "{,}") + r"\ \text{bytes}"
+
+
 @dataclass(frozen=True, slots=True)
-class BothWays:
-    """One step: the scores of the next token, computed both ways.
+class CacheSizes(Finding):
+    """The cache of a model as it is and had it been built otherwise.
 
     Args:
-        token: the id drawn from the scores with the cache; both ways go on with it.
-        with_cache, without: seconds.
-        difference: largest absolute difference of a score.
-        same: the most likely token is the same.
+        name, shape: of the model.
+        tokens, batch: of each sequence, and how many sequences.
+        sizes: way to share -> bytes of the batch, the largest first.
+        token, sequence: bytes of one token and of one sequence.
+        context: the longest text that the model reads; None where it has no fixed length.
     """
 
+    name: str
+    shape: CacheShape
+    tokens: int
+    batch: int
+    sizes: dict[str, int]
     token: int
-    with_cache: float
-    without: float
-    difference: float
-    same: bool
+    sequence: int
+    context: int | None
+
+    @property
+    def sentence(self) -> str:
+        sizes = "; ".join(f"{name} {both(size)}" for name, size in self.sizes.items())
+        window, context = self.shape.window, self.context
+        ring = f" Its sliding window keeps {window - 1:,} tokens per layer." if window else ""
+        beyond = f" Its own context is {context:,} tokens." if context is not None and self.tokens > context else ""
+        return f"KV cache of {self.name}, {self.batch} x {self.tokens:,} tokens: {sizes}.{ring}{beyond}"
+
+    @property
+    def values(self) -> str:
+        return f"{self.shape.numbers:,} values per layer"
+
+    @property
+    def share_of_mha(self) -> str:
+        return f"{self.shape.numbers / shared(self.shape, 'mha').numbers:.1%}"
+
+
+def cache_sizes(
+    name: str, shape: CacheShape, context: int | None, tokens: int, batch: int, precision: Precision
+) -> CacheSizes:
+    """The sizes of all ways to share keys and values."""
+    return CacheSizes(
+        name=name,
+        shape=shape,
+        tokens=tokens,
+        batch=batch,
+        sizes={
+            f"{one}{', as built' if one == shape else ''}": cache_bytes(one, tokens, batch, precision)
+            for one in ways(shape)
+        },
+        token=cache_bytes(shape, 1, 1, precision),
+        sequence=cache_bytes(shape, tokens, 1, precision),
+        context=context,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class CacheWork:
-    """What each step costs, by arithmetic.
+class CacheRange(Finding):
+    """The smallest and the largest cache of several models for the same sequences.
 
     Args:
-        length: tokens that the step can see, the new ones included.
-        with_cache, without: floating-point operations.
-        keys, values: bytes held once it is over.
+        models: how many.
+        smallest, largest: name and bytes.
     """
 
-    length: Int[ndarray, " step"]
-    with_cache: Int[ndarray, " step"]
-    without: Int[ndarray, " step"]
-    keys: Int[ndarray, " step"]
-    values: Int[ndarray, " step"]
+    models: int
+    tokens: int
+    batch: int
+    smallest: tuple[str, int]
+    largest: tuple[str, int]
+
+    @property
+    def sentence(self) -> str:
+        (small, least), (large, most) = self.smallest, self.largest
+        return (
+            f"{self.models} models, each with {self.batch} x {self.tokens:,} tokens: from {small} with {both(least)} "
+            f"to {large} with {both(most)}."
+        )
 
 
-def both_ways(
-    model: Transformer, ids: Sequence[int], steps: int, seed: int = 0, exactness: Exactness = "float32"
-) -> Iterator[BothWays]:
-    """Write a text token by token, each time with the cache and without, timed one after the other.
-
-    With the cache, the first step reads the prompt and every later one the last token alone. Without, every step
-    reads the whole text. Both give the same scores up to rounding: sums of the same numbers in another order.
-
-    Args:
-        model: a decoder; it is left as it is.
-        ids: the prompt.
-        steps: tokens to write; fewer where the context is full.
-        seed: of the draws.
-        exactness: "float64" computes with 53 bits instead of 24, on a copy.
-    """
-    dtype = getattr(torch, exactness)
-    model = model if model.embed.weight.dtype == dtype else copy.deepcopy(model).to(dtype)
-    steps = min(steps, model.config.max_seq_len - len(ids))
-    cache = KVCache(model.config, capacity=len(ids) + steps, device=model.embed.weight.device, dtype=dtype)
-    generator = torch.Generator().manual_seed(seed)
-    next_scores(model, ids)  # once before the clock runs: the first pass ever takes longer
-    text, new = list(ids), list(ids)
-    for _ in range(steps):
-        started = time.perf_counter()
-        cached = next_scores(model, new, cache)
-        between = time.perf_counter()
-        whole = next_scores(model, text)
-        ended = time.perf_counter()
-        token = SAMPLING.draw(cached, None, generator)
-        off = float((cached - whole).abs().max())
-        yield BothWays(token, between - started, ended - between, off, bool(cached.argmax() == whole.argmax()))
-        text.append(token)
-        new = [token]
-
-
-@torch.inference_mode()
-def next_scores(model: Transformer, new: Sequence[int], cache: KVCache | None = None) -> Float[Tensor, " vocab"]:
-    """The scores of the token after `new`, which follow what the cache holds; the cache then holds them too."""
-    return model(one_text(model, new), cache=cache).logits[0, -1].cpu()
-
-
-def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactness = "float32") -> CacheWork:
-    """Count operations and bytes of every step; the first reads the prompt.
-
-    Without a cache, a step that sees n tokens costs F(n), a pass over all of them. With it, F(n) - F(n - 1): what the
-    last token adds, since the others' keys and values are there. So all steps with the cache together cost one pass.
-    Counted are the (query, key) pairs that the causal mask lets through.
-    """
-    length = np.arange(prompt, prompt + steps)
-    whole = np.array([flops(config, int(n), pairs="visible").sequence for n in length], dtype=np.int64)
-    shape = cache_shape(config)
-    half = np.array([cache_bytes(shape, int(n), 1, exactness) // 2 for n in length], dtype=np.int64)
-    return CacheWork(length, np.diff(whole, prepend=0), whole, half, half)
+def cache_range(sizes: Mapping[str, int], tokens: int, batch: int) -> CacheRange:
+    """Compare models by the bytes of their caches."""
+    ordered = sorted(sizes.items(), key=lambda size: size[1])
+    return CacheRange(len(sizes), tokens, batch, ordered[0], ordered[-1])

@@ -14,6 +14,12 @@ Policy = Literal["reserve", "exact", "paged"]
 
 FREE, TOKEN, LATER, NEVER, STRANDED = range(5)  # what a slot is
 STATES = 5
+NAMES: dict[Policy, str] = {
+    "reserve": "contiguous, maximum length reserved",
+    "exact": "contiguous, exact length (oracle)",
+    "paged": "paged, blocks on demand",
+}
+SHORT: dict[Policy, str] = {"reserve": "maximum length", "exact": "exact length", "paged": "paged"}
 NOBODY = 255  # owner of a slot that belongs to no request
 ROWS = 128  # of the picture of memory over time
 COLUMNS = 160

@@ -1,12 +1,12 @@
 """Does it fit? Weights and caches of many users on a few GPUs, and what each remedy brings."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
-from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, grouped_heads, shared
 from tfcore.analysis.precision import BITS, Precision, stored_bytes
+from tfcore.analysis.quantities import Unit, amount, both
 
 Remedy = Literal["asked", "gqa", "int8 cache", "int8 weights", "paging", "tensor parallelism", "all"]
 
@@ -92,6 +92,19 @@ class Budget:
     def fits(self) -> bool:
         """Nothing lacks."""
         return self.free >= 0
+
+    def verdict(self, unit: Unit) -> str:
+        """Whether it fits, and by how much (not)."""
+        free = amount(abs(self.free), unit)
+        return f"fits, {free} left" if self.fits else f"{free} too much"
+
+    @property
+    def most_users_words(self) -> str:
+        return f"{self.most_users:,}"
+
+    @property
+    def longest_words(self) -> str:
+        return f"{self.longest:,}" if self.longest < ENDLESS else f"{ENDLESS:,} and more"
 
 
 def budget(service: Service) -> Budget:
@@ -186,16 +199,87 @@ def _with(service: Service, name: str, block: int) -> Service:
     return replace(service, parallel=service.gpus)
 
 
-def fragmentation(runs: Mapping[Policy, MemoryRun]) -> str:
-    """What the contiguous cache and the paged one make of the same requests, in sentences."""
-    one, paged = runs["reserve"], runs["paged"]
-    lost = ", ".join(
-        f"{one.share(state):.0%} {name}"
-        for state, name in ((LATER, "reserved"), (NEVER, "internal"), (STRANDED, "external fragmentation"))
-    )
-    preempted = f"{paged.evicted} preemption{'s' if paged.evicted > 1 else ''}" if paged.evicted else "no preemption"
-    return (
-        f"Here {one.share(TOKEN):.0%} of the contiguous memory in use holds tokens ({lost}), of the paged one "
-        f"{paged.share(TOKEN):.0%}; at most {one.running.max()} and {paged.running.max()} requests run at once, with "
-        f"{preempted}."
+Budgets = dict[Remedy, tuple[Service, Budget]]
+
+
+def budgets(service: Service, block: int = 16) -> Budgets:
+    """Each remedy with what then has to be held; "asked" is the service itself."""
+    return {name: (changed, budget(changed)) for name, changed in remedies(service, block).items()}
+
+
+def remedy_names(service: Service) -> dict[Remedy, str]:
+    """What each remedy does for a service."""
+    return {
+        "asked": "as set above",
+        "gqa": f"{grouped_heads(service.shape.heads)} KV heads",
+        "int8 cache": "cache in int8",
+        "int8 weights": "weights in int8",
+        "paging": "paged cache",
+        "tensor parallelism": f"tensor parallelism {service.gpus}",
+        "all": "all of these",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that is served, as it was built.
+
+    Args:
+        shape: of its cache.
+        context: the longest text that it reads; None where it has no fixed length.
+        kv_head: see Service.
+    """
+
+    name: str
+    parameters: int
+    shape: CacheShape
+    context: int | None = None
+    kv_head: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fit(Finding):
+    """Whether a service fits on its GPUs, and what each remedy brings.
+
+    Args:
+        model: as it was built.
+        asked: the service.
+        verdicts: remedy in words -> Budget.verdict, what was asked first.
+        best: the remedy that alone leaves most memory free; "" where there is none.
+    """
+
+    model: Model
+    asked: Service
+    verdicts: dict[str, str]
+    best: str
+
+    @property
+    def sentence(self) -> str:
+        verdicts = "; ".join(f"{name}: {verdict}" for name, verdict in self.verdicts.items())
+        best = f" The largest saving by itself: {self.best}." if self.best else ""
+        return (
+            f"{self.model.name}{self.built}, {self.asked.users} users x {self.asked.tokens:,} tokens on "
+            f"{self.asked.gpus} x {both(self.asked.memory)}. {verdicts}.{best}"
+        )
+
+    @property
+    def built(self) -> str:
+        """How keys and values are shared, and whether that is how the model was built."""
+        model, asked = self.model, self.asked
+        if asked.shape == model.shape:
+            return f" ({asked.shape})"
+        weights = f"; its weights {asked.parameters:,} parameters" if asked.parameters != model.parameters else ""
+        return f", had it been built with {asked.shape} (it has {model.shape}{weights})"
+
+
+def fit(model: Model, found: Budgets, unit: Unit) -> Fit:
+    """Compare what was asked with every remedy."""
+    asked = found["asked"][0]
+    names = remedy_names(asked)
+    alone = {names[name]: need.free for name, (_, need) in found.items() if name not in ("asked", "all")}
+    return Fit(
+        model,
+        asked,
+        {names[name]: need.verdict(unit) for name, (_, need) in found.items()},
+        max(alone, key=lambda name: alone[name]) if alone else "",
     )

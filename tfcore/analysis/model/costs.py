@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.flop_count import FlopCount, flops
 from tfcore.analysis.model.memory_use import MemoryUse, Optimizer, memory
 from tfcore.analysis.model.parameter_count import ParameterCount, parameters, rule_of_thumb
 from tfcore.analysis.precision import Dtype, Precision, stored_bytes
+from tfcore.analysis.quantities import amount
 from tfcore.config import ModelConfig
 from tfcore.device import device
 from tfcore.loading.weights import free_memory
@@ -44,6 +46,91 @@ class ModelCosts:
     def weights(self, precision: Precision) -> int:
         """Bytes of the weights alone."""
         return stored_bytes(self.count.total, precision)
+
+
+@dataclass(frozen=True, slots=True)
+class ParametersFound(Finding):
+    """How many parameters a model has, and where most of them are.
+
+    Args:
+        total, active: see ParameterCount.
+        largest: the component with the most parameters, `largest_count` of them.
+        blocks: of all stacks.
+        formula: what 12 N d^2 + V d says.
+    """
+
+    name: str
+    total: int
+    active: int
+    largest: str
+    largest_count: int
+    blocks: int
+    formula: int
+
+    @property
+    def active_share(self) -> str:
+        return f"{self.active / self.total:.0%} of all"
+
+    @property
+    def formula_error(self) -> str:
+        return f"{self.formula / self.total - 1:+.1%} off"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.name} has {self.total:,} parameters; the largest part, {self.largest_count / self.total:.0%}, is "
+            f"{self.largest}. {self.blocks} blocks."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFound(Finding):
+    """The memory of a model in training and in generating.
+
+    Args:
+        dtype: of weights, activations and cache.
+        batch, seq: sequences at once, and the tokens of each.
+        training, generation: bytes; see MemoryUse.
+        int8, int4: bytes of the weights alone in these data types.
+        cut: the models that read fewer tokens than were asked for, and how many they read.
+    """
+
+    name: str
+    dtype: Dtype
+    batch: int
+    seq: int
+    training: int
+    generation: int
+    int8: int
+    int4: int
+    cut: tuple[tuple[str, int], ...]
+
+    @property
+    def sentence(self) -> str:
+        cut = "".join(f" {name} reads {seq:,} at most." for name, seq in self.cut)
+        return (
+            f"{self.name} in {self.dtype}, batch of {self.batch} x {self.seq:,} tokens: {self.training / 1e9:,.2f} GB "
+            f"to train with AdamW, {self.generation / 1e9:,.2f} GB to generate.{cut} Weights alone, quantised: "
+            f"{amount(self.int8)} in int8, {amount(self.int4)} in int4, without the scales these need besides."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltAgain(Finding):
+    """Whether the model itself has as many parameters as were counted.
+
+    Args:
+        built: parameters of the model, in Markdown's bold in the sentence.
+        counted: from its config.
+    """
+
+    built: int
+    counted: int
+
+    @property
+    def sentence(self) -> str:
+        same = "the same" if self.built == self.counted else "not the same: please report this"
+        return f"Built on torch's *meta* device, the model has **{self.built:,}** parameters: {same}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +174,51 @@ def model_costs(
         memory(config, batch=batch, seq=seq, dtype=dtype, optimizer=optimizer),
         cache_bytes(cache_shape(config), 1, 1, dtype) if config.decoder_layers else 0,
     )
+
+
+def compared(configs: Mapping[str, ModelConfig], batch: int, seq: int, dtype: Dtype) -> dict[str, ModelCosts]:
+    """The costs of several models, by name."""
+    return {name: model_costs(config, batch=batch, seq=seq, dtype=dtype) for name, config in configs.items()}
+
+
+def parameters_found(name: str, costs: ModelCosts) -> ParametersFound:
+    """The count of a model and its largest component."""
+    parts = costs.count.by_component
+    largest = max(parts, key=lambda part: parts[part])
+    return ParametersFound(
+        name, costs.count.total, costs.count.active, largest, parts[largest], len(costs.count.by_layer), costs.formula
+    )
+
+
+def memory_found(costs: Mapping[str, ModelCosts], batch: int, seq: int, dtype: Dtype) -> MemoryFound:
+    """The memory of the first model, and which of all read fewer than `seq` tokens.
+
+    Args:
+        costs: by name, as `compared` counts them for this batch, seq and dtype.
+    """
+    name, first = next(iter(costs.items()))
+    return MemoryFound(
+        name=name,
+        dtype=dtype,
+        batch=batch,
+        seq=first.seq,
+        training=first.memory.training,
+        generation=first.memory.generation,
+        int8=first.weights("int8"),
+        int4=first.weights("int4"),
+        cut=tuple((name, one.seq) for name, one in costs.items() if one.seq < seq),
+    )
+
+
+def cost_row(costs: ModelCosts) -> dict[str, str]:
+    """What a table says of a model beside another."""
+    return {
+        "parameters": f"{costs.count.total:,}",
+        "active": f"{costs.count.active:,}",
+        "sequence length": f"{costs.seq:,}",
+        "GFLOPs per token": f"{costs.flops.forward / 1e9:,.2f}",
+        "KV cache (bytes per token)": f"{costs.cached:,}",
+    }
 
 
 def needs(configs: Mapping[str, ModelConfig], tokens: int, dtype: Dtype) -> list[Need]:

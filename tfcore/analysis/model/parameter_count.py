@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from tfcore.analysis.finding import Finding
 from tfcore.config import GATED, ModelConfig
 from tfcore.loading.checkpoints import blank
 from tfcore.model import Transformer
@@ -54,19 +55,32 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedSizes:
+class PublishedSizes(Finding):
     """Sizes that are quoted of an encoder trained to predict masked tokens.
 
     Args:
+        mlm_head: parameters of the head that predicts them.
+        pooler: parameters of its pooler; 0 where it has none.
         without_heads: with its pooler, where it has one, and without any head: `transformers.BertModel`.
         next_sentence: BERT's second head, for next-sentence prediction: 2 d + 2. It reads the pooler, and is no part
             of ModelConfig.
         checkpoint: what was published: both heads.
     """
 
+    mlm_head: int
+    pooler: int
     without_heads: int
     next_sentence: int
     checkpoint: int
+
+    @property
+    def sentence(self) -> str:
+        pooler = f", the pooler's {self.pooler:,} among them" if self.pooler else ""
+        said = f"Without the masked language model's head ({self.mlm_head:,}): {self.without_heads:,}{pooler}."
+        if self.next_sentence:
+            said += f" The published checkpoint has a head for next-sentence prediction too ({self.next_sentence:,}): "
+            said += f"{self.checkpoint:,}."
+        return said
 
 
 def parameters(config: ModelConfig) -> ParameterCount:
@@ -125,7 +139,8 @@ def published_sizes(config: ModelConfig) -> PublishedSizes | None:
         return None
     count = parameters(config)
     next_sentence = 2 * config.d_model + 2 if config.pooler else 0
-    return PublishedSizes(count.total - count.by_component["mlm head"], next_sentence, count.total + next_sentence)
+    head, pooler = count.by_component["mlm head"], count.by_component.get("pooler", 0)
+    return PublishedSizes(head, pooler, count.total - head, next_sentence, count.total + next_sentence)
 
 
 def rule_of_thumb(config: ModelConfig) -> int:

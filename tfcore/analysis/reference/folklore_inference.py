@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from tfcore import presets
+from tfcore.analysis.inference.cached_generation import both_ways
 from tfcore.analysis.inference.flash import Tiling, follow
 from tfcore.analysis.inference.head_vectors import head_vectors
-from tfcore.analysis.inference.kv_cache import CacheShape, both_ways, cache_bytes, shared
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
 from tfcore.analysis.inference.sparse_reach import reach
 from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost
 from tfcore.analysis.one_text import one_text

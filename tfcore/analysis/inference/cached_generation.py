@@ -1,0 +1,223 @@
+"""One text written twice at once: with a KV cache, and reading everything again for every token."""
+
+import copy
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
+from tfcore.analysis.model.flop_count import flops
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.quantities import amount, short
+from tfcore.config import ModelConfig
+from tfcore.generation.kv_cache import KVCache
+from tfcore.generation.sampling import Sampling
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Exactness = Literal["float32", "float64"]
+SAMPLING = Sampling(temperature=0.8, top_k=50)  # how the next token is drawn
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays:
+    """One step: the scores of the next token, computed both ways.
+
+    Args:
+        token: the id drawn from the scores with the cache; both ways go on with it.
+        with_cache, without: seconds.
+        difference: largest absolute difference of a score.
+        same: the most likely token is the same.
+    """
+
+    token: int
+    with_cache: float
+    without: float
+    difference: float
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CacheWork:
+    """What each step costs, by arithmetic.
+
+    Args:
+        length: tokens that the step can see, the new ones included.
+        with_cache, without: floating-point operations.
+        keys, values: bytes held once it is over.
+    """
+
+    length: Int[ndarray, " step"]
+    with_cache: Int[ndarray, " step"]
+    without: Int[ndarray, " step"]
+    keys: Int[ndarray, " step"]
+    values: Int[ndarray, " step"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepCosts(Finding):
+    """What the last step that was measured costs.
+
+    Args:
+        length: tokens that it sees.
+        with_cache, without: floating-point operations.
+        held: bytes of the cache.
+        measured: steps.
+    """
+
+    length: int
+    with_cache: int
+    without: int
+    held: int
+    measured: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"At {self.length} tokens each step costs {short(self.with_cache)} operations with the cache and "
+            f"{short(self.without)} without; the cache holds {amount(self.held)}. Measured for {self.measured} steps."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Finding):
+    """All steps so far together.
+
+    Args:
+        steps: how many.
+        with_cache, without: seconds.
+        operations_with, operations_without: floating-point operations.
+        difference: the largest of a logit.
+        same: in how many steps the most likely token is the same.
+    """
+
+    steps: int
+    with_cache: float
+    without: float
+    operations_with: int
+    operations_without: int
+    difference: float
+    same: int
+
+    @property
+    def times(self) -> str:
+        return f"{self.without / self.with_cache:.1f} times as long" if self.steps else ""
+
+    @property
+    def seconds(self) -> tuple[str, str]:
+        return f"{self.with_cache:.2f} s", f"{self.without:.2f} s"
+
+    @property
+    def largest_difference(self) -> str:
+        return f"{self.difference:.1e}"
+
+    @property
+    def same_tokens(self) -> str:
+        return f"same token {self.same} of {self.steps}"
+
+    @property
+    def sentence(self) -> str:
+        fast, slow = self.seconds
+        longer = f", {self.times}" if self.steps else ""
+        return (
+            f"All steps so far: {fast} and {short(self.operations_with)} operations with the cache, {slow} and "
+            f"{short(self.operations_without)} without{longer}. Logits differ by {self.largest_difference} at most; "
+            f"{self.same_tokens}."
+        )
+
+
+def step_costs(work: CacheWork, done: Sequence[BothWays]) -> StepCosts:
+    """The last step that was measured, or the first where none was."""
+    at = max(len(done) - 1, 0)
+    held = int(work.keys[at] + work.values[at])
+    return StepCosts(int(work.length[at]), int(work.with_cache[at]), int(work.without[at]), held, len(done))
+
+
+def measured(work: CacheWork, done: Sequence[BothWays]) -> Measured:
+    """Add up what was measured so far."""
+    n = len(done)
+    return Measured(
+        steps=n,
+        with_cache=sum((step.with_cache for step in done), 0.0),
+        without=sum((step.without for step in done), 0.0),
+        operations_with=int(work.with_cache[:n].sum()),
+        operations_without=int(work.without[:n].sum()),
+        difference=max((step.difference for step in done), default=0.0),
+        same=sum(step.same for step in done),
+    )
+
+
+def both_ways(
+    model: Transformer, ids: Sequence[int], steps: int, seed: int = 0, exactness: Exactness = "float32"
+) -> Iterator[BothWays]:
+    """Write a text token by token, each time with the cache and without, timed one after the other.
+
+    With the cache, the first step reads the prompt and every later one the last token alone. Without, every step
+    reads the whole text. Both give the same scores up to rounding: sums of the same numbers in another order.
+
+    Args:
+        model: a decoder; it is left as it is.
+        ids: the prompt.
+        steps: tokens to write; fewer where the context is full.
+        seed: of the draws.
+        exactness: "float64" computes with 53 bits instead of 24, on a copy.
+    """
+    dtype = getattr(torch, exactness)
+    model = model if model.embed.weight.dtype == dtype else copy.deepcopy(model).to(dtype)
+    steps = min(steps, model.config.max_seq_len - len(ids))
+    cache = KVCache(model.config, capacity=len(ids) + steps, device=model.embed.weight.device, dtype=dtype)
+    generator = torch.Generator().manual_seed(seed)
+    next_scores(model, ids)  # once before the clock runs: the first pass ever takes longer
+    text, new = list(ids), list(ids)
+    for _ in range(steps):
+        started = time.perf_counter()
+        cached = next_scores(model, new, cache)
+        between = time.perf_counter()
+        whole = next_scores(model, text)
+        ended = time.perf_counter()
+        token = SAMPLING.draw(cached, None, generator)
+        off = float((cached - whole).abs().max())
+        yield BothWays(token, between - started, ended - between, off, bool(cached.argmax() == whole.argmax()))
+        text.append(token)
+        new = [token]
+
+
+@torch.inference_mode()
+def next_scores(model: Transformer, new: Sequence[int], cache: KVCache | None = None) -> Float[Tensor, " vocab"]:
+    """The scores of the token after `new`, which follow what the cache holds; the cache then holds them too."""
+    return model(one_text(model, new), cache=cache).logits[0, -1].cpu()
+
+
+def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactness = "float32") -> CacheWork:
+    """Count operations and bytes of every step; the first reads the prompt.
+
+    Without a cache, a step that sees n tokens costs F(n), a pass over all of them. With it, F(n) - F(n - 1): what the
+    last token adds, since the others' keys and values are there. So all steps with the cache together cost one pass.
+    Counted are the (query, key) pairs that the causal mask lets through.
+    """
+    length = np.arange(prompt, prompt + steps)
+    whole = np.array([flops(config, int(n), pairs="visible").sequence for n in length], dtype=np.int64)
+    shape = cache_shape(config)
+    half = np.array([cache_bytes(shape, int(n), 1, exactness) // 2 for n in length], dtype=np.int64)
+    return CacheWork(length, np.diff(whole, prepend=0), whole, half, half)
+
+
+def model_work(model: Transformer, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
+    """The work of a model after a prompt of so many tokens."""
+    return cache_work(model.config, prompt, steps, exactness)
+
+
+def generated(
+    model: Transformer, tokenizer: Tokenizer, text: str, room: int, steps: int, seed: int, exactness: Exactness
+) -> list[BothWays]:
+    """A text written both ways to its end; `room` tokens of the context are left for it at least."""
+    ids = tokenizer.encode(text)[: model.config.max_seq_len - room]
+    return list(both_ways(model, ids, steps, seed, exactness))
