@@ -6,7 +6,7 @@ from tfcore import load
 from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.block.first_steps import STEPS, VOCAB, chance_loss, race
 from tfcore.analysis.block.normalising import axis_leak, normalisation_steps
-from tfcore.analysis.foundations.masking import replacement_for
+from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.config import Init, Norm
 from tfcore.figures.block.depth import Line, curves_figure, race_figure
 from tfcore.figures.block.normalising import axis_figure, steps_figure

@@ -13,7 +13,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from tfcore.analysis.block import normalising
 from tfcore.analysis.block.normalising import AxisLeak, normalisation_steps, normalise
-from tfcore.analysis.foundations import masking
+from tfcore.analysis.foundations import masks
 from tfcore.config import Norm
 from tfcore.figures.block import normalising as figures
 from tfcore.norms import layer_norm, rms_norm
@@ -153,7 +153,7 @@ def leak(model_name: str, pasted: str, row: int, position: int, kind: Norm) -> t
     """Who changes when a token does, and which token was put there."""
     model, tokenizer = cache.model(model_name)
     rows = rows_of(model_name, pasted)[0]
-    other = masking.replacement_for(tokenizer.encode, rows[row][position])
+    other = masks.replacement_for(tokenizer.encode, rows[row][position])
     return normalising.axis_leak(model, rows, row, position, other, kind), tokenizer.tokens([other])[0]
 
 

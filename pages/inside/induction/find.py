@@ -12,7 +12,7 @@ from pages.inside.induction.heads import LENGTH, Kinds, choose_model, kinds
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.head_tables import map_table
+from tfcore.analysis.foundations.attention_maps import map_table
 from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import copying as analysis
 from tfcore.analysis.inside import copying_findings as findings
