@@ -1,7 +1,7 @@
 """The experiments of the page on long texts."""
 
 from tfcore import load
-from tfcore.analysis.foundations.masking import replacement_for
+from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.analysis.inference.attention_timing import TimingConfig, race
 from tfcore.analysis.inference.flash import Order, Tiling, follow
 from tfcore.analysis.inference.head_vectors import head_vectors

@@ -12,7 +12,7 @@ from pages.ui import cache, controls, fragments, notices, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.head_tables import map_table
+from tfcore.analysis.foundations.attention_maps import map_table
 from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import induction_findings as findings
 from tfcore.analysis.inside import induction_heads as analysis

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.analysis.foundations.head_cuts import divisors
+from tfcore.analysis.foundations.head_splits import divisors
 from tfcore.config import Activation, ModelConfig
 from tfcore.part_configs import ExpertsConfig
 

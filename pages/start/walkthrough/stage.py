@@ -11,12 +11,12 @@ from pages.start.walkthrough.words import Words
 from pages.ui import text
 from pages.ui.components.figure import figure
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.quantities import short
 from tfcore.analysis.start.walk_costs import stage_share
 from tfcore.analysis.start.walk_findings import stage_finding
 from tfcore.analysis.start.walk_prediction import next_token, text_counts, with_next_token
 from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
 from tfcore.analysis.start.walkthrough import Walk, WalkedText
-from tfcore.analysis.quantities import short
 
 TOP = 5
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
-from pages.ui.program import _Steps, literal, made, notebook, program, script
+from pages.ui.program import _Steps, bound, literal, made, notebook, program, script
+from tfcore.analysis.foundations.attention_maps import read_attention
+from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
@@ -69,9 +71,15 @@ def test_what_cannot_be_written_is_refused():
         literal({1})
 
 
+def shuffled(words):
+    """The arguments of an experiment that takes what is made from words."""
+    names = {scheme: scheme for scheme in SCHEMES}
+    return bound(positions.shuffled, made(shuffle_experiment, words, 1, False), "none", names)
+
+
 def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
-    parts = program(positions.shuffled, {"words": words, "shuffle": 1, "is_causal": False, "look": "none"})
+    parts = program(positions.shuffled, shuffled(words))
     tree = ast.parse(script(parts))
     assert next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)) == words
     assert notebook(parts).isascii()
@@ -80,12 +88,12 @@ def test_hostile_words_stay_words():
         for cell in json.loads(notebook(parts))["cells"][1:]:
             exec("".join(cell["source"]), names)
     assert names["words"] == words
-    assert "figure" in names
+    assert "shown" in names
 
 
 def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
     """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
-    parts = program(positions.shuffled, {"words": ("a", "b"), "shuffle": 1, "is_causal": False, "look": "none"})
+    parts = program(positions.shuffled, shuffled(("a", "b")))
     (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
     pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
     first = "".join(json.loads(notebook(parts))["cells"][0]["source"])
@@ -129,7 +137,8 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
 
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
-    values = {"model_name": name, "text": "a", "layer": 0, "head": 1, "token": 0}
+    reading = made(read_attention, name, "a", None, None)
+    values = {"reading": reading, "layer": 0, "head": 1, "token": 0, "view": "map", "window": None}
     assert ("put the path of its folder here" in script(program(heads.head, values))) == noted
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from tfcore.analysis.foundations.bpe import densities
-from tfcore.analysis.foundations.masking import mask_cost
-from tfcore.analysis.foundations.ordering import shuffle_experiment
-from tfcore.analysis.foundations.position_schemes import rotary_scores, sinusoidal_shift, wavelengths
+from tfcore.analysis.foundations.masks import mask_cost
+from tfcore.analysis.foundations.position_effects import shuffle_experiment
+from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.score_scale import product_spread
+from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
 from tfcore.analysis.inference.head_vectors import head_vectors
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.attention import attention_weights

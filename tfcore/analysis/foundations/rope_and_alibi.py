@@ -1,4 +1,4 @@
-"""What each position scheme does, as numbers: sinusoidal vectors, RoPE's scores by distance, ALiBi's biases."""
+"""Positions that act on the scores: RoPE's products by distance, and ALiBi's biases."""
 
 import math
 from dataclasses import dataclass
@@ -9,74 +9,10 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.sinusoidal_positions import wavelengths
 from tfcore.attention import attention_weights
-from tfcore.positions import (
-    alibi_bias,
-    alibi_slopes,
-    inverse_frequencies,
-    rope_angles,
-    rotate,
-    shift_matrix,
-    sinusoidal,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SinusoidalTable:
-    """The position vectors of positions 0 .. length-1.
-
-    Args:
-        table: one position vector a row.
-        wavelengths: positions until pair i of dimensions (2i, 2i+1) repeats, 2 pi base^(2i/d).
-    """
-
-    table: Float[ndarray, "seq d_model"]
-    wavelengths: Float[ndarray, " pair"]
-
-
-def sinusoidal_table(length: int, d_model: int, base: float) -> SinusoidalTable:
-    """PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)) (arXiv:1706.03762, section 3.5)."""
-    table = sinusoidal(torch.arange(length), d_model, base)
-    return SinusoidalTable(table.numpy(), wavelengths(d_model, base))
-
-
-def wavelengths(d: int, base: float) -> Float[ndarray, " pair"]:
-    """Positions per full turn of each pair of dimensions, 2 pi base^(2i/d), i = 0 .. d/2-1."""
-    return (2 * math.pi / inverse_frequencies(d, base)).numpy()
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """How position vectors relate to those k further on.
-
-    Args:
-        offsets: 0 .. length-1.
-        products: PE(p) . PE(p + offset) from p = 0 (row 0) and from p = start (row 1).
-        spread: largest difference of these products between starting points anywhere in 0 .. length-1.
-        matrix: M_k.
-        error: largest entry of |PE(p + k) - M_k PE(p)| over p = 0 .. length-1, in float32.
-    """
-
-    offsets: Int[ndarray, " offset"]
-    products: Float[ndarray, "2 offset"]
-    spread: float
-    matrix: Float[ndarray, "d_model d_model"]
-    error: float
-
-
-def sinusoidal_shift(length: int, d_model: int, base: float, k: int, start: int) -> Shift:
-    """Compare the position vectors of a table with their shifted copies, and with M_k times them."""
-    offsets = torch.arange(length)
-    table = sinusoidal(torch.arange(2 * length), d_model, base)
-    starts = torch.linspace(0, length - 1, 8).long().tolist()
-    anywhere = torch.stack([table[p : p + length] @ table[p] for p in starts])  # (start, offset)
-    chosen = sinusoidal(start + offsets, d_model, base)
-    products = torch.stack((anywhere[0], chosen @ chosen[0]))  # (2, offset)
-    spread = (torch.cat((anywhere, products)) - anywhere[0]).abs().max()
-    matrix = shift_matrix(k, d_model, base)
-    moved = table[:length] @ matrix.T  # row p is M_k PE(p)
-    error = (sinusoidal(offsets + k, d_model, base) - moved).abs().max()
-    return Shift(offsets.numpy(), products.numpy(), float(spread), matrix.numpy(), float(error))
+from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +83,88 @@ def rotary_scores(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RotaryPairs(Finding):
+    """The pairs of dimensions that are shown, and how fast the first and the last of all turn.
+
+    Args:
+        shown, pairs: how many are shown, of how many.
+        query, key: positions.
+        fastest, slowest: positions per full turn of pair 0 and of the last one.
+    """
+
+    shown: int
+    pairs: int
+    query: int
+    key: int
+    fastest: float
+    slowest: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.shown} of {self.pairs} pairs of dimensions as arrows: the query at position {self.query} (long) "
+            f"and the key at {self.key} (short). Moving both rotates both arrows alike; the angle between them stays. "
+            f"Pair 0 turns once in {self.fastest:.1f} positions, the last once in {self.slowest:,.0f}."
+        )
+
+
+def rotary_pairs(result: RotaryScores, moved: int, distance: int) -> RotaryPairs:
+    """What the arrows show."""
+    waves = result.wavelengths
+    return RotaryPairs(len(result.pairs), len(waves), moved + distance, moved, float(waves[0]), float(waves[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class RotaryProducts(Finding):
+    """q . k by distance.
+
+    Args:
+        distance, furthest: the chosen distance and the largest, in tokens.
+        at_zero, at_distance, at_furthest: q . k there.
+        moved: the position of the key when both are moved on.
+        difference: the largest change of any product by that.
+    """
+
+    distance: int
+    furthest: int
+    at_zero: float
+    at_distance: float
+    at_furthest: float
+    moved: int
+    difference: float
+
+    @property
+    def product_text(self) -> str:
+        return f"{self.at_distance:.3f}"
+
+    @property
+    def difference_text(self) -> str:
+        return f"{self.difference:.1e}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"q · k by distance: {self.at_zero:.1f} at distance 0, {self.at_distance:.1f} at {self.distance}, "
+            f"{self.at_furthest:.1f} at {self.furthest}. With the key at position {self.moved} the same to within "
+            f"{self.difference_text}."
+        )
+
+
+def rotary_products(result: RotaryScores, moved: int, distance: int) -> RotaryProducts:
+    """The products at both ends of the distances and at the chosen one."""
+    at_start, at_moved = result.scores
+    return RotaryProducts(
+        distance,
+        int(result.distances[-1]),
+        float(at_start[0]),
+        float(at_moved[distance]),
+        float(at_start[-1]),
+        moved,
+        result.difference,
+    )
+
+
 def _scores(q: Tensor, k: Tensor, distances: Tensor, start: int, base: float) -> Float[Tensor, " distance"]:
     """q . k with the key at position `start` and the query at each distance after it."""
     queries = rotate(q.expand(len(distances), -1), rope_angles(start + distances, len(q), base))
@@ -189,3 +207,77 @@ def linear_biases(n_heads: int, head: int, seq: int) -> LinearBiases:
     reach = weights @ positions.to(weights.dtype)
     one = bias[head].masked_fill(positions[None, :] > positions[:, None], math.nan)
     return LinearBiases(slopes.numpy(), np.ascontiguousarray(one.numpy()), weights.numpy(), reach.numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class HeadBias(Finding):
+    """The biases of one head.
+
+    Args:
+        head: of n.
+        slope: the bias per token of distance, without its sign.
+        furthest: the bias from the last token to the first.
+    """
+
+    head: int
+    slope: float
+    furthest: float
+
+    @property
+    def slope_text(self) -> str:
+        return f"{self.slope:.4g}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Bias of head {self.head}: 0 on the diagonal, {-self.slope:.3g} one token back, {self.furthest:.3g} at "
+            "the first token seen from the last."
+        )
+
+
+def head_bias(result: LinearBiases, head: int) -> HeadBias:
+    """The slope of a head, and the largest of its biases."""
+    return HeadBias(head, float(result.slopes[head]), float(result.bias[-1, 0]))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadReach(Finding):
+    """How far back a head looks if all q . k are equal: its weight on the token itself, and the mean distance."""
+
+    head: int
+    own_weight: float
+    distance: float
+
+    @property
+    def distance_text(self) -> str:
+        return f"{self.distance:.1f} tokens"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"If all q · k were equal: head {self.head} puts {self.own_weight:.2f} on the last token itself; mean "
+            f"distance {self.distance_text}."
+        )
+
+
+def head_reach(result: LinearBiases, head: int) -> HeadReach:
+    """What the biases alone make of the attention of a head."""
+    return HeadReach(head, float(result.weights[head, 0]), float(result.reach[head]))
+
+
+@dataclass(frozen=True, slots=True)
+class SlopeRange(Finding):
+    """The steepest and the flattest slope."""
+
+    n_heads: int
+    steepest: float
+    flattest: float
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.n_heads} slopes, from {self.steepest:.3g} to {self.flattest:.3g}."
+
+
+def slope_range(result: LinearBiases) -> SlopeRange:
+    """Both ends of the slopes."""
+    return SlopeRange(len(result.slopes), float(result.slopes.max()), float(result.slopes.min()))

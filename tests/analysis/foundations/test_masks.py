@@ -7,7 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.foundations.masking import leak_test, mask_cost, masked_attention, replacement_for
+from tfcore.analysis.block.pitfalls import Look
+from tfcore.analysis.foundations.masks import (
+    AllowedPairs,
+    BlockedWeight,
+    Leak,
+    LeakComparison,
+    MaskCost,
+    TwinLosses,
+    allowed_pairs,
+    blocked_weight,
+    leak_comparison,
+    leak_test,
+    mask_cost,
+    masked_attention,
+    replacement_for,
+    twin_losses,
+)
 from tfcore.masks import FUNCTIONS, MaskConfig, build
 
 N = 13
@@ -115,3 +131,55 @@ def test_replacement_is_never_the_token_itself():
     assert replacement_for(encode, 7) == 9
     bytes_only = lambda word: list(word.encode())  # noqa: E731
     assert all(replacement_for(bytes_only, i) != i for i in range(256))
+
+
+def test_pairs_are_counted_for_the_text_and_for_a_long_one():
+    found = allowed_pairs(MaskConfig(kind="window", window=3), "sliding window", 5, 100)
+    assert (found.near.pairs, found.far.pairs) == (1 + 2 + 3 + 3 + 3, 1 + 2 + 98 * 3)
+    assert str(found) == (
+        "sliding window: 12 of 25 pairs, 48.0%; none of them with a later key. At 100 tokens the same mask allows 3.0%."
+    )
+    open_mask = AllowedPairs("none", MaskCost(40, 1_600, 780), MaskCost(1_024, 1_024**2, 0))
+    assert str(open_mask) == (
+        "none: 1,600 of 1,600 pairs, 100.0%; 780 of them with a later key. At 1,024 tokens the same mask allows 100.0%."
+    )
+
+
+def test_the_blocked_weight_is_that_of_the_head():
+    result = masked_attention(small.model(), text(), MaskConfig())
+    share = np.mean([sum(result.unmasked[1, 4, q, q + 1 :]) for q in range(N)])
+    found = blocked_weight(result, "causal", 1, 4, masked=False)
+    assert found.share == pytest.approx(share, abs=1e-6)
+    assert str(BlockedWeight("causal", 0.256, False)) == (
+        "26% of the weight lies on pairs that this mask (causal) blocks."
+    )
+    assert str(BlockedWeight("causal", 0.256, True)) == (
+        "26% of the weight was on pairs that this mask (causal) blocks."
+    )
+
+
+def leak_of(before, equal, reached):
+    return Leak(20, np.zeros(30), before, equal, reached)
+
+
+def test_a_leak_is_told_from_none():
+    none, some = leak_of(0.0, True, 0), leak_of(0.01234, False, 7)
+    assert (none.before_text, none.verdict) == ("0.0", "equal to the last bit")
+    assert (some.before_text, some.verdict) == ("0.0123", "7 of 20 earlier positions changed")
+    assert leak_comparison(none, some, "causal") == LeakComparison("causal", 20, True, 0.0, 0.01234)
+    assert str(leak_comparison(none, some, "causal")) == (
+        "With the mask causal, the outputs at the 20 positions before the changed token are equal to the last bit; "
+        "without a mask they differ by up to 0.0123."
+    )
+    assert str(leak_comparison(some, leak_of(3.5, False, 20), "padding")) == (
+        "With the mask padding, the outputs at the 20 positions before the changed token differ by up to 0.0123; "
+        "without a mask they differ by up to 3.5."
+    )
+
+
+def test_the_losses_of_the_twins_are_those_of_the_last_look():
+    looks = [Look(step, (1.0 / step, 2.0), (0.0, 0.0)) for step in (5, 10)]
+    assert twin_losses(looks) == TwinLosses(10, 0.1, 2.0)
+    assert str(TwinLosses(160, 0.01234, 1.2)) == (
+        "Training loss, nats per letter, after 160 steps: 0.0123 without a mask, 1.2 with it."
+    )

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.beyond_length import Beyond
+from tfcore.analysis.foundations.length_extrapolation import LengthLosses
 from tfcore.figures import theme
 
 
-def beyond_figure(found: Beyond, names: Mapping[str, str], rise: bool, height: int) -> go.Figure:
+def length_losses_figure(found: LengthLosses, names: Mapping[str, str], rise: bool, height: int) -> go.Figure:
     """A curve for each scheme, its seeds as a band; to the right of the dotted line no model was ever trained.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pictures of how heads are cut from one product, and which query heads share keys and values."""
+"""Figures of how one product is split into heads, and of which query heads share KV heads."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.head_cuts import Cut, Shared
+from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.theme import base_layout, build
 from tfcore.figures.tokens import ticks
@@ -15,9 +15,9 @@ LIMIT = 4.0  # of the colour scale of q, k and v
 PARTS = (("queries", "@query"), ("keys", "@key"), ("values", "@value"))
 
 
-def product_figure(cut: Cut, n_heads: int, labels: Sequence[str], height: int) -> go.Figure:
+def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height: int) -> go.Figure:
     """x W_QKV as it comes out of one product, with lines where it is cut into heads."""
-    edges = np.cumsum((0, *cut.widths))
+    edges = np.cumsum((0, *split.widths))
     shapes: list[dict[str, Any]] = []
     notes = []
     for (name, colour), start, end in zip(PARTS, edges, edges[1:], strict=False):
@@ -48,7 +48,7 @@ def product_figure(cut: Cut, n_heads: int, labels: Sequence[str], height: int) -
         )
     trace = {
         "type": "heatmap",
-        "z": np.clip(np.round(cut.product / LIMIT * 127), -127, 127).astype(np.int8),
+        "z": np.clip(np.round(split.product / LIMIT * 127), -127, 127).astype(np.int8),
         "zmin": -127,
         "zmax": 127,
         "colorscale": "@signed",
@@ -78,7 +78,7 @@ def _line(x: float, colour: str, width: float) -> dict[str, Any]:
     }
 
 
-def cut_figure(maps: Any, d_head: int, height: int) -> go.Figure:
+def split_figure(maps: Any, d_head: int, height: int) -> go.Figure:
     """The maps of all heads of a cut, at most eight in a row."""
     n = len(maps)
     titles = [f"<b>head {i}</b><br>{d_head} dimensions" for i in range(n)]
@@ -86,8 +86,9 @@ def cut_figure(maps: Any, d_head: int, height: int) -> go.Figure:
     return tiles(maps, titles, min(n, 8), hovers=hovers, height=height)
 
 
-def sharing_figure(shared: Sequence[Shared], n_heads: int, height: int) -> go.Figure:
+def sharing_figure(shared: Sequence[SharedKV], height: int) -> go.Figure:
     """Per variant: query heads above, the key/value heads they share below."""
+    n_heads = shared[0].n_heads
     traces: list[dict[str, Any]] = []
     notes = []
     for place, variant in enumerate(shared):
@@ -112,7 +113,7 @@ def sharing_figure(shared: Sequence[Shared], n_heads: int, height: int) -> go.Fi
                 "y": 1.45,
                 "showarrow": False,
                 "font": {"size": 13, "color": "@ink"},
-                "text": f"<b>{kind(variant.kv_heads, n_heads)}</b>: {variant.kv_heads} for {n_heads}",
+                "text": f"<b>{variant.kind}</b>: {variant.kv_heads} for {n_heads}",
             }
         )
     layout = base_layout(
@@ -144,17 +145,12 @@ def _squares(x: list[float], y: float, colour: str, hover: str) -> dict[str, Any
     }
 
 
-def kind(kv_heads: int, n_heads: int) -> str:
-    """MHA, GQA or MQA."""
-    return "MHA" if kv_heads == n_heads else "MQA" if kv_heads == 1 else "GQA"
-
-
-def shared_maps_figure(shared: Sequence[Shared], layer: int, height: int) -> go.Figure:
+def shared_maps_figure(shared: Sequence[SharedKV], layer: int, height: int) -> go.Figure:
     """The maps of all heads of a layer, a row for each variant."""
-    n_heads = shared[0].patterns.shape[1]
+    n_heads = shared[0].n_heads
     maps = np.concatenate([variant.patterns[layer] for variant in shared])
     titles = [
-        f"<b>{kind(v.kv_heads, n_heads)} {v.kv_heads}</b>, head {i}<br>keys of {i * v.kv_heads // n_heads}"
+        f"<b>{v.kind} {v.kv_heads}</b>, head {i}<br>keys of {i * v.kv_heads // n_heads}"
         for v in shared
         for i in range(n_heads)
     ]

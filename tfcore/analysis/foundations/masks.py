@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.analysis.block.pitfalls import Look
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig, build
@@ -37,6 +39,29 @@ def mask_cost(config: MaskConfig, n: int) -> MaskCost:
     """Count the pairs of a mask for n tokens."""
     mask = build(config, n)
     return MaskCost(n, int(mask.sum()), int(mask.triu(1).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedPairs(Finding):
+    """The pairs that a mask allows, on a text and on a long one."""
+
+    name: str
+    near: MaskCost
+    far: MaskCost
+
+    @property
+    def sentence(self) -> str:
+        near = self.near
+        ahead = f"{near.ahead:,}" if near.ahead else "none"
+        return (
+            f"{self.name}: {near.pairs:,} of {near.n**2:,} pairs, {near.share:.1%}; {ahead} of them with a later key. "
+            f"At {self.far.n:,} tokens the same mask allows {self.far.share:.1%}."
+        )
+
+
+def allowed_pairs(config: MaskConfig, name: str, n: int, far: int) -> AllowedPairs:
+    """Count the pairs of a mask, called `name`, for n tokens and for `far`."""
+    return AllowedPairs(name, mask_cost(config, n), mask_cost(config, far))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +103,31 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
 
 
 @dataclass(frozen=True, slots=True)
+class BlockedWeight(Finding):
+    """The share of a head's weight that lies on pairs which a mask blocks.
+
+    Args:
+        name: of the mask.
+        share: without the mask.
+        masked: it is said of the map after the mask.
+    """
+
+    name: str
+    share: float
+    masked: bool
+
+    @property
+    def sentence(self) -> str:
+        verb = "was" if self.masked else "lies"
+        return f"{self.share:.0%} of the weight {verb} on pairs that this mask ({self.name}) blocks."
+
+
+def blocked_weight(result: MaskedAttention, name: str, layer: int, head: int, *, masked: bool) -> BlockedWeight:
+    """What the mask, called `name`, takes from one head."""
+    return BlockedWeight(name, float(result.blocked_share[layer, head]), masked)
+
+
+@dataclass(frozen=True, slots=True)
 class Leak:
     """The outputs of one text and of the same text with one token changed.
 
@@ -94,6 +144,18 @@ class Leak:
     before: float
     equal: bool
     reached: int
+
+    @property
+    def before_text(self) -> str:
+        """The largest difference before the changed token."""
+        return f"{self.before:.3g}" if self.before else "0.0"
+
+    @property
+    def verdict(self) -> str:
+        """What the differences before the changed token come to."""
+        if self.equal:
+            return "equal to the last bit"
+        return f"{self.reached} of {self.position} earlier positions changed"
 
 
 @torch.no_grad()
@@ -124,6 +186,60 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
     same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
     before = float(difference[:position].max())
     return Leak(position, difference.numpy(), before, bool(same.all()), int((~same).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class LeakComparison(Finding):
+    """A leak test with a mask, beside one without.
+
+    Args:
+        name: of the mask.
+        position: of the changed token.
+        equal: with the mask, all outputs before it agree to the last bit.
+        before: with the mask, the largest difference before it.
+        without: the largest difference before it without a mask.
+    """
+
+    name: str
+    position: int
+    equal: bool
+    before: float
+    without: float
+
+    @property
+    def sentence(self) -> str:
+        how = "equal to the last bit" if self.equal else f"differ by up to {self.before:.3g}"
+        return (
+            f"With the mask {self.name}, the outputs at the {self.position} positions before the changed token "
+            f"{'are ' if self.equal else ''}{how}; without a mask they differ by up to {self.without:.3g}."
+        )
+
+
+def leak_comparison(masked: Leak, free: Leak, name: str) -> LeakComparison:
+    """Compare a leak test under the mask called `name` with one without a mask."""
+    return LeakComparison(name, masked.position, masked.equal, masked.before, free.before)
+
+
+@dataclass(frozen=True, slots=True)
+class TwinLosses(Finding):
+    """The training losses of a model without a causal mask and of one with it, nats per letter."""
+
+    step: int
+    without: float
+    masked: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Training loss, nats per letter, after {self.step} steps: {self.without:.3g} without a mask, "
+            f"{self.masked:.3g} with it."
+        )
+
+
+def twin_losses(looks: Sequence[Look]) -> TwinLosses:
+    """The losses at the last look."""
+    without, masked = looks[-1].loss
+    return TwinLosses(looks[-1].step, without, masked)
 
 
 _WORDS = (" dragon", " red", " she", ".", "a", "b")
