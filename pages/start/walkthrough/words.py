@@ -9,14 +9,16 @@ from tfcore.config import ModelConfig
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Args:
-    label: on the map.
-    title: of the stage.
-    sentence: what happens, for who hears of it for the first time.
-    equation: LaTeX, with $names of `values_for_words`.
-    arrow: what stands over the arrow from before to after, LaTeX.
-    see: what to look for in the picture.
-    role: colour role of the stop.
+    """What a stage is called and says.
+
+    Args:
+        label: on the map.
+        title: of the stage.
+        sentence: what happens, for a reader new to it.
+        equation: LaTeX, with $names of `values_for_words`.
+        arrow: over the arrow from before to after, LaTeX.
+        see: what to look for in the picture.
+        role: colour role of the stop.
     """
 
     label: str
