@@ -20,10 +20,11 @@ from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
+from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
-from tests.pages.visits import opened
+from tests.pages.visits import opened, said
 from tfcore.training.lab.train import train_slice
 
 
@@ -102,6 +103,7 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
     words = " ".join(f"{head['alt']} {head['caption']}" for head, _ in figures(test).values())
+    words += f" {said(test, 'markdown', 'caption')}"
     assert offered, "this page offers no program of its experiment"
     for function, values in offered:
         parts = program(function, values)
@@ -113,10 +115,12 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
         figure = result.figure if parts.shows else result
         assert any(alike(spec(figure), one) for one in shown), parts.name
         if parts.shows and parts.name not in NOT_REPEATABLE:  # the page says what the program prints
-            assert [said for said in result.findings if str(said) not in words] == []
+            assert [finding for finding in result.findings if str(finding) not in words] == []
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
+    if name not in LIVE:
+        assert compare(name, record(test)) == []
 
 
 def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load
 
 import tfcore
-from tfcore.analysis.training.training_run import look
+from tfcore.analysis.training.training_runs import look
 from tfcore.training.data import IGNORE
 from tfcore.training.lab.choices import PLAIN, norms, rates, updates
 from tfcore.training.lab.files import packed

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tfcore.analysis.training.information import position_losses
+from tfcore.analysis.training.text_loss import position_losses
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
 from tfcore.model import Transformer

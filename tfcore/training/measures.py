@@ -16,10 +16,9 @@ from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
 from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.model.alignment import read_links, right
 from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import chrf, exact, translate
-from tfcore.analysis.training.information import bits_per_byte
+from tfcore.analysis.model.translation import chrf, exact, read_links, right, translate
+from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.model import Transformer

@@ -11,10 +11,9 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from tfcore import shipped
-from tfcore.analysis.model.alignment import Writing, writing
 from tfcore.analysis.model.masked_tokens import fill_masked, guesses, mask_id, with_blanks
-from tfcore.analysis.model.translation import source_ids, written
-from tfcore.analysis.training.likeliest import Likeliest, next_tokens, top
+from tfcore.analysis.model.translation import Writing, source_ids, writing, written
+from tfcore.analysis.training.text_loss import Likeliest, next_tokens, top
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.tokens import token_heatmap
@@ -71,7 +70,7 @@ def continued(pasted: str, new: int) -> tuple[list[str], Guesses]:
 def named(found: Likeliest, tokenizer: Any) -> Guesses:
     """Guesses as words."""
     words = ["<end>" if i == tokenizer.separator_id else tokenizer.tokens([i])[0] for i in found.ids.tolist()]
-    return list(zip(words, found.chance.tolist(), strict=True))
+    return list(zip(words, found.probabilities.tolist(), strict=True))
 
 
 def numbered(tokens: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, a
 from pages.reference.check.typed import typed_number
 from pages.ui import controls, links, notices, page, places
 from tfcore.analysis.foundations.heads import score_heads
-from tfcore.analysis.training.likeliest import likeliest
+from tfcore.analysis.training.text_loss import likeliest
 
 CODE = "a"  # of the answers, in the address and in the session
 HOW_TO_TYPE = (

@@ -14,7 +14,7 @@ from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_maps import attention_maps
-from tfcore.analysis.training.likeliest import next_tokens
+from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
 
@@ -135,7 +135,7 @@ def _guesses(pasted: str) -> tuple[list[str], list[float]]:
     """The five likeliest next tokens of the default model."""
     model, tokenizer = cache.model(MODEL)
     found = next_tokens(model, first_tokens(MODEL, pasted, 64).ids, 5)
-    return tokenizer.tokens(found.ids.tolist()), found.chance.tolist()
+    return tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
 
 
 def _next(question: Reading, rng: Random) -> Read:

@@ -5,12 +5,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.training.information import experiments as experiments
+from pages.training.information import experiments
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import Event, figure
-from tfcore.analysis.training import bump_fit as analysis
-from tfcore.analysis.training.bump_fit import BumpFit, Fit
-from tfcore.figures.training import bump_fit as figures
+from pages.ui.program import made
+from tfcore.analysis.training import kl_fit as analysis
+from tfcore.analysis.training.kl_fit import KLFit
+from tfcore.figures.training.kl_fit import WORST
 
 TRY: dict[str, dict[str, Any]] = {
     "two bumps far apart": {"distance": 5.0, "balance": 0.4, "width": 0.7},
@@ -21,9 +22,10 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=128)
-def fitted(distance: float, balance: float, width: float) -> BumpFit:
-    return analysis.fit_bumps(distance, balance, width)
+MEANS = (-6.0, 6.0, 0.1)  # ends and step of the sliders of one's own bump
+WIDTHS = (0.25, 5.0, 0.05)
+
+fitted = cache.data(max_entries=128)(analysis.fit_bumps)
 
 
 def panel() -> None:
@@ -62,72 +64,50 @@ def _live() -> None:
         distance = controls.slider("Distance of the two bumps", "distance", 0.0, 8.0, 5.0, 0.2, format="%.1f")
         balance = controls.slider("Share of the right bump", "balance", 0.05, 0.95, 0.4, 0.05, format="%.2f")
         width = controls.slider("Width of each bump", "width", 0.4, 1.5, 0.7, 0.1, format="%.1f")
-        mean = controls.slider("Mean of your bump", "mean", -6.0, 6.0, 1.0, 0.1, format="%.1f")
-        own_width = controls.slider("Width of your bump", "own", 0.25, 5.0, 1.5, 0.05, format="%.2f")
-    result = fitted(distance, balance, width)
-    own = analysis.cost(result.p, result.x, mean, own_width)
-    cover, pick = result.covering, result.picking[0]
-    finding = (
-        f"P has mean {result.mean:.2f} and standard deviation {result.deviation:.2f}. Least KL(P‖Q): mean "
-        f"{cover.mean:.2f}, width {cover.width:.2f}. Least KL(Q‖P): mean {pick.mean:.2f}, width {pick.width:.2f}."
-    ).replace(" -", " −")
+        mean = controls.slider("Mean of your bump", "mean", *MEANS[:2], 1.0, MEANS[2], format="%.1f")
+        own_width = controls.slider("Width of your bump", "own", *WIDTHS[:2], 1.5, WIDTHS[2], format="%.2f")
+    given = distance, balance, width
+    result = fitted(*given)
+    curves = experiments.bumps(result, mean, own_width)
     with right:
         figure(
-            figures.curves_figure(result, own, 330),
+            curves.figure,
             key="bumps",
             height=330,
             table=lambda: pd.DataFrame({"x": result.x, "p": result.p}),
-            alt=f"Two bumps, and one fitted to them by each KL. {finding}",
-            caption=finding,
+            alt=f"Two bumps, and one fitted to them by each KL. {curves.alt}",
+            caption=curves.alt,
         )
-    st.dataframe(_rows(result, own), hide_index=True)
+    own = analysis.cost(result.p, result.x, mean, own_width)
+    st.dataframe(pd.DataFrame(analysis.fit_table(result, own)), hide_index=True)
+    maps = experiments.maps(result, mean, own_width)
     figure(
-        figures.maps_figure(result, own, 340),
+        maps.figure,
         key="maps",
         height=340,
         min_width=620,
         on_click=_take,
         table=lambda: _map_rows(result),
-        alt=f"Maps of both divergences: KL(P‖Q) is least, {cover.forward:.3f} bits, at mean {cover.mean:.2f}; KL(Q‖P) "
-        f"has {len(result.picking)} local minima, the lowest with {pick.reverse:.3f} bits at mean {pick.mean:.2f}.",
-        caption=f"Maps of shape (width, mean) = {result.forward.shape}, in bits, up to {figures.WORST:g}. Rings: "
-        f"{len(result.picking)} of KL(Q‖P), one of KL(P‖Q). Cross: yours.",
+        alt=f"Maps of both divergences: {maps.alt}",
+        caption=f"Maps of shape (width, mean) = {result.forward.shape}, in bits, up to {WORST}. Rings: the minima. "
+        f"Cross: yours. {maps.caption}",
     )
-    page.experiment(experiments.bumps, distance, balance, width, mean, own_width)
+    page.experiment(experiments.bumps, made(analysis.fit_bumps, *given), mean, own_width)
 
 
 def _take(event: Event) -> None:
     """A click on a map sets one's own bump."""
     x, y = event["x"], event["y"]
     if isinstance(x, int | float) and isinstance(y, int | float):
-        controls.set_values(mean=round(min(max(float(x), -6.0), 6.0), 1), own=_on_grid(float(y)))
+        controls.set_values(mean=on_slider(float(x), *MEANS), own=on_slider(float(y), *WIDTHS))
 
 
-def _on_grid(width: float) -> float:
-    """The place of the slider nearest to a width."""
-    return round(0.25 + 0.05 * round((min(max(width, 0.25), 5.0) - 0.25) / 0.05), 2)
+def on_slider(value: float, low: float, high: float, step: float) -> float:
+    """The value of a slider nearest to a number."""
+    return round(low + step * round((min(max(value, low), high) - low) / step), 2)
 
 
-def _rows(result: BumpFit, own: Fit) -> pd.DataFrame:
-    others = [("another minimum of KL(Q‖P)", fit) for fit in result.picking[1:]]
-    named = [
-        ("covers: least KL(P‖Q)", result.covering),
-        ("picks: least KL(Q‖P)", result.picking[0]),
-        *others,
-        ("yours", own),
-    ]
-    return pd.DataFrame(
-        {
-            "bump": [name for name, _ in named],
-            "mean": [f"{fit.mean:.3f}" for _, fit in named],
-            "width": [f"{fit.width:.3f}" for _, fit in named],
-            "KL(P‖Q), bits": [f"{fit.forward:.3f}" for _, fit in named],
-            "KL(Q‖P), bits": [f"{fit.reverse:.3f}" for _, fit in named],
-        }
-    )
-
-
-def _map_rows(result: BumpFit) -> pd.DataFrame:
+def _map_rows(result: KLFit) -> pd.DataFrame:
     rows = pd.DataFrame(result.forward, index=result.widths, columns=result.means).stack()
     reverse = pd.DataFrame(result.reverse, index=result.widths, columns=result.means).stack()
     named = pd.DataFrame({"KL(P||Q)": rows, "KL(Q||P)": reverse})

@@ -1,108 +1,130 @@
 """The experiments of the page on information."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
 
 from tfcore import load
-from tfcore.analysis.training.bump_fit import cost, fit_bumps
-from tfcore.analysis.training.entropy import compare, mixed_loss, perplexity, token_loss
-from tfcore.analysis.training.likeliest import next_tokens
-from tfcore.analysis.training.mutual_information import KINDS, joint_information, neighbours
-from tfcore.analysis.training.text_bits import expected, peers, text_bits
+from tfcore.analysis.token_text import label, tick_labels, visible
+from tfcore.analysis.training.compression import Coder, per_byte
+from tfcore.analysis.training.entropy import compare, divergence_sums, entropy_numbers, loss_of_mixture, loss_of_token
+from tfcore.analysis.training.kl_fit import KLFit, cost, fitted_bumps, kl_minima, own_bump
+from tfcore.analysis.training.mutual_information import (
+    cell_sum,
+    joint_information,
+    pair_count,
+    shared_information,
+    three_ways,
+)
+from tfcore.analysis.training.text_bits import (
+    Prediction,
+    TextBits,
+    best_guess,
+    concentration,
+    text_bits,
+    text_cost,
+    token_surprisal,
+)
+from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.theme import Figure
-from tfcore.figures.training.bump_fit import curves_figure
-from tfcore.figures.training.entropy import areas_figure, loss_figure
-from tfcore.figures.training.mutual_information import overlap_figure
-from tfcore.figures.training.text_bits import adding_up_figure
+from tfcore.figures.shown import Shown
+from tfcore.figures.training.entropy import areas_figure, loss_figure, outcome_terms_figure
+from tfcore.figures.training.kl_fit import bumps_figure, kl_maps_figure
+from tfcore.figures.training.mutual_information import cell_terms_figure, overlap_figure
+from tfcore.figures.training.text_bits import adding_up_figure, per_byte_figure
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def distributions(p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> Figure:
-    """Entropy, cross-entropy and KL both ways: what it costs to expect Q where P happens."""
+def distributions(p: Sequence[float], q: Sequence[float], names: Sequence[str]) -> Shown:
+    """Entropy of P, and cross-entropy with a prediction Q, as areas: each outcome as wide as its probability."""
     result = compare(np.array(p), np.array(q))
-    print(f"H(P) = {result.own:.3f} bits, H(P, Q) = {result.cross:.3f}")
-    print(f"KL(P‖Q) = {result.forward:.3f}, KL(Q‖P) = {result.reverse:.3f}")
-    # The cost is what P leaves open, and what Q gets wrong.
-    print(f"H(P) + KL(P‖Q) - H(P, Q) = {result.gap:.1g}; perplexity {perplexity(result.own):.3f}")
-
-    return areas_figure(result, names, height=300)
+    return Shown(areas_figure(result, tick_labels(names), height=300), (entropy_numbers(result),))
 
 
-def next_token(model_name: str, text: str, tokens: int, count: int, q: tuple[float, ...]) -> Figure:
-    """How well a guess Q fits what a model expects next: cross-entropy in bits."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
+def terms(p: Sequence[float], q: Sequence[float], names: Sequence[str]) -> Shown:
+    """What each outcome adds to KL(P‖Q) and to KL(Q‖P)."""
+    result = compare(np.array(p), np.array(q))
+    return Shown(outcome_terms_figure(result, tick_labels(names), height=230), (divergence_sums(result),))
+
+
+def next_shares(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, count: int
+) -> tuple[tuple[float, ...], list[str]]:
+    """The probabilities of the likeliest tokens after a text and of all others together, and their names."""
+    ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
     found = next_tokens(model, ids, count)
-    p = np.array([*found.chance, max(0.0, 1 - sum(found.chance))], dtype=np.float64)
-    names = [*tokenizer.tokens(found.ids.tolist()), "others"]
-    result = compare(p / p.sum(), np.array(q))
-    for name, chance in zip(names, p, strict=True):
-        print(f"{name!r}: {chance:.3f}")
-    print(f"H(P) = {result.own:.3f} bits, H(P, Q) = {result.cross:.3f}, KL(P‖Q) = {result.forward:.3f}")
-
-    return areas_figure(result, names, height=300)
+    p = np.append(found.probabilities, 0.0).astype(np.float64)
+    p[-1] = max(0.0, 1 - p.sum())
+    return tuple((p / p.sum()).tolist()), [*map(visible, tokenizer.tokens(found.ids.tolist())), "others"]
 
 
-def bumps(distance: float, balance: float, width: float, mean: float, own_width: float) -> Figure:
-    """One bump fitted to two: the least KL(P‖Q) covers both, the least KL(Q‖P) picks one."""
-    result = fit_bumps(distance, balance, width)
-    own = cost(result.p, result.x, mean, own_width)
-    for name, fit in (("covers", result.covering), ("picks", result.picking[0]), ("yours", own)):
-        print(f"{name}: mean {fit.mean:.3f}, width {fit.width:.3f}", end="; ")
-        print(f"KL(P‖Q) {fit.forward:.3f}, KL(Q‖P) {fit.reverse:.3f} bits")
-
-    return curves_figure(result, own, height=330)
+def next_token(prediction: tuple[tuple[float, ...], list[str]], q: Sequence[float]) -> Shown:
+    """How well a guess Q fits what a model expects next: cross-entropy in bits."""
+    p, names = prediction
+    return distributions(p, q, names)
 
 
-def joint(table: list[list[float]]) -> Figure:
+def bumps(fit: KLFit, own_mean: float, own_width: float) -> Shown:
+    """One bump fitted to two: the least KL(P‖Q) covers both, the least KL(Q‖P) picks one; and a bump of one's own."""
+    own = cost(fit.p, fit.x, own_mean, own_width)
+    return Shown(bumps_figure(fit, own, height=330), (fitted_bumps(fit), kl_minima(fit), own_bump(own)))
+
+
+def maps(fit: KLFit, own_mean: float, own_width: float) -> Shown:
+    """KL(P‖Q) and KL(Q‖P) of every bump, with their minima and a bump of one's own."""
+    own = cost(fit.p, fit.x, own_mean, own_width)
+    return Shown(kl_maps_figure(fit, own, height=340), (kl_minima(fit), own_bump(own)))
+
+
+def joint(table: Sequence[Sequence[float]]) -> Shown:
     """Mutual information of a table of two variables, three ways."""
     result = joint_information(np.array(table))
-    print(f"H(X) = {result.h_x:.3f} bits, H(Y) = {result.h_y:.3f}, H(X, Y) = {result.h_xy:.3f}")
-    print(f"I(X; Y) = {result.by_entropies:.6f} = {result.by_condition:.6f} = {result.by_divergence:.6f}")
-
-    return overlap_figure(result, height=220)
+    return Shown(overlap_figure(result, height=220), (shared_information(result), three_ways(result)))
 
 
-def letters(text: str, apart: int) -> Figure:
+def letters(counts: Int[ndarray, "4 4"], apart: int) -> Shown:
     """What a character of a text tells about the one so many places after it."""
-    counts = neighbours(text, apart)
     result = joint_information(counts / counts.sum())
-    print(f"{counts.sum():,} pairs of {', '.join(KINDS)}")
-    print(f"H(X) = {result.h_x:.3f} bits, H(Y) = {result.h_y:.3f}, I(X; Y) = {result.by_divergence:.3f}")
-
-    return overlap_figure(result, height=220)
+    findings = (shared_information(result), three_ways(result), pair_count(counts, apart))
+    return Shown(overlap_figure(result, height=220), findings)
 
 
-def one_token(p: float, share: float, others: float) -> Figure:
+def cells(table: Float[ndarray, "x y"], rows: Sequence[str], columns: Sequence[str]) -> Shown:
+    """What each cell of a table adds to the mutual information."""
+    result = joint_information(table)
+    figure = cell_terms_figure(result, tick_labels(rows), tick_labels(columns), height=260)
+    return Shown(figure, (cell_sum(result),))
+
+
+def one_token(p: float, share: float, others: float) -> Shown:
     """The loss of one token against the probability of the right one."""
-    print(f"at p = {p:.3f}: {token_loss(p):.3f} bits, {token_loss(p) * np.log(2):.3f} nats")
-    mean = mixed_loss(p, share, others)
-    print(f"a text with {share:.0%} of them and the rest at {others}: {mean:.3f} bits per token", end=", ")
-    print(f"perplexity {perplexity(mean):.2f}")
-
-    return loss_figure(p, height=330)
+    return Shown(loss_figure(p, height=330), (loss_of_token(p), loss_of_mixture(p, share, others)))
 
 
-def text(model_name: str, others: list[str], text: str) -> Figure:
-    """What each token of a text costs a model, in bits, and what simpler coders pay."""
-    every = {name: text_bits(*load(name), text) for name in others}
-    found = every[model_name]
-    for token, bits in zip(found.tokens, found.bits, strict=True):
-        print(f"{bits:6.2f} bits  {token!r}")
-    print(f"{found.total:.1f} bits in all, {found.per_token:.3f} a token, {found.per_byte:.3f} a byte")
-    print(f"perplexity {perplexity(found.per_token):.2f}")
-    for peer in peers(text.encode()):
-        print(f"{peer.name}: {peer.per_byte:.3f} bits per byte")
-
-    return adding_up_figure(every, {name: name for name in every}, model_name, found.tokens, height=330)
+def every_text(models: Sequence[str], text: str) -> dict[str, TextBits]:
+    """What each token of a text costs each of several models."""
+    return {name: text_bits(*load(name), text) for name in models}
 
 
-def surprise(model_name: str, text: str, at: int, count: int) -> Figure:
+def text(every: Mapping[str, TextBits], peers: Sequence[Coder], chosen: str) -> Shown:
+    """What a text costs a model, token by token, in bits; beside other models and simpler coders."""
+    own = every[chosen]
+    names = {name: label(name, 40) for name in every}
+    figure = adding_up_figure(every, names, chosen, tick_labels(own.tokens), height=330)
+    return Shown(figure, (concentration(own), text_cost(own), per_byte(every, peers)))
+
+
+def coders(every: Mapping[str, TextBits], peers: Sequence[Coder], chosen: str) -> Shown:
+    """Bits per byte of a text by every model, and by coders that know no language."""
+    found = per_byte(every, peers)
+    names = {name: label(name, 40) for name in every}
+    return Shown(per_byte_figure(found.coders, names, chosen, height=330), (found,))
+
+
+def surprise(found: TextBits, prediction: Prediction, at: int) -> Shown:
     """What a model expected in the place of one token of a text."""
-    model, tokenizer = load(model_name)
-    found, rank = expected(model, tokenizer, text, at, count)
-    names = tokenizer.tokens(found.ids.tolist())
-    for name, chance in zip(names, found.chance, strict=True):
-        print(f"{name!r}: {chance:.1%}")
-    print(f"what came was number {rank + 1}")
-
-    return guesses_figure(found.chance, names, height=260)
+    figure = guesses_figure(prediction.probabilities, tick_labels(prediction.tokens), height=200)
+    return Shown(figure, (best_guess(prediction), token_surprisal(found, at, prediction.rank)))

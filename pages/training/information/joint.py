@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.training.information import experiments as experiments
+from pages.training.information import experiments
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components import bars
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.training import mutual_information as analysis
-from tfcore.analysis.training.mutual_information import KINDS, JointInformation, joint_information
-from tfcore.figures.training import mutual_information as figures
+from tfcore.analysis.training.mutual_information import KINDS
+from tfcore.figures.shown import Shown
 
 CHARACTERS = 2_000
 TEXT = (
@@ -24,6 +25,15 @@ TEXT = (
 SOURCES = {"hand": "By hand", "letters": "Letters of a text"}
 MOST = 4  # values of each variable
 HEIGHTS = {2: 110, 3: 84, 4: 70}  # of a cell, by the number of rows
+METRICS = {
+    "I(X; Y)": "mutual information, bits",
+    "H(X)": "bits of X alone",
+    "H(Y)": "bits of Y alone",
+    "H(X, Y)": "bits of both together",
+    "H(X | Y)": "bits of X that are left when Y is known",
+}
+
+counted = cache.data(max_entries=128)(analysis.neighbours)
 
 
 def hand(*rows: Sequence[int]) -> dict[str, Any]:
@@ -48,11 +58,6 @@ def first(down: int, across: int) -> tuple[int, ...]:
     return tuple(6 if i == j else 1 + (i + j) % 2 for i in range(down) for j in range(across))
 
 
-@cache.data(max_entries=128)
-def counted(pasted: str, apart: int) -> tuple[int, ...]:
-    return tuple(int(count) for count in analysis.neighbours(pasted, apart).ravel())
-
-
 def panel() -> None:
     """A joint table and its mutual information."""
     st.latex(
@@ -70,7 +75,7 @@ def panel() -> None:
         "more probable than if X and Y were independent, blue ones less; their sum is never below 0. A table whose "
         "rows are all proportional has none: X and Y are independent."
     )
-    page.source(analysis.joint_information, analysis.given)
+    page.source(analysis.joint_information, analysis.conditional_entropy)
     st.caption(
         "Cover and Thomas, Elements of Information Theory, chapter 2. What a model's layers keep of their input has "
         "been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text "
@@ -93,26 +98,27 @@ def _by_hand() -> None:
         cells = bars.read(key, first(down, across))
         rows, columns = [f"x{i + 1}" for i in range(down)], [f"y{i + 1}" for i in range(across)]
         _board(key, cells, rows, columns, fixed=False)
-    with right:
-        _numbers(cells, rows, columns)
     shares = bars.shares(cells)
-    page.experiment(experiments.joint, [list(shares[i * across : (i + 1) * across]) for i in range(down)])
+    table = [list(shares[i * across : (i + 1) * across]) for i in range(down)]
+    with right:
+        _numbers(experiments.joint(table), np.array(table), rows, columns)
+    page.experiment(experiments.joint, table)
 
 
 def _of_letters() -> None:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=90)
     apart = controls.slider("Y comes how many characters after X", "apart", 1, 20, 1)
-    cells = counted(pasted, apart)
-    if not any(cells):
+    counts = counted(pasted, apart)
+    if not counts.any():
         st.info(f"The text is too short: it takes more than {apart} characters to have a pair that far apart.")
         return
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.caption(f"{sum(cells):,} pairs of characters, counted: X and, {apart} later, Y")
-        _board("letters", cells, KINDS, KINDS, fixed=True)
+        st.caption(str(analysis.pair_count(counts, apart)))
+        _board("letters", tuple(counts.ravel().tolist()), KINDS, KINDS, fixed=True)
     with right:
-        _numbers(cells, KINDS, KINDS)
-    page.experiment(experiments.letters, pasted, apart)
+        _numbers(experiments.letters(counts, apart), counts / counts.sum(), KINDS, KINDS)
+    page.experiment(experiments.letters, made(analysis.neighbours, pasted, apart), apart)
 
 
 def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], *, fixed: bool) -> None:
@@ -131,60 +137,37 @@ def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Seque
     )
 
 
-def _numbers(cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str]) -> None:
+def _numbers(shown: Shown, table: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
     """The three ways, and the pictures."""
-    table = np.array(bars.shares(cells)).reshape(len(rows), len(columns))
-    result = joint_information(table)
+    result = analysis.joint_information(table)
+    metrics = analysis.shared_information(result).metrics
     with st.container(horizontal=True, gap="small"):
-        for name, value, words in (
-            ("I(X; Y)", result.by_divergence, "mutual information, bits"),
-            ("H(X)", result.h_x, "bits of X alone"),
-            ("H(Y)", result.h_y, "bits of Y alone"),
-            ("H(X, Y)", result.h_xy, "bits of both together"),
-            ("H(X | Y)", result.h_x_given_y, "bits of X that are left when Y is known"),
-        ):
-            st.metric(name, f"{value + 0.0:.3f}".replace("-0.000", "0.000"), help=words, width=94)
-    st.markdown(_three_ways(result))
+        for name, words in METRICS.items():
+            st.metric(name, metrics[name], help=words, width=94)
+    st.markdown(f"**Checked now, three ways**: {text.escape(analysis.three_ways(result))}")
+
+    def numbers() -> pd.DataFrame:
+        return pd.DataFrame(
+            [
+                {
+                    "X": row,
+                    "Y": column,
+                    "p": result.table[i, j],
+                    "p(x) p(y)": result.product[i, j],
+                    "adds": result.terms[i, j],
+                }
+                for i, row in enumerate(rows)
+                for j, column in enumerate(columns)
+            ]
+        )
+
+    figure(shown.figure, key="overlap", height=220, table=numbers, alt=shown.alt, caption=shown.alt)
+    cells = experiments.cells(table, rows, columns)
     figure(
-        figures.overlap_figure(result, 220),
-        key="overlap",
-        height=220,
-        table=lambda: _table(result, rows, columns),
-        alt=f"H(X) = {result.h_x:.3f} and H(Y) = {result.h_y:.3f} bits overlap by I(X; Y) = "
-        f"{result.by_divergence:.3f}; together they have {result.h_xy:.3f}.",
-        caption=f"H(X) and H(Y) overlap by {result.by_divergence:.3f} bits, so that H(X, Y) is {result.h_xy:.3f} and "
-        f"not {result.h_x + result.h_y:.3f}.",
-    )
-    figure(
-        figures.terms_figure(result, text.tick_labels(rows), text.tick_labels(columns), 260),
+        cells.figure,
         key="cells",
         height=260,
-        table=lambda: _table(result, rows, columns),
-        alt=f"What each cell adds to the mutual information of {result.by_divergence:.3f} bits.",
-        caption=f"p(x, y) log₂ p(x, y) / p(x) p(y) of each cell, shape (X, Y) = {table.shape}; all cells sum to "
-        f"{result.by_divergence:.3f} bits.",
-    )
-
-
-def _three_ways(result: JointInformation) -> str:
-    return (
-        f"**Checked now, three ways**: H(X) + H(Y) − H(X, Y) = {result.by_entropies:.6f}; H(X) − H(X | Y) = "
-        f"{result.by_condition:.6f}; KL(joint‖product) = {result.by_divergence:.6f} bits. Largest difference: "
-        f"{result.spread:.1g}."
-    )
-
-
-def _table(result: JointInformation, rows: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "X": row,
-                "Y": column,
-                "p": result.table[i, j],
-                "p(x) p(y)": result.product[i, j],
-                "adds": result.terms[i, j],
-            }
-            for i, row in enumerate(rows)
-            for j, column in enumerate(columns)
-        ]
+        table=numbers,
+        alt=f"What each cell adds to the mutual information. {cells.alt}",
+        caption=f"p(x, y) log₂ p(x, y) / p(x) p(y) of each cell, shape (X, Y) = {table.shape}. {cells.caption}",
     )

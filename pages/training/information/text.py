@@ -6,22 +6,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.training.information import experiments as experiments
+from pages.training.information import experiments
 from pages.training.information import models as information_models
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import progress
-from tfcore.analysis.training import information, text_bits
-from tfcore.analysis.training.entropy import perplexity
-from tfcore.analysis.training.likeliest import Likeliest
-from tfcore.analysis.training.text_bits import Peer, TextBits
-from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.large_numbers import power
-from tfcore.figures.training import text_bits as figures
+from tfcore.analysis.training import compression, text_bits
+from tfcore.analysis.training.compression import Coder
+from tfcore.analysis.training.text_bits import TextBits
+from tfcore.analysis.training.text_loss import surprisal
 
-CHARACTERS, BYTES = 2_000, 2_000
-CHIPS, NOTED, GUESSES = 600, 160, 6
-FULL = 12.0  # bits at which a chip is as strong as it gets
+CHARACTERS = 2_000
+BYTES = 2_000  # of the text that are used
+CHIPS = 600  # tokens that are drawn
+NOTED = 160  # tokens up to which the bits are written under each
+GUESSES = 6
+FULL = 12  # bits from which on a chip has its full colour
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away, and a "
     "dragon ate it. Lily was very sad."
@@ -39,22 +40,18 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=64)
-def costs(model_name: str, pasted: str) -> TextBits:
-    return text_bits.text_bits(*cache.model(model_name), pasted)
+METRICS = {
+    "bits per token": "mean surprisal: the model's cross-entropy on this text",
+    "perplexity": "2 to the power of bits per token",
+    "bits per byte": "all bits over the bytes of the text in UTF-8",
+    "bits in all": "what an arithmetic coder with this model would send",
+    "tokens": "of the text, as this model cuts it",
+    "bytes": "of the text in UTF-8",
+}
 
-
-@cache.data(max_entries=64)
-def plain_peers(pasted: str) -> list[Peer]:
-    return text_bits.peers(pasted.encode("utf-8", "surrogatepass"))
-
-
-@cache.data(max_entries=256)
-def expected(model_name: str, pasted: str, at: int) -> tuple[Likeliest, list[str], int]:
-    """What a model expected in the place of a token: ids with chances, pieces, and the rank of what came."""
-    network, tokenizer = cache.model(model_name)
-    found, rank = text_bits.expected(network, tokenizer, pasted, at, GUESSES)
-    return found, tokenizer.tokens(found.ids.tolist()), rank
+costs = cache.of_model(max_entries=64)(text_bits.text_bits)
+plain_peers = cache.data(max_entries=64)(compression.peers)
+predicted = cache.of_model(max_entries=256)(text_bits.predicted)
 
 
 def panel() -> None:
@@ -78,21 +75,23 @@ def panel() -> None:
         st.info("This model gives no probability to a part of this text, or none that is a number: choose another.")
         return
     _token_by_token(model_name, pasted, found)
-    all_found = _everyone(model_name, pasted)
+    every, peers = _everyone(model_name, pasted), plain_peers(pasted)
     left, right = st.columns(2, gap="large")
     with left:
-        _adding_up(model_name, all_found)
+        _adding_up(model_name, every, peers)
     with right:
-        _compared(model_name, all_found, plain_peers(pasted))
+        _compared(model_name, every, peers)
     page.what_to_see(
-        f"Strong colour: high surprisal, −log₂ p. {text_bits.concentration(found)} A model with induction heads "
-        "predicts a second copy of a sentence almost for free: try it. Perplexity and bits per token depend on the "
-        "tokenizer, so models are compared by **bits per byte**. Compressors know nothing but the text itself, and a "
-        "short text is little to learn from; a trained model brings its knowledge along, in weights that are not "
+        f"Strong colour: high surprisal, −log₂ p. {text_bits.concentration(found).half_of_bits} A model with induction "
+        "heads predicts a second copy of a sentence almost for free: try it. Perplexity and bits per token depend on "
+        "the tokenizer, so models are compared by **bits per byte**. Compressors know nothing but the text itself, and "
+        "a short text is little to learn from; a trained model brings its knowledge along, in weights that are not "
         "counted here."
     )
-    page.source(text_bits.text_bits, text_bits.framed, information.surprisal, text_bits.peers)
-    page.experiment(experiments.text, model_name, list(all_found), pasted)
+    page.source(text_bits.text_bits, text_bits.framed, surprisal, compression.peers)
+    page.experiment(
+        experiments.text, made(experiments.every_text, list(every), pasted), made(compression.peers, pasted), model_name
+    )
     st.caption(
         "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, which "
         "also counts the weights. English predicted by people: about 0.6 to 1.3 bits per letter (Shannon 1951). Left "
@@ -124,16 +123,10 @@ def _text() -> str:
 def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
     """The coloured text, its numbers, and one token looked at."""
     n = len(found.ids)
+    metrics = text_bits.text_cost(found).metrics
     with st.container(horizontal=True):
-        for name, value, words in (
-            ("bits per token", f"{found.per_token:.3f}", "mean surprisal: the model's cross-entropy on this text"),
-            ("perplexity", f"{perplexity(found.per_token):,.2f}", "2 to the power of bits per token"),
-            ("bits per byte", f"{found.per_byte:.3f}", "all bits over the bytes of the text in UTF-8"),
-            ("bits in all", f"{found.total:,.1f}", "what an arithmetic coder with this model would send"),
-            ("tokens", f"{n:,}", "of the text, as this model cuts it"),
-            ("bytes", f"{found.n_bytes:,}", "of the text in UTF-8"),
-        ):
-            st.metric(name, value, help=words, width=124)
+        for name, words in METRICS.items():
+            st.metric(name, metrics[name], help=words, width=124)
     at = int(controls.slider("Token looked at", "at", 0, n - 1, min(29, n - 1)))
     shown = found.tokens[:CHIPS]
     text.chips(
@@ -147,64 +140,36 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
         label="The text, stronger where it surprised the model",
     )
     more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
-    st.caption(f"Bits of each token, given all before it; full colour from {FULL:g} bits on. {_start(found)}{more}")
+    start = text.escape(text_bits.first_token(found))
+    st.caption(f"Bits of each token, given all before it; full colour from {FULL} bits on. {start}{more}")
     _one(model_name, pasted, found, at)
-
-
-def _start(found: TextBits) -> str:
-    """How the first token is counted, and what the tokenizer does to the text (Markdown)."""
-    if found.start:
-        sign = text.escape(text.visible(found.start))
-        said = (
-            f"The first token has no text before it: it is counted as read after {sign}, the sign that a text begins."
-        )
-    else:
-        said = (
-            "Nothing stands before the first token, so it is counted as if all tokens of the vocabulary were equally "
-            f"likely: {found.bits[0]:.1f} bits."
-        )
-    if not found.whole:
-        said += (
-            " This tokenizer does not give the text back to the letter, so bits per byte are not quite of this text."
-        )
-    return said
 
 
 def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
     """What was expected in the place of one token."""
-    piece, bits = text.escape(text.visible(found.tokens[at])), float(found.bits[at])
     if at == 0 and not found.start:
         st.info(
-            f"“{piece}” is the first token, and this model reads nothing before it: there is no prediction to show."
+            f"“{text.escape(text.visible(found.tokens[at]))}” is the first token, and this model reads nothing before "
+            "it: there is no prediction to show."
         )
         return
-    guess, pieces, rank = expected(model_name, pasted, at)
+    asked = model_name, pasted, at, GUESSES
+    prediction = predicted(*asked)
+    shown = experiments.surprise(found, prediction, at)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        many = f"{2**bits:,.{0 if bits > 6 else 1}f}" if bits < 30 else f"2^{bits:.0f}"
-        st.markdown(
-            f"Token {at}, “**{piece}**”, came with probability **{_chance(2.0**-bits)}**: **{bits:.2f} bits**, as "
-            f"surprising as one of {many} equally likely tokens. Its rank in the model's prediction is **{rank:,}**, "
-            f"and it is {bits / max(found.total, 1e-9):.1%} of the cost of the text."
-        )
+        st.markdown(text.escape(text_bits.token_surprisal(found, at, prediction.rank)))
     with right:
-        best = text.visible(pieces[0])
         figure(
-            guesses_figure(guess.chance, text.tick_labels(pieces), 200),
+            shown.figure,
             key="guesses",
             height=200,
-            table=lambda: pd.DataFrame({"token": pieces, "probability": guess.chance}),
-            alt=f"The model's prediction there: first '{best}' with {guess.chance[0]:.1%}; the token of the text has "
-            f"rank {rank:,}.",
-            caption=f"Predicted there: first '{best}' with {guess.chance[0]:.1%}. The token of the text has rank "
-            f"{rank:,}.",
+            table=lambda: pd.DataFrame({"token": prediction.tokens, "probability": prediction.probabilities}),
+            alt=shown.alt,
+            caption=shown.alt,
         )
-    page.experiment(experiments.surprise, model_name, pasted, at, GUESSES)
-
-
-def _chance(value: float) -> str:
-    """0.12, or 4.9 × 10⁻⁶ where there would be many zeros."""
-    return f"{value:.2g}" if value >= 1e-3 else power(value)
+    read = made(text_bits.text_bits, model_name, pasted)
+    page.experiment(experiments.surprise, read, made(text_bits.predicted, *asked), at)
 
 
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:
@@ -214,53 +179,30 @@ def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:
     return {name: one for name, one in zip(names, found, strict=True) if np.isfinite(one.bits).all()}
 
 
-def _adding_up(model_name: str, found: dict[str, TextBits]) -> None:
-    own = found[model_name]
-    dear = int(own.bits.argmax())
-    piece = text.visible(own.tokens[dear])
-    order = np.sort(own.bits)[::-1].cumsum()
-    half = int(np.searchsorted(order, own.total / 2)) + 1
+def _adding_up(model_name: str, every: dict[str, TextBits], peers: list[Coder]) -> None:
+    own, shown = every[model_name], experiments.text(every, peers, model_name)
     st.subheader("Adding up", anchor=False)
     figure(
-        figures.adding_up_figure(
-            found, {name: text.label(name, 40) for name in found}, model_name, text.tick_labels(own.tokens), 330
-        ),
+        shown.figure,
         key="adding",
         height=330,
         table=lambda: pd.DataFrame({"token": own.tokens, "bytes": own.sizes, "bits": own.bits}),
-        alt=f"Bits of the text so far: {own.total:.1f} in the end over {own.n_bytes:,} bytes. The largest step, "
-        f"{own.bits[dear]:.1f} bits, is '{piece}'.",
-        caption=f"{half} of {len(own.bits)} tokens make half of the {own.total:.1f} bits; the largest step is "
-        f"'{piece}' with {own.bits[dear]:.1f}. Shape (token,) = ({len(own.bits)},).",
+        alt=f"Bits of the text so far. {shown.alt} {shown.findings[1]}",
+        caption=f"{shown.alt} Shape (token,) = {own.bits.shape}.",
     )
 
 
-def _compared(model_name: str, found: dict[str, TextBits], peers: list[Peer]) -> None:
+def _compared(model_name: str, every: dict[str, TextBits], peers: list[Coder]) -> None:
     """Bits per byte of all whose tokens are the text, and of the peers."""
-    rows = [
-        (
-            text.label(name, 40),
-            one.per_byte,
-            "chosen" if name == model_name else "model",
-            f"{text.label(name, 60)}: {one.total:.1f} bits over {one.n_bytes:,} bytes",
-        )
-        for name, one in found.items()
-        if one.whole
-    ]
-    rows += [(peer.name, peer.per_byte, "peer", peer.how) for peer in peers]
-    rows.sort(key=lambda row: row[1])
-    names, values, kinds, hovers = (list(column) for column in zip(*rows, strict=True))
-    best = text.visible(names[0])
-    changed = [name for name, one in found.items() if not one.whole]
-    left_out = f" Not compared, as the tokenizer changes the text: {', '.join(changed)}." if changed else ""
+    shown, found = experiments.coders(every, peers, model_name), compression.per_byte(every, peers)
+    rows = [{"who": one.name, "bits per byte": one.per_byte, "how": one.how} for one in found.coders]
     st.subheader("The same text, every model", anchor=False)
     figure(
-        figures.per_byte_figure(names, values, kinds, hovers, 330),
+        shown.figure,
         key="everyone",
         height=330,
         min_width=330,
-        table=lambda: pd.DataFrame({"who": names, "bits per byte": values, "how": hovers}),
-        alt=f"Bits per byte: {', '.join(f'{name} {value:.3f}' for name, value in zip(names, values, strict=True))}.",
-        caption=f"Least: {best} with {values[0]:.3f} bits per byte; 8 is a uniform guess. The table of “byte counts” "
-        f"is not counted.{left_out}",
+        table=lambda: pd.DataFrame(rows),
+        alt=shown.alt,
+        caption=f"{found.least} 8 is a uniform guess. The table of “byte counts” is not counted.",
     )

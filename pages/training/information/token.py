@@ -1,18 +1,15 @@
 """Panel of the page on information: the loss of one token against the probability of the right one."""
 
-import math
-
 import pandas as pd
 import streamlit as st
 
-from pages.training.information import experiments as experiments
+from pages.training.information import experiments
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.training import entropy, information
-from tfcore.analysis.training.entropy import token_loss as loss
-from tfcore.figures.training import entropy as figures
+from tfcore.analysis.training import entropy
+from tfcore.analysis.training.text_loss import surprisal
 
-GOOD = 0.9
+GOOD = 0.9  # probability of all other tokens
 ROWS = (1.0, 0.9, 0.5, 0.1, 0.01, 0.001)
 TRY = {
     "nearly sure: 0.9": {"right": 0.9},
@@ -21,6 +18,7 @@ TRY = {
     "very surprised: 0.001": {"right": 0.001},
     "one token in ten at 0.001": {"right": 0.001, "share": 10},
 }
+METRICS = {"1/p": "The perplexity, were every token like this one."}
 
 WORDS = (
     "Each halving of the probability costs one bit more, wherever it happens: from 1 to 0.5 as from 0.002 to "
@@ -39,7 +37,7 @@ def panel() -> None:
     page.try_this(TRY)
     _live()
     page.what_to_see(WORDS)
-    page.source(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, information.surprisal)
+    page.source(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, surprisal)
     st.caption(
         "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
         "table 3, reports its perplexity, per token of its own vocabulary."
@@ -60,37 +58,20 @@ def _live() -> None:
         share = controls.slider(
             "Tokens of that kind in a text, %", "share", 0, 100, 10, help="All others have probability 0.9."
         )
-        mean = entropy.mixed_loss(p, share / 100, GOOD)
         with st.container(horizontal=True):
-            st.metric("Loss, bits", f"{loss(p):.3f}", width=110)
-            st.metric("Loss, nats", f"{loss(p) * math.log(2):.3f}", width=110)
-            st.metric("1/p", f"{1 / p:,.1f}", help="The perplexity, were every token like this one.", width=110)
-        st.markdown(
-            f"One such token costs as much as **{loss(p) / loss(GOOD):.1f}** tokens at 0.9. A text with {share} % of "
-            f"them and the rest at 0.9 has a mean of **{mean:.3f}** bits per token, perplexity "
-            f"**{entropy.perplexity(mean):.2f}**."
-        )
+            for name, value in entropy.loss_of_token(p).metrics.items():
+                st.metric(name, value, help=METRICS.get(name), width=110)
+        st.markdown(str(entropy.loss_of_mixture(p, share / 100, GOOD)))
+    shown = experiments.one_token(p, share / 100, GOOD)
     with right:
         figure(
-            figures.loss_figure(p, 330),
+            shown.figure,
             key="loss",
             height=330,
             min_width=520,
-            table=lambda: pd.DataFrame({"p": ROWS, "bits": [loss(row) for row in ROWS]}),
-            alt=f"Loss against the probability of the right token: {loss(p):.3f} bits at {p:.3f}; the gradient there "
-            f"is {1 - p:.3f}.",
-            caption=f"At p = {p:.3f} the loss is {loss(p):.3f} bits and its gradient on the right token's logit "
-            f"{p:.3f} − 1 = −{1 - p:.3f} (nats). The loss is unbounded, the gradient is not.",
+            table=lambda: pd.DataFrame({"p": ROWS, "bits": [entropy.token_loss(row) for row in ROWS]}),
+            alt=f"Loss against the probability of the right token. {shown.alt}",
+            caption=f"{shown.alt} The loss is unbounded, the gradient is not.",
         )
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "probability of the right token": [f"{row:g}" for row in ROWS],
-                "bits": [f"{loss(row):.3f}" for row in ROWS],
-                "nats": [f"{loss(row) * math.log(2):.3f}" for row in ROWS],
-                "perplexity": [f"{1 / row:,.2f}" for row in ROWS],
-            }
-        ),
-        hide_index=True,
-    )
+    st.dataframe(pd.DataFrame(entropy.loss_table(ROWS)), hide_index=True)
     page.experiment(experiments.one_token, p, share / 100, GOOD)

@@ -14,7 +14,7 @@ from pages.ui.components.figure import figure
 from pages.ui.work import runs
 from pages.ui.work.run_records import Seen
 from tfcore.analysis.training.training_choices import Norms, Rates, Smoothing, Updates, smoothing, smoothing_target
-from tfcore.figures.training import lab_choices as figures
+from tfcore.figures.training import training_choices as figures
 from tfcore.training.lab import choices
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import one_step

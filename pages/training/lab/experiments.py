@@ -4,14 +4,14 @@ import math
 
 from tfcore.analysis.training.training_choices import smoothing
 from tfcore.figures.theme import Figure
-from tfcore.figures.training.lab import curves_figure
-from tfcore.figures.training.lab_choices import (
+from tfcore.figures.training.training_choices import (
     clipping_figure,
     norms_figure,
     rates_figure,
     smoothing_figure,
     updates_figure,
 )
+from tfcore.figures.training.training_runs import curves_figure
 from tfcore.training.lab.choices import norms, rates, updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task

@@ -12,7 +12,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models, run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Seen
-from tfcore.figures.training import lab as figures
+from tfcore.figures.training import training_runs as figures
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice

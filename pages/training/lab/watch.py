@@ -12,8 +12,8 @@ from pages.ui import cache, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.work import runs
 from pages.ui.work.run_records import Seen
-from tfcore.analysis.training.training_run import Curves, Look, free_running, look
-from tfcore.figures.training import lab as figures
+from tfcore.analysis.training.training_runs import Curves, Look, free_running, look
+from tfcore.figures.training import training_runs as figures
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import one_step, train_slice

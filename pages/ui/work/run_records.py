@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tfcore.analysis.training.training_run import Curves, Look
+from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice
 

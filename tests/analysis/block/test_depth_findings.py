@@ -114,8 +114,8 @@ def test_probes_and_sizes_are_those_of_the_networks_that_are_named(monkeypatch):
     for probed, n in zip(depths["no skip, no norm"], (1, 3), strict=True):
         alone = depth.probe(Deep(n_layers=n, placement="none", skip=False, init="normal"))
         assert np.array_equal(probed.gradient, alone.gradient)
-    alone = depth.stream_sizes(Deep(n_layers=2, placement="none", skip=False, init="normal", init_std=1.0))
-    assert np.array_equal(depth.start_sizes(2, "no skip, no norm")["std 1"], alone)
+    sizes = depth.stream_sizes(Deep(n_layers=2, placement="none", skip=False, init="normal", init_std=1.0))
+    assert np.array_equal(depth.start_sizes(2, "no skip, no norm")["std 1"], sizes)
     starts = depth.start_networks(2, "pre-LN")
     assert [(one.init, one.init_std) for one in starts.values()] == [
         ("normal", 1.0),

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tfcore.analysis.block import warmup
-from tfcore.analysis.block.depth import Deep
+from tfcore.analysis.block.depth import PLACEMENTS, Deep
 from tfcore.analysis.block.warmup import (
     RUN_VOCAB,
     first_losses,
@@ -80,11 +80,11 @@ def test_the_runs_are_named_by_placement_and_warm_up(monkeypatch):
 
 
 def test_what_the_first_steps_come_to_is_the_mean_of_the_last_five():
-    names = [f"{name}, {way}" for name in warmup.PLACEMENTS for way in ("warm-up", "none")]
+    names = [f"{name}, {way}" for name in PLACEMENTS for way in ("warm-up", "none")]
     losses = [{name: float(step + i) for i, name in enumerate(names)} for step in range(8)]
     found = warmup.describe_first_steps(losses, 12)
     assert (found.n_layers, found.steps, found.uniform) == (12, 8, uniform_loss())
-    for i, name in enumerate(warmup.PLACEMENTS):
+    for i, name in enumerate(PLACEMENTS):
         warm, cold = (sum(step + 2 * i + way for step in range(3, 8)) / 5 for way in (0, 1))
         assert found.ends[name] == (warm, cold)
     assert found.learned == tuple(warmup.have_learned(losses, names))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tfcore.analysis.training.entropy import (
     compare,
     cross_entropy,
-    divergence,
     entropy,
+    kl_divergence,
     mixed_loss,
     perplexity,
     token_loss,
@@ -46,19 +46,19 @@ def test_numbers_agree_with_torch_and_with_each_other(p, q):
     assert result.reverse == pytest.approx(float(reverse) / math.log(2), abs=1e-6)
     assert abs(result.gap) < 1e-12
     assert result.forward >= -1e-12
-    assert result.forward_terms.sum() == pytest.approx(divergence(p, q), abs=1e-12)
+    assert result.forward_terms.sum() == pytest.approx(kl_divergence(p, q), abs=1e-12)
     assert cross_entropy(p, p) == pytest.approx(entropy(p), abs=1e-12)
 
 
 def test_a_share_too_small_to_divide_by_costs_what_it_should():
-    assert divergence(np.array([1.0, 0.0]), np.array([2.0**-1_074, 1.0])) == 1_074
+    assert kl_divergence(np.array([1.0, 0.0]), np.array([2.0**-1_074, 1.0])) == 1_074
 
 
 def test_zeros_count_as_agreed():
     p, q = np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.25, 0.25])
     assert weighted_logs(np.zeros(2), np.array([0.0, 1.0])).tolist() == [0, 0]
-    assert divergence(p, q) == pytest.approx(0.5)
-    assert divergence(q, p) == math.inf
+    assert kl_divergence(p, q) == pytest.approx(0.5)
+    assert kl_divergence(q, p) == math.inf
     back = compare(q, p)
     assert back.cross == back.forward == math.inf
     assert math.isnan(back.gap)

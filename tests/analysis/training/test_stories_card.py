@@ -5,7 +5,7 @@ import pytest
 from tests.cards import STORIES, measured
 from tfcore.analysis.experts.expert_load import expert_load
 from tfcore.analysis.foundations.heads import repeated_tokens_measure
-from tfcore.analysis.training.information import bits_per_byte
+from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoints import PRETRAINED, load
 
 

@@ -1,17 +1,19 @@
-"""A text in bits: every token against a pass of its own, starts counted as agreed, and peers that are honest."""
+"""A text in bits: every token against a pass of its own, starts counted as agreed."""
 
-import lzma
 import math
-import zlib
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tfcore
 from tests.small import model
 from tests.tokenizers.test_foreign_tokenizers import byte_level, word_piece
 from tfcore.analysis.training import text_bits
-from tfcore.analysis.training.information import bits_per_byte, surprisal
+from tfcore.analysis.training.text_bits import TextBits
+from tfcore.analysis.training.text_loss import bits_per_byte, surprisal
 from tfcore.tokenizers.foreign import ForeignTokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, ByteTokenizer
 
@@ -62,17 +64,16 @@ def test_expectations_belong_to_the_very_bits(context):
     subject = model(vocab_size=264, max_seq_len=context)
     found = text_bits.text_bits(subject, TOKENIZER, TEXT)
     for at in range(len(found.ids)):
-        guess, rank = text_bits.expected(subject, TOKENIZER, TEXT, at, 264)
-        place = guess.ids.tolist().index(found.ids[at])
-        assert -math.log2(guess.chance[place]) == pytest.approx(found.bits[at], abs=1e-3)
-        assert rank == place + 1
+        guess = text_bits.predicted(subject, TOKENIZER, TEXT, at, 264)
+        assert -math.log2(guess.probabilities[guess.rank - 1]) == pytest.approx(found.bits[at], abs=1e-3)
+        assert guess.tokens[guess.rank - 1] == found.tokens[at]
 
 
 def test_a_token_that_is_not_there_has_no_expectation():
     with pytest.raises(ValueError, match="nothing before it"):
-        text_bits.expected(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)
+        text_bits.predicted(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)
     with pytest.raises(ValueError, match="none of the 3"):
-        text_bits.expected(model(vocab_size=256), ByteTokenizer(), "abc", 3, 5)
+        text_bits.predicted(model(vocab_size=256), ByteTokenizer(), "abc", 3, 5)
 
 
 def test_a_long_context_is_read_in_windows():
@@ -83,27 +84,7 @@ def test_a_long_context_is_read_in_windows():
     assert not torch.allclose(short, surprisal(subject, ids), atol=1e-3)
 
 
-def test_peers_are_what_they_say():
-    data = b"the cat and the dog and the cat and the dog" * 3
-    every, counts, learned, deflate, xz = (peer.per_byte for peer in text_bits.peers(data))
-    assert every == 8
-    assert counts == pytest.approx(
-        -sum(data.count(b) / len(data) * math.log2(data.count(b) / len(data)) for b in set(data))
-    )
-    assert counts < learned < 8
-    assert deflate * len(data) / 8 == len(zlib.compress(data, 9)) - 6  # header and checksum
-    assert xz * len(data) / 8 < len(lzma.compress(data)) - 30
-
-
-def test_counting_as_one_reads_is_the_formula():
-    # Bytes a, a, b: 1/2 / 128, then 3/2 / 129, then 1/2 / 130.
-    product = (0.5 / 128) * (1.5 / 129) * (0.5 / 130)
-    assert text_bits.adaptive(b"aab") * 3 == pytest.approx(-math.log2(product))
-
-
 def test_a_model_of_bare_numbers_knows_no_text():
-    import tfcore
-
     assert text_bits.knows_text(*tfcore.load("stories"))
     assert not text_bits.knows_text(*tfcore.load("induction"))
 
@@ -115,11 +96,73 @@ def test_texts_are_cut_in_whole_characters(text, most, kept):
     assert text_bits.cut_bytes(text, most) == kept
 
 
-def test_how_few_tokens_make_half_of_the_bits():
-    found = text_bits.text_bits(*tfcore.load("stories"), "Lily had a red ball. One day a dragon ate it.")
-    half, count, total = found.total / 2, 0, 0.0
-    for bits in sorted(found.bits.tolist(), reverse=True):
-        total, count = total + bits, count + 1
+def text_of(bits, tokens=None, start="<s>", whole=True):
+    """A text of tokens with these bits, two bytes each."""
+    n = len(bits)
+    tokens = tokens or tuple(f"t{i}" for i in range(n))
+    return TextBits(tuple(range(n)), tokens, np.array(bits, float), np.full(n, 2), 2 * n, start, whole)
+
+
+def test_the_cost_of_a_text():
+    found = text_bits.text_cost(text_of([1.0, 2.0, 9.0]))
+    assert (found.total, found.per_token, found.per_byte, found.tokens, found.n_bytes) == (12, 4, 2, 3, 6)
+    assert found.metrics == {
+        "bits per token": "4.000",
+        "perplexity": "16.00",
+        "bits per byte": "2.000",
+        "bits in all": "12.0",
+        "tokens": "3",
+        "bytes": "6",
+    }
+    assert str(found) == (
+        "12.0 bits in all for 3 tokens of 6 bytes: 4.000 bits per token (perplexity 16.00), 2.000 per byte."
+    )
+
+
+def test_how_the_first_token_is_counted():
+    assert str(text_bits.first_token(text_of([3.0, 1.0], start="\n"))) == (
+        "The first token has no text before it: it is counted as read after ⏎, the sign that a text begins."
+    )
+    changed = str(text_bits.first_token(text_of([3.25, 1.0], start="", whole=False)))
+    assert changed.startswith("Nothing stands before the first token, so it is counted as if all tokens of the ")
+    assert "equally likely: 3.2 bits. This tokenizer does not give the text back to the letter" in changed
+    assert "letter" not in str(text_bits.first_token(text_of([3.25, 1.0], start="")))
+
+
+def test_the_surprisal_of_a_token_is_the_one_looked_at():
+    text = text_of([1.0, 3.0, 16.0], tokens=("a", " b", "c"))
+    found = text_bits.token_surprisal(text, 1, 1_234)
+    assert (found.at, found.token, found.bits, found.rank, found.share) == (1, "·b", 3.0, 1_234, 0.15)
+    assert str(found) == (
+        "Token 1, “·b”, came with probability 0.12: 3.00 bits, as surprising as one of 8.0 equally likely tokens. Its "
+        "rank in the model's prediction is 1,234, and it is 15.0% of the cost of the text."
+    )
+    assert "probability 1.5 × 10⁻⁵: 16.00 bits, as surprising as one of 65,536 equally" in str(
+        text_bits.token_surprisal(text, 2, 1)
+    )
+    assert "one of 2^40 equally" in str(text_bits.token_surprisal(text_of([40.0]), 0, 1))
+
+
+def test_the_best_guess_is_the_first_of_a_prediction():
+    prediction = text_bits.Prediction((" cat", "dog"), np.array([0.6, 0.3]), 7)
+    found = text_bits.best_guess(prediction)
+    assert (found.token, found.probability, found.rank) == ("·cat", 0.6, 7)
+    assert str(found) == "Predicted there: first '·cat' with 60.0%. The token of the text has rank 7."
+
+
+@given(bits=st.lists(st.integers(1, 40), min_size=1, max_size=30))
+def test_how_few_tokens_make_half_of_the_bits(bits):
+    half, count, total = sum(bits) / 2, 0, 0
+    for one in sorted(bits, reverse=True):
         if total >= half:
             break
-    assert text_bits.concentration(found) == f"{count} of the {len(found.ids)} tokens make half of all bits."
+        total, count = total + one, count + 1
+    found = text_bits.concentration(text_of([float(one) for one in bits]))
+    assert (found.half, found.tokens, found.total) == (count, len(bits), sum(bits))
+    assert (found.largest, found.largest_bits) == (f"t{bits.index(max(bits))}", max(bits))
+
+
+def test_what_is_said_of_the_concentration():
+    found = text_bits.concentration(text_of([1.0, 6.0, 2.0, 1.0], tokens=("a", "\n", "c", "d")))
+    assert found.half_of_bits == "1 of the 4 tokens make half of all bits."
+    assert str(found) == "1 of 4 tokens make half of the 10.0 bits; the largest step is '⏎' with 6.0."

@@ -5,12 +5,13 @@ import pytest
 
 from tests.pages.figures import array
 from tests.small import model
-from tfcore.analysis.training.bump_fit import cost, fit_bumps
+from tfcore.analysis.training.compression import Coder
 from tfcore.analysis.training.entropy import compare
+from tfcore.analysis.training.kl_fit import cost, fit_bumps
 from tfcore.analysis.training.mutual_information import joint_information
 from tfcore.analysis.training.text_bits import text_bits
 from tfcore.figures import theme
-from tfcore.figures.training import bump_fit, entropy, mutual_information
+from tfcore.figures.training import entropy, kl_fit, mutual_information
 from tfcore.figures.training import text_bits as texts
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
@@ -26,7 +27,7 @@ PAIRS = {
 def test_plotly_accepts_distributions(pair):
     result = compare(*map(np.array, PAIRS[pair]))
     theme.check(entropy.areas_figure(result, NAMES, 300))
-    theme.check(entropy.terms_figure(result, NAMES, 300))
+    theme.check(entropy.outcome_terms_figure(result, NAMES, 300))
 
 
 def test_areas_are_the_entropies():
@@ -47,8 +48,8 @@ def test_the_mark_lies_on_the_curve(p):
 def test_plotly_accepts_bumps(values):
     result = fit_bumps(*values)
     own = cost(result.p, result.x, 1.0, 0.5)
-    theme.check(bump_fit.curves_figure(result, own, 300))
-    figure = bump_fit.maps_figure(result, own, 300)
+    theme.check(kl_fit.bumps_figure(result, own, 300))
+    figure = kl_fit.kl_maps_figure(result, own, 300)
     theme.check(figure)
     data = figure.to_dict()["data"]
     assert all(np.isfinite(array(trace["z"])).all() for trace in data if trace["type"] == "contour")
@@ -60,7 +61,7 @@ def test_plotly_accepts_joint_tables_and_lengths_are_the_bits(table):
     result = joint_information(np.array(table))
     figure = mutual_information.overlap_figure(result, 200)
     theme.check(figure)
-    theme.check(mutual_information.terms_figure(result, ["x1", "x2"], ["y1", "y2"], 200))
+    theme.check(mutual_information.cell_terms_figure(result, ["x1", "x2"], ["y1", "y2"], 200))
     rows = figure.to_dict()["data"]
     assert sum(row["x"][0] for row in rows if row["y"] == ["H(X, Y)"]) == pytest.approx(result.h_xy, abs=1e-9)
 
@@ -73,4 +74,4 @@ def test_plotly_accepts_texts():
     figure = texts.adding_up_figure(found, {"a": "a", "b": "b"}, "b", ["x", "y", "z"], 300)
     theme.check(figure)
     assert array(figure.to_dict()["data"][2]["y"])[-1] == pytest.approx(found["b"].total, rel=1e-5)
-    theme.check(texts.per_byte_figure(["a", "zlib"], [1.0, 24.0], ["chosen", "peer"], ["a", "z"], 300))
+    theme.check(texts.per_byte_figure([Coder("a", "one", 1.0), Coder("zlib", "other", 24.0)], {"a": "A"}, "a", 300))

@@ -13,8 +13,8 @@ from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.training.information import bits_per_byte
 from tfcore.analysis.training.text_bits import TextBits
+from tfcore.analysis.training.text_loss import bits_per_byte
 
 opened = partial(visits.opened, "training/information/page.py")
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
-from pages.ui.program import literal, notebook, program, script
+from pages.ui.program import _Steps, literal, made, notebook, program, script
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
@@ -131,3 +131,24 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
     values = {"model_name": name, "text": "a", "layer": 0, "head": 1, "token": 0}
     assert ("put the path of its folder here" in script(program(heads.head, values))) == noted
+
+
+def read(text: str, limit: int) -> tuple[str, ...]:
+    return tuple(text[:limit])
+
+
+def both(read: tuple[str, ...], other: tuple[str, ...], text: str) -> str:
+    return " ".join((*read, *other, text))
+
+
+def test_a_result_and_an_argument_of_one_name_are_kept_apart():
+    """`read` is an argument of the experiment and the function that makes it; `text` means three things."""
+    steps = _Steps()
+    steps.add(both, {"read": made(read, "abc", 2), "other": made(read, "xyz", 2), "text": "own"})
+    assert steps.values == {"text": "own", "limit": 2}
+    names: dict[str, object] = {"read": read, **steps.values}
+    assert eval(steps.calls[0].partition(" = ")[2], names) == ("a", "b")
+    assert eval(steps.calls[1].partition(" = ")[2], names) == ("x", "y")
+    steps = _Steps()
+    steps.add(both, {"read": "not made", "other": made(both, "a" * 60, made(read, "b" * 60, 1), "c" * 60), "text": ""})
+    assert all(len(line) <= 120 for line in steps.calls[0].splitlines()), "as the formatter would write it"

@@ -12,7 +12,7 @@ from tfcore import presets
 from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.block.feedforward import block_share
 from tfcore.analysis.foundations.attention_maps import attention_maps, strongest
-from tfcore.analysis.inside.copying import ROWS, copying, random_rows, twice
+from tfcore.analysis.inside.induction_heads import ROWS, copying, random_rows, twice
 
 FILES = {url: file for file, _, _, url in listed()}
 

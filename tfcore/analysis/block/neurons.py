@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.contributions import unembedding
+from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit

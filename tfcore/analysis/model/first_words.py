@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.training.likeliest import likeliest
+from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -106,7 +106,7 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
 
 def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
     found = likeliest(scores, BEST)
-    return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.chance.tolist())
+    return tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist())
 
 
 @torch.no_grad()

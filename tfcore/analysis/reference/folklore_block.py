@@ -9,8 +9,8 @@ from tfcore import presets
 from tfcore.analysis.block.ablation_and_dropout import dropout
 from tfcore.analysis.block.depth import Deep, stream_sizes
 from tfcore.analysis.block.feedforward import block_share, layer_cost
-from tfcore.analysis.inside.contributions import contributions, stream_parts
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.config import Init, ModelConfig

@@ -6,14 +6,11 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
-from tfcore.analysis.inference.cache_size import CacheShape, cache_bytes, shared
-from tfcore.analysis.inference.cached_generation import both_ways
 from tfcore.analysis.inference.flash import Tiling, follow
 from tfcore.analysis.inference.head_vectors import head_vectors
-from tfcore.analysis.inference.length_cost import length_cost
+from tfcore.analysis.inference.kv_cache import CacheShape, both_ways, cache_bytes, shared
 from tfcore.analysis.inference.sparse_reach import reach
-from tfcore.analysis.model.accounting import flops
+from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.config import ModelConfig
@@ -66,7 +63,7 @@ def gb_is_gib() -> Finding:
 
 def scores_of_4096() -> Finding:
     """n^2 at n = 4,096."""
-    pairs = int(sequence_cost((4_096,)).pairs[0])
+    pairs = int(sequence_cost((4_096,)).cells[0])
     return compare(16.8e6, {"scores": pairs}, f"{pairs:,}")
 
 

@@ -1,11 +1,16 @@
-"""How unsure a distribution is, what it costs to expect another one, and how far apart two of them are; in bits."""
+"""Entropy, cross-entropy and KL divergence of distributions, and the loss of one token; in bits."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+
+SUM_ERROR = 1e-9  # by which probabilities may miss a sum of 1: rounding
 
 
 def weighted_logs(weight: Float[ndarray, "..."], value: Float[ndarray, "..."]) -> Float[ndarray, "..."]:
@@ -24,7 +29,7 @@ def entropy(p: Float[ndarray, "..."]) -> float:
 
 
 def cross_entropy(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
-    """H(P, Q) = -sum p log2 q: bits when P happens and Q was expected. Infinite where Q rules out what P does."""
+    """H(P, Q) = -sum p log2 q: mean bits per outcome of P with the code of Q. Infinite where q is 0 and p is not."""
     return float(-weighted_logs(p, q).sum()) + 0.0
 
 
@@ -33,31 +38,23 @@ def divergence_terms(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> Floa
     return weighted_logs(p, p) - weighted_logs(p, q)  # a difference of logarithms: p / q may be too large for a float
 
 
-def divergence(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
-    """KL(P || Q) = sum p log2(p / q): bits lost by expecting Q where P happens; never negative, 0 only for Q = P."""
+def kl_divergence(p: Float[ndarray, "..."], q: Float[ndarray, "..."]) -> float:
+    """KL(P || Q) = sum p log2(p / q): extra bits per outcome of P with the code of Q; at least 0, and 0 for Q = P."""
     return float(divergence_terms(p, q).sum())
 
 
 def perplexity(bits: float) -> float:
-    """2 ** bits: among how many equally likely outcomes one would be as unsure."""
+    """2 ** bits: the number of equally likely outcomes with this entropy."""
     with np.errstate(over="ignore"):  # a model that is very wrong: infinitely many
         return float(np.exp2(bits))
 
 
-def token_loss(p: float) -> float:
-    """-log2 p: bits of surprise when an outcome of probability p happens.
-
-    Raises:
-        ValueError: p is no probability above 0.
-    """
-    if not 0 < p <= 1:
-        raise ValueError(f"p={p} must be above 0 and at most 1: what was ruled out costs infinitely many bits")
-    return -math.log2(p) + 0.0
+def bits_text(value: float) -> str:
+    """Bits with three decimals, "∞" where they are infinite."""
+    return "∞" if math.isinf(value) else f"{round(value, 3) + 0.0:.3f}"  # no minus zero
 
 
-def mixed_loss(p: float, share: float, others: float) -> float:
-    """Mean loss in bits of a text where this share of the tokens has probability p, and the others have `others`."""
-    return share * token_loss(p) + (1 - share) * token_loss(others)
+# ---- two distributions ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +86,212 @@ class Comparison:
 
 
 def compare(p: Float[ndarray, " outcome"], q: Float[ndarray, " outcome"]) -> Comparison:
-    """Everything about two distributions, each number from its own definition.
+    """Entropies and KL divergences of two distributions, each number from its own definition.
 
     Raises:
         ValueError: a negative probability, or a sum that is not 1.
     """
-    for name, one in (("p", p), ("q", q)):
-        if (one < 0).any() or abs(one.sum() - 1) > 1e-9:
-            raise ValueError(f"{name} sums to {one.sum():.6g} with a smallest of {one.min():.3g}; divide it by its sum")
+    check_probabilities("p", p)
+    check_probabilities("q", q)
     forward, reverse = divergence_terms(p, q), divergence_terms(q, p)
     return Comparison(
         p, q, entropy(p), entropy(q), cross_entropy(p, q), float(forward.sum()), float(reverse.sum()), forward, reverse
     )
+
+
+def check_probabilities(name: str, p: Float[ndarray, "..."]) -> None:
+    """Raise a ValueError unless these are probabilities that sum to 1."""
+    if (p < 0).any() or abs(p.sum() - 1) > SUM_ERROR:
+        raise ValueError(f"{name} sums to {p.sum():.6g} with a smallest of {p.min():.3g}; divide it by its sum")
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyNumbers(Finding):
+    """The entropies and divergences of two distributions.
+
+    Args:
+        own, cross: H(P) and H(P, Q), in bits.
+        forward, reverse: KL(P || Q) and KL(Q || P), in bits.
+        perplexity: of P.
+    """
+
+    own: float
+    cross: float
+    forward: float
+    reverse: float
+    perplexity: float
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Name -> value of each number."""
+        return {
+            "H(P)": bits_text(self.own),
+            "H(P, Q)": bits_text(self.cross),
+            "KL(P‖Q)": bits_text(self.forward),
+            "KL(Q‖P)": bits_text(self.reverse),
+            "perplexity of P": f"{self.perplexity:.3f}",
+        }
+
+    @property
+    def sentence(self) -> str:
+        cross = "infinite" if math.isinf(self.cross) else f"{bits_text(self.cross)} bits"
+        return (
+            f"Blue area: {bits_text(self.own)} bits, the entropy of P. Orange area: {cross}, the cross-entropy with Q. "
+            f"KL(P‖Q) = {bits_text(self.forward)} bits, KL(Q‖P) = {bits_text(self.reverse)} bits; perplexity of P "
+            f"{self.perplexity:.3f}."
+        )
+
+
+def entropy_numbers(result: Comparison) -> EntropyNumbers:
+    """The numbers of a comparison."""
+    return EntropyNumbers(result.own, result.cross, result.forward, result.reverse, perplexity(result.own))
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyIdentity(Finding):
+    """H(P, Q) = H(P) + KL(P || Q) with its numbers, or why both sides are infinite.
+
+    Args:
+        own, forward, cross: H(P), KL(P || Q) and H(P, Q), in bits.
+        ruled_out: the outcomes to which Q gives 0 and P does not.
+    """
+
+    own: float
+    forward: float
+    cross: float
+    ruled_out: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        if self.ruled_out:
+            return (
+                f"Q gives 0 to {', '.join(self.ruled_out)}, and P does not, so the cross-entropy is infinite. Where p "
+                "itself is 0, the term is 0: 0 log 0 counts as 0."
+            )
+        total = self.own + self.forward
+        return (
+            f"H(P) + KL(P‖Q) = {self.own:.5f} + {self.forward:.5f} = {total:.5f}; H(P, Q) = {self.cross:.5f} bits. "
+            f"Difference: {abs(self.cross - total):.1g}."
+        )
+
+
+def entropy_identity(result: Comparison, names: Sequence[str]) -> EntropyIdentity:
+    """The identity for a comparison of outcomes with these names."""
+    ruled_out = (name for name, p, q in zip(names, result.p, result.q, strict=True) if p > 0 and q == 0)
+    return EntropyIdentity(result.own, result.forward, result.cross, tuple(ruled_out))
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceSums(Finding):
+    """What the terms of all outcomes sum to.
+
+    Args:
+        forward, reverse: KL(P || Q) and KL(Q || P), in bits.
+    """
+
+    forward: float
+    reverse: float
+
+    @property
+    def sentence(self) -> str:
+        return f"KL(P‖Q) sums to {bits_text(self.forward)} bits, KL(Q‖P) to {bits_text(self.reverse)} bits."
+
+
+def divergence_sums(result: Comparison) -> DivergenceSums:
+    """The sums of a comparison's terms."""
+    return DivergenceSums(float(result.forward_terms.sum()), float(result.reverse_terms.sum()))
+
+
+# ---- the loss of one token ----
+
+
+def token_loss(p: float) -> float:
+    """-log2 p: surprisal in bits of an outcome of probability p.
+
+    Raises:
+        ValueError: p is no probability above 0.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"p={p} must be above 0 and at most 1: what was ruled out costs infinitely many bits")
+    return -math.log2(p) + 0.0
+
+
+def mixed_loss(p: float, share: float, others: float) -> float:
+    """Mean loss in bits of a text where this share of the tokens has probability p, and the others have `others`."""
+    return share * token_loss(p) + (1 - share) * token_loss(others)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLoss(Finding):
+    """The loss of a token.
+
+    Args:
+        p: probability of the right token.
+        bits, nats: its loss.
+    """
+
+    p: float
+    bits: float
+    nats: float
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Name -> value of each number."""
+        return {"Loss, bits": f"{self.bits:.3f}", "Loss, nats": f"{self.nats:.3f}", "1/p": f"{1 / self.p:,.1f}"}
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"At p = {self.p:.3f} the loss is {self.bits:.3f} bits and its gradient on the right token's logit "
+            f"{self.p:.3f} − 1 = −{1 - self.p:.3f} (nats)."
+        )
+
+
+def loss_of_token(p: float) -> TokenLoss:
+    """The loss of a token of probability p."""
+    bits = token_loss(p)
+    return TokenLoss(p, bits, bits * math.log(2))
+
+
+def loss_table(probabilities: Sequence[float]) -> dict[str, list[str]]:
+    """Columns of a table: probabilities of the right token, and what each costs."""
+    found = [loss_of_token(p) for p in probabilities]
+    return {
+        "probability of the right token": [f"{one.p:g}" for one in found],
+        "bits": [f"{one.bits:.3f}" for one in found],
+        "nats": [f"{one.nats:.3f}" for one in found],
+        "perplexity": [f"{1 / one.p:,.2f}" for one in found],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class MixedLoss(Finding):
+    """A text with some improbable tokens.
+
+    Args:
+        others: probability of the right token everywhere else.
+        ratio: the loss of one improbable token in losses of another one.
+        share: of improbable tokens, from 0 to 1.
+        mean: loss in bits per token.
+        perplexity: of the text.
+    """
+
+    others: float
+    ratio: float
+    share: float
+    mean: float
+    perplexity: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"One such token costs as much as {self.ratio:.1f} tokens at {self.others:g}. A text with "
+            f"{100 * self.share:.0f} % of them and the rest at {self.others:g} has a mean of {self.mean:.3f} bits per "
+            f"token, perplexity {self.perplexity:.2f}."
+        )
+
+
+def loss_of_mixture(p: float, share: float, others: float) -> MixedLoss:
+    """A text where this share of the tokens has probability p, and the others have `others`."""
+    mean = mixed_loss(p, share, others)
+    return MixedLoss(others, token_loss(p) / token_loss(others), share, mean, perplexity(mean))

@@ -1,4 +1,4 @@
-"""What one variable says about another: mutual information of a joint table, three ways; in bits."""
+"""Mutual information of a joint distribution by three definitions; in bits."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.analysis.training.entropy import divergence_terms, entropy
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.training.entropy import bits_text, check_probabilities, divergence_terms, entropy
 
 KINDS = ("vowel", "consonant", "space", "other")
-VOWELS, CONSONANTS = frozenset("aeiou"), frozenset("bcdfghjklmnpqrstvwxyz")
+VOWELS = frozenset("aeiou")
+CONSONANTS = frozenset("bcdfghjklmnpqrstvwxyz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,6 @@ class JointInformation:
     by_divergence: float
     terms: Float[ndarray, "x y"]
 
-    @property
-    def spread(self) -> float:
-        """By how much the three ways differ: rounding, nothing else."""
-        three = (self.by_entropies, self.by_condition, self.by_divergence)
-        return max(three) - min(three)
-
 
 def joint_information(table: Float[ndarray, "x y"]) -> JointInformation:
     """Mutual information of a joint table, each way from its own definition (Cover and Thomas, chapter 2).
@@ -52,11 +48,10 @@ def joint_information(table: Float[ndarray, "x y"]) -> JointInformation:
     Raises:
         ValueError: a negative probability, or a sum that is not 1.
     """
-    if (table < 0).any() or abs(table.sum() - 1) > 1e-9:
-        raise ValueError(f"the table sums to {table.sum():.6g}, smallest {table.min():.3g}; divide it by its sum")
+    check_probabilities("the table", table)
     x, y = table.sum(1), table.sum(0)
     h_x, h_y, h_xy = entropy(x), entropy(y), entropy(table)
-    h_x_given_y, h_y_given_x = given(table), given(table.T)
+    h_x_given_y, h_y_given_x = conditional_entropy(table), conditional_entropy(table.T)
     terms = divergence_terms(table, np.outer(x, y))
     return JointInformation(
         table,
@@ -73,12 +68,96 @@ def joint_information(table: Float[ndarray, "x y"]) -> JointInformation:
     )
 
 
-def given(table: Float[ndarray, "x y"]) -> float:
-    """H(X | Y) = sum over y of P(y) H(X | Y = y): what is still unsure of the row when the column is known."""
+def conditional_entropy(table: Float[ndarray, "x y"]) -> float:
+    """H(X | Y) = sum over y of P(y) H(X | Y = y): entropy of the row when the column is known."""
     weights = table.sum(0)
     return float(
         sum(weight * entropy(column / weight) for weight, column in zip(weights, table.T, strict=True) if weight)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedInformation(Finding):
+    """The entropies of two variables and their mutual information, in bits.
+
+    Args:
+        shared: I(X; Y).
+        h_x, h_y, h_xy: entropies of X, of Y, and of both.
+        h_x_given_y: of X when Y is known.
+    """
+
+    shared: float
+    h_x: float
+    h_y: float
+    h_xy: float
+    h_x_given_y: float
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Name -> value of each number."""
+        return {
+            "I(X; Y)": bits_text(self.shared),
+            "H(X)": bits_text(self.h_x),
+            "H(Y)": bits_text(self.h_y),
+            "H(X, Y)": bits_text(self.h_xy),
+            "H(X | Y)": bits_text(self.h_x_given_y),
+        }
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"H(X) = {bits_text(self.h_x)} and H(Y) = {bits_text(self.h_y)} bits overlap by I(X; Y) = "
+            f"{bits_text(self.shared)} bits, so that H(X, Y) is {bits_text(self.h_xy)} and not "
+            f"{bits_text(self.h_x + self.h_y)}."
+        )
+
+
+def shared_information(result: JointInformation) -> SharedInformation:
+    """What X and Y of a joint table share."""
+    return SharedInformation(result.by_divergence, result.h_x, result.h_y, result.h_xy, result.h_x_given_y)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreeWays(Finding):
+    """Mutual information in bits by three definitions; they differ by rounding alone."""
+
+    by_entropies: float
+    by_condition: float
+    by_divergence: float
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between two of them."""
+        three = (self.by_entropies, self.by_condition, self.by_divergence)
+        return max(three) - min(three)
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"H(X) + H(Y) − H(X, Y) = {self.by_entropies:.6f}; H(X) − H(X | Y) = {self.by_condition:.6f}; "
+            f"KL(joint‖product) = {self.by_divergence:.6f} bits. Largest difference: {self.spread:.1g}."
+        )
+
+
+def three_ways(result: JointInformation) -> ThreeWays:
+    """The mutual information of a joint table by each definition."""
+    return ThreeWays(result.by_entropies, result.by_condition, result.by_divergence)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSum(Finding):
+    """What the terms of all cells of a joint table sum to, in bits."""
+
+    bits: float
+
+    @property
+    def sentence(self) -> str:
+        return f"All cells sum to the mutual information, {bits_text(self.bits)} bits."
+
+
+def cell_sum(result: JointInformation) -> CellSum:
+    """The sum of a joint table's terms."""
+    return CellSum(float(result.terms.sum()))
 
 
 def kind_of(character: str) -> int:
@@ -89,10 +168,27 @@ def kind_of(character: str) -> int:
     return 2 if character.isspace() else 3
 
 
-def neighbours(text: str, distance: int) -> Int[ndarray, "4 4"]:
-    """How often a character of one kind (row) has one of another kind (column) `distance` characters after it."""
+def neighbours(text: str, apart: int) -> Int[ndarray, "4 4"]:
+    """How often a character of one kind (row) has one of another kind (column) `apart` characters after it."""
     counts = np.zeros((len(KINDS), len(KINDS)), dtype=np.int64)
     kinds = [kind_of(character) for character in text]
-    for first, second in zip(kinds, kinds[distance:], strict=False):
+    for first, second in zip(kinds, kinds[apart:], strict=False):
         counts[first, second] += 1
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class PairCount(Finding):
+    """How many pairs of characters were counted, Y so many characters after X."""
+
+    pairs: int
+    apart: int
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.pairs:,} pairs of characters, counted: X and, {self.apart} later, Y."
+
+
+def pair_count(counts: Int[ndarray, "4 4"], apart: int) -> PairCount:
+    """The size of a count of neighbours."""
+    return PairCount(int(counts.sum()), apart)

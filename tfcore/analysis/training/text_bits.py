@@ -1,9 +1,6 @@
-"""A text in bits: what each token costs a model, and what the text costs those who know no language."""
+"""The surprisal of a text, token by token, in bits."""
 
-import lzma
 import math
-import zlib
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +8,19 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.training.information import surprisal
-from tfcore.analysis.training.likeliest import Likeliest, likeliest
+from tfcore.analysis.quantities import power
+from tfcore.analysis.token_text import visible
+from tfcore.analysis.training.entropy import perplexity
+from tfcore.analysis.training.text_loss import likeliest, surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 LN2 = math.log(2)
+UNIFORM = 8.0  # bits per byte of a uniform guess
 SENTENCE = "The little girl went to the park with her mother, and there she saw a big dog."
-BLIND = 8.0  # bits a byte of whoever knows nothing at all
-WINDOW = 1_024  # tokens read at once at most, whatever the context
-LZMA = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+WINDOW = 1_024  # tokens read at once at most, whatever the context: attention of 4,096 needs 16 times the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class TextBits:
 
     @property
     def per_byte(self) -> float:
-        """The only one of these numbers that models with different vocabularies can be compared by."""
+        """Bits over the bytes of the text: models with different vocabularies are compared by it."""
         return self.total / max(1, self.n_bytes)
 
 
@@ -108,11 +107,25 @@ def text_bits(model: Transformer, tokenizer: Tokenizer, text: str) -> TextBits:
     )
 
 
-@torch.no_grad()
-def expected(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> tuple[Likeliest, int]:
-    """What a model expected in the place of token `at`, the most likely first, and the rank of what came (1: best).
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model predicted in one place of a text.
 
-    Read in the last tokens before it, half of the context or more, as `text_bits` does.
+    Args:
+        tokens, probabilities: the most probable tokens, the first of them the best.
+        rank: of the token that stands there in the text; 1 is the best.
+    """
+
+    tokens: tuple[str, ...]
+    probabilities: Float[ndarray, " guess"]
+    rank: int
+
+
+@torch.no_grad()
+def predicted(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
+    """What a model predicts in the place of token `at`, from the tokens before it.
+
+    Of these it reads the last ones, half a context or more, as `text_bits` does.
 
     Raises:
         ValueError: there is no such token, or nothing before it.
@@ -124,7 +137,9 @@ def expected(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count
         raise ValueError(f"token {at} has nothing before it, or is none of the {len(read.ids)} tokens")
     start = window_start(place, min(model.config.max_seq_len, WINDOW))
     logits = model(one_text(model, ids[start:place])).logits[0, -1]
-    return likeliest(logits, count), int((logits > logits[ids[place]]).sum()) + 1
+    found = likeliest(logits, count)
+    rank = int((logits > logits[ids[place]]).sum()) + 1
+    return Prediction(tuple(tokenizer.tokens(found.ids.tolist())), found.probabilities, rank)
 
 
 def window_start(place: int, context: int) -> int:
@@ -134,62 +149,8 @@ def window_start(place: int, context: int) -> int:
 
 
 def knows_text(model: Transformer, tokenizer: Tokenizer) -> bool:
-    """Whether a model does better on a plain English sentence than who expects every byte alike."""
-    return text_bits(model, tokenizer, SENTENCE).per_byte < BLIND
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """What a text costs somebody who knows no language.
-
-    Args:
-        name, how: who it is, and what is counted.
-        per_byte: bits over the bytes of the text.
-    """
-
-    name: str
-    how: str
-    per_byte: float
-
-
-def peers(data: bytes) -> list[Peer]:
-    """The same bytes by counting and by compressing; a model must do better to have learned anything.
-
-    Compressors without header and checksum (deflate, LZMA2), which would weigh heavily on a short text.
-    """
-    n = max(1, len(data))
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = len(packer.compress(data) + packer.flush())
-    return [
-        Peer("every byte alike", "8 bits per byte: a uniform guess.", BLIND),
-        Peer("byte counts", "Entropy of how often each byte occurs here; its table of counts for free.", unigram(data)),
-        Peer("byte counts, learned", "The same, learned as it reads: it must pay for each new byte.", adaptive(data)),
-        Peer("zlib", "Deflate, level 9, without header.", 8 * packed / n),
-        Peer(
-            "lzma",
-            "LZMA2, its strongest setting, without header.",
-            8 * len(lzma.compress(data, lzma.FORMAT_RAW, filters=LZMA)) / n,
-        ),
-    ]
-
-
-def unigram(data: bytes) -> float:
-    """Entropy in bits of the bytes of a text as they are distributed in it: -sum n_b / n log2 (n_b / n)."""
-    n = len(data)
-    return -sum(count / n * math.log2(count / n) for count in Counter(data).values()) + 0.0
-
-
-def adaptive(data: bytes) -> float:
-    """Bits a byte of a code that starts from nothing and counts as it reads: p(b) = (n_b + 1/2) / (n + 128).
-
-    Krichevsky and Trofimov 1981.
-    """
-    seen: Counter[int] = Counter()
-    bits = 0.0
-    for n, byte in enumerate(data):
-        bits -= math.log2((seen[byte] + 0.5) / (n + 128))
-        seen[byte] += 1
-    return bits / max(1, len(data))
+    """Whether a model needs fewer bits for a plain English sentence than a uniform guess of its bytes."""
+    return text_bits(model, tokenizer, SENTENCE).per_byte < UNIFORM
 
 
 def cut_bytes(text: str, most: int) -> str:
@@ -202,8 +163,178 @@ def cut_bytes(text: str, most: int) -> str:
     return data[:most].decode("utf-8", "surrogatepass")
 
 
-def concentration(found: TextBits) -> str:
-    """How few tokens make half of the bits of a text, in a sentence."""
-    order = np.sort(found.bits)[::-1].cumsum()
-    half = int(np.searchsorted(order, found.total / 2)) + 1
-    return f"{half} of the {len(found.bits)} tokens make half of all bits."
+# ---- what is said of a text ----
+
+
+@dataclass(frozen=True, slots=True)
+class TextCost(Finding):
+    """What a text costs a model.
+
+    Args:
+        per_token, per_byte, total: bits.
+        tokens, n_bytes: size of the text.
+    """
+
+    per_token: float
+    per_byte: float
+    total: float
+    tokens: int
+    n_bytes: int
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Name -> value of each number."""
+        return {
+            "bits per token": f"{self.per_token:.3f}",
+            "perplexity": f"{perplexity(self.per_token):,.2f}",
+            "bits per byte": f"{self.per_byte:.3f}",
+            "bits in all": f"{self.total:,.1f}",
+            "tokens": f"{self.tokens:,}",
+            "bytes": f"{self.n_bytes:,}",
+        }
+
+    @property
+    def sentence(self) -> str:
+        found = self.metrics
+        return (
+            f"{found['bits in all']} bits in all for {found['tokens']} tokens of {found['bytes']} bytes: "
+            f"{found['bits per token']} bits per token (perplexity {found['perplexity']}), {found['bits per byte']} "
+            "per byte."
+        )
+
+
+def text_cost(found: TextBits) -> TextCost:
+    """The sums and means of a text's bits."""
+    return TextCost(found.per_token, found.per_byte, found.total, len(found.bits), found.n_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken(Finding):
+    """How the first token of a text is counted.
+
+    Args:
+        sign: what stands before it and says that a text begins, or "" where there is nothing.
+        bits: of the first token.
+        whole: the tokens give back the very text.
+    """
+
+    sign: str
+    bits: float
+    whole: bool
+
+    @property
+    def sentence(self) -> str:
+        if self.sign:
+            found = (
+                f"The first token has no text before it: it is counted as read after {self.sign}, the sign that a text "
+                "begins."
+            )
+        else:
+            found = (
+                "Nothing stands before the first token, so it is counted as if all tokens of the vocabulary were "
+                f"equally likely: {self.bits:.1f} bits."
+            )
+        if self.whole:
+            return found
+        return (
+            f"{found} This tokenizer does not give the text back to the letter, so bits per byte are not quite of this "
+            "text."
+        )
+
+
+def first_token(found: TextBits) -> FirstToken:
+    """How a text's first token is counted."""
+    return FirstToken(visible(found.start) if found.start else "", float(found.bits[0]), found.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSurprisal(Finding):
+    """The surprisal of one token of a text.
+
+    Args:
+        at, token: which one.
+        bits: its surprisal.
+        rank: among the model's predictions; 1 is the best.
+        share: of the bits of the whole text, from 0 to 1.
+    """
+
+    at: int
+    token: str
+    bits: float
+    rank: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        probability = 2.0**-self.bits
+        shown = f"{probability:.2g}" if probability >= 1e-3 else power(probability)
+        like = f"{2**self.bits:,.{0 if self.bits > 6 else 1}f}" if self.bits < 30 else f"2^{self.bits:.0f}"
+        return (
+            f"Token {self.at}, “{self.token}”, came with probability {shown}: {self.bits:.2f} bits, as surprising as "
+            f"one of {like} equally likely tokens. Its rank in the model's prediction is {self.rank:,}, and it is "
+            f"{self.share:.1%} of the cost of the text."
+        )
+
+
+def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
+    """The surprisal of token `at`, which has this rank in the prediction."""
+    bits = float(found.bits[at])
+    return TokenSurprisal(at, visible(found.tokens[at]), bits, rank, bits / max(found.total, 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class BestGuess(Finding):
+    """The most probable token in one place of a text, and the rank of the token that stands there."""
+
+    token: str
+    probability: float
+    rank: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Predicted there: first '{self.token}' with {self.probability:.1%}. The token of the text has rank "
+            f"{self.rank:,}."
+        )
+
+
+def best_guess(found: Prediction) -> BestGuess:
+    """The first of a prediction's tokens."""
+    return BestGuess(visible(found.tokens[0]), float(found.probabilities[0]), found.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration(Finding):
+    """How few tokens make half of the bits of a text.
+
+    Args:
+        half: the fewest tokens with half of the bits.
+        tokens, total: of the whole text, total in bits.
+        largest, largest_bits: the token with the most bits.
+    """
+
+    half: int
+    tokens: int
+    total: float
+    largest: str
+    largest_bits: float
+
+    @property
+    def half_of_bits(self) -> str:
+        """The first part of the sentence, without the sum."""
+        return f"{self.half} of the {self.tokens} tokens make half of all bits."
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.half} of {self.tokens} tokens make half of the {self.total:.1f} bits; the largest step is "
+            f"'{self.largest}' with {self.largest_bits:.1f}."
+        )
+
+
+def concentration(found: TextBits) -> Concentration:
+    """How the bits of a text are spread over its tokens."""
+    largest_first = np.sort(found.bits)[::-1].cumsum()
+    half = int(np.searchsorted(largest_first, found.total / 2)) + 1
+    at = int(found.bits.argmax())
+    return Concentration(half, len(found.bits), found.total, visible(found.tokens[at]), float(found.bits[at]))

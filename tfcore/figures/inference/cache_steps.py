@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork
+from tfcore.analysis.inference.kv_cache import BothWays, CacheWork
 from tfcore.figures.block.normalisation import heading
 from tfcore.figures.byte_words import scale
 from tfcore.figures.foundations.masks import round_up

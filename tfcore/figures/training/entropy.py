@@ -12,7 +12,8 @@ from numpy import ndarray
 from tfcore.analysis.training.entropy import Comparison
 from tfcore.figures import theme
 
-P, Q = "@cat0", "@cat1"  # the colours of the two distributions
+P = "@cat0"  # the colour of the distribution P
+Q = "@cat1"
 HATCH = {"shape": "/", "size": 6, "solidity": 0.25}
 NARROW = 0.035  # of an area that has no room for a name
 SMALLEST = 0.001  # probability at which the curve of the loss begins
@@ -34,13 +35,13 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
     other = np.where(infinite, 1.1 * top, other)
     labels = [names[i] for i in shown]
     bars = {"type": "bar", "x": left.astype(np.float32), "width": p.astype(np.float32), "offset": 0}
-    said = ["infinitely many" if gone else f"{bits:.3f}" for gone, bits in zip(infinite, other, strict=True)]
+    costs = ["infinitely many" if gone else f"{bits:.3f}" for gone, bits in zip(infinite, other, strict=True)]
     data: list[dict[str, Any]] = [
         {
             **bars,
             "y": other.astype(np.float32),
             "name": "H(P, Q): bits by Q's code",
-            "customdata": _pairs(labels, said),
+            "customdata": _pairs(labels, costs),
             "marker": {
                 "color": f"{Q}/0.35",
                 "line": {"color": Q, "width": 1.5},
@@ -81,24 +82,24 @@ def areas_figure(result: Comparison, names: Sequence[str], height: int) -> go.Fi
     return theme.build(data, layout)
 
 
-def _pairs(labels: Sequence[str], said: Sequence[str]) -> list[list[str]]:
-    return [[label, words] for label, words in zip(labels, said, strict=True)]
+def _pairs(labels: Sequence[str], costs: Sequence[str]) -> list[list[str]]:
+    return [[label, cost] for label, cost in zip(labels, costs, strict=True)]
 
 
 def ceiling(bits: float) -> float:
-    """The end of an axis in bits, from a few, so that it seldom changes."""
+    """The end of an axis in bits, one of a few, so that it seldom changes while a bar is dragged."""
     return next((float(end) for end in (1, 2, 4, 7, 10, 14) if bits <= end), math.ceil(bits))
 
 
-def terms_figure(result: Comparison, names: Sequence[str], height: int) -> go.Figure:
-    """What each outcome adds to KL(P || Q) and to KL(Q || P); hatched to the top: without end."""
+def outcome_terms_figure(result: Comparison, names: Sequence[str], height: int) -> go.Figure:
+    """What each outcome adds to KL(P || Q) and to KL(Q || P); hatched to the edge: infinite."""
     both = np.concatenate((result.forward_terms, result.reverse_terms))
     finite = both[np.isfinite(both)]
     limit = ceiling(float(np.abs(finite).max())) if len(finite) else 1.0
     low = -0.6 * limit
     data = [
-        _terms(result.forward_terms, names, "KL(P‖Q): weighed by P", P, limit),
-        _terms(result.reverse_terms, names, "KL(Q‖P): weighed by Q", Q, limit),
+        _terms(result.forward_terms, names, "KL(P‖Q): weighted by P", P, limit),
+        _terms(result.reverse_terms, names, "KL(Q‖P): weighted by Q", Q, limit),
     ]
     layout = theme.base_layout(
         height,
@@ -121,13 +122,13 @@ def _terms(
     terms: Float[ndarray, " outcome"], names: Sequence[str], title: str, role: str, limit: float
 ) -> dict[str, Any]:
     infinite = ~np.isfinite(terms)
-    said = ["infinitely many" if gone else f"{term:+.4f}" for gone, term in zip(infinite, terms, strict=True)]
+    costs = ["infinitely many" if gone else f"{term:+.4f}" for gone, term in zip(infinite, terms, strict=True)]
     return {
         "type": "bar",
         "name": title,
         "x": np.arange(len(terms)),
         "y": np.where(infinite, 2 * limit, terms).astype(np.float32),
-        "customdata": _pairs(names, said),
+        "customdata": _pairs(names, costs),
         "marker": {
             "color": f"{role}/0.55",
             "line": {"color": role, "width": 1.5},

@@ -9,7 +9,9 @@ import plotly.graph_objects as go
 from tfcore.analysis.training.mutual_information import JointInformation
 from tfcore.figures import theme
 
-X, Y, SHARED = "@cat0", "@cat1", "@cat2"
+X = "@cat0"
+Y = "@cat1"
+SHARED = "@cat2"
 END = 4.0  # bits: two variables of four values have no more
 
 
@@ -66,12 +68,13 @@ def overlap_figure(result: JointInformation, height: int) -> go.Figure:
 
 
 def _written(words: str, length: float, end: float) -> str:
-    """A name and its bits, as much of it as there is room for."""
+    """A name and its bits, as much of them as a bar of this length has room for."""
     return f"{words} {length:.3f}" if length > 0.17 * end else f"{length:.2f}" if length > 0.06 * end else ""
 
 
-def terms_figure(result: JointInformation, rows: Sequence[str], columns: Sequence[str], height: int) -> go.Figure:
-    """What each cell adds to KL(joint || product): red where the pair is more frequent than by chance, blue where less.
+def cell_terms_figure(result: JointInformation, rows: Sequence[str], columns: Sequence[str], height: int) -> go.Figure:
+    """What each cell adds to KL(joint || product): red where the pair is more frequent than if X and Y were
+    independent, blue where it is less frequent.
 
     Args:
         rows, columns: names of the values of X and Y, safe for plotly.

@@ -1,4 +1,4 @@
-"""Pictures of a text in bits: adding up token by token, and models beside peers by bits per byte."""
+"""Pictures of a text in bits: the sum token by token, and models beside other coders by bits per byte."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.text_bits import BLIND, TextBits
+from tfcore.analysis.training.compression import Coder
+from tfcore.analysis.training.text_bits import UNIFORM, TextBits
 from tfcore.figures import theme
 
 
 def adding_up_figure(
     found: Mapping[str, TextBits], names: Mapping[str, str], chosen: str, labels: Sequence[str], height: int
 ) -> go.Figure:
-    """Bits of the text so far against bytes of it, for each model; above them the line of who knows nothing.
+    """Bits of the text so far against bytes of it, for each model; above them the line of a uniform guess.
 
     Args:
         found: by model, all of the same text.
@@ -27,7 +28,7 @@ def adding_up_figure(
             "type": "scatter",
             "mode": "lines",
             "x": [0, n],
-            "y": [0, BLIND * n],
+            "y": [0, UNIFORM * n],
             "name": "every byte alike: 8 a byte",
             "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
             "hoverinfo": "skip",
@@ -63,28 +64,30 @@ def adding_up_figure(
     return theme.build(data, layout)
 
 
-def per_byte_figure(
-    names: Sequence[str], values: Sequence[float], kinds: Sequence[str], hovers: Sequence[str], height: int
-) -> go.Figure:
-    """Bits per byte as bars, the best on top.
+def per_byte_figure(coders: Sequence[Coder], names: Mapping[str, str], chosen: str, height: int) -> go.Figure:
+    """Bits per byte as bars, the first on top.
 
     Args:
-        names, hovers: safe for plotly.
-        kinds: "chosen", "model" or "peer", one each.
+        names: of the coders that are models, safe for plotly.
+        chosen: the model whose bar is strong.
     """
-    roles = {"chosen": "@embedding", "model": "@embedding/0.55", "peer": "@muted/0.5"}
-    top = 9.0 if max(values) <= BLIND else 1.15 * max(values)
+    colours = [
+        "@embedding" if coder.name == chosen else "@embedding/0.55" if coder.name in names else "@muted/0.5"
+        for coder in coders
+    ]
+    values = [coder.per_byte for coder in coders]
+    top = 9.0 if max(values) <= UNIFORM else 1.15 * max(values)
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": list(range(len(names))),
-        "x": list(values),
+        "y": list(range(len(coders))),
+        "x": values,
         "text": [f"{value:.3f}" for value in values],
         "textposition": "outside",
         "cliponaxis": False,
         "textfont": {"size": 12, "color": "@ink"},
-        "marker": {"color": [roles[kind] for kind in kinds]},
-        "customdata": list(hovers),
+        "marker": {"color": colours},
+        "customdata": [f"{names[coder.name]}: {coder.how}" if coder.name in names else coder.how for coder in coders],
         "hovertemplate": "%{customdata}<extra></extra>",
     }
     layout = theme.base_layout(
@@ -93,8 +96,8 @@ def per_byte_figure(
         bargap=0.25,
         xaxis={"range": [0, top], "title": "bits per byte: less is better"},
         yaxis={
-            "tickvals": list(range(len(names))),
-            "ticktext": list(names),
+            "tickvals": list(range(len(coders))),
+            "ticktext": [names.get(coder.name, coder.name) for coder in coders],
             "autorange": "reversed",
             "showgrid": False,
             "tickfont": {"size": 12, "color": "@ink"},

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from safetensors.torch import load, save
 from torch import nn
 
-from tfcore.analysis.training.training_run import Curves, Look, look
+from tfcore.analysis.training.training_runs import Curves, Look, look
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
 from tfcore.training.kept import put_back, tensors_of

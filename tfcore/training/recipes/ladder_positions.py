@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.training.information import position_losses
+from tfcore.analysis.training.text_loss import position_losses
 from tfcore.config import ModelConfig, Positions
 from tfcore.model import Transformer
 from tfcore.training import story_texts

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from tfcore.analysis.foundations.heads import repeated_tokens_measure
-from tfcore.analysis.training.information import bits_per_byte
+from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.loading.checkpoints import save

@@ -1,0 +1,69 @@
+"""One bump for two: moments where they must match, one of the bumps where it must be picked, and true minima."""
+
+import numpy as np
+import pytest
+
+from tfcore.analysis.training.entropy import kl_divergence
+from tfcore.analysis.training.kl_fit import (
+    MEANS,
+    POINTS,
+    REACH,
+    WIDTHS,
+    bump,
+    cost,
+    divergences,
+    fit_bumps,
+    minima,
+    two_bumps,
+)
+
+X = np.linspace(-REACH, REACH, POINTS)
+
+
+def test_the_covering_bump_has_the_mean_and_the_width_of_both_together():
+    result = fit_bumps(5.0, 0.4, 0.7)
+    assert (result.mean, result.deviation) == (pytest.approx(-0.5), pytest.approx(np.sqrt(0.49 + 6.0), abs=1e-3))
+    assert result.covering.mean == pytest.approx(result.mean, abs=2e-3)
+    assert result.covering.width == pytest.approx(result.deviation, abs=2e-3)
+
+
+def test_the_picking_bump_is_the_larger_one_of_two():
+    result = fit_bumps(5.0, 0.4, 0.7)
+    best, second = result.picking[:2]
+    assert (best.mean, best.width) == (pytest.approx(-2.5, abs=0.01), pytest.approx(0.7, abs=0.01))
+    assert second.mean == pytest.approx(2.5, abs=0.01)
+    assert best.reverse == pytest.approx(-np.log2(0.6), abs=0.01)
+    assert best.forward > 10
+    assert best.reverse < result.covering.reverse
+    assert result.covering.forward < best.forward
+
+
+def test_one_bump_is_its_own_fit():
+    result = fit_bumps(0.0, 0.5, 1.0)
+    assert len(result.picking) == 1
+    for fit in (result.covering, *result.picking):
+        assert (fit.mean, fit.width) == (pytest.approx(0, abs=1e-3), pytest.approx(1, abs=1e-3))
+        assert fit.forward == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("values", [(8.0, 0.95, 1.5), (8.0, 0.05, 0.4), (2.0, 0.5, 0.7)])
+def test_no_neighbour_beats_a_fit(values):
+    result = fit_bumps(*values)
+    for way, fit in (("forward", result.covering), ("reverse", result.picking[0])):
+        for mean, width in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
+            other = cost(result.p, result.x, fit.mean + mean, fit.width + width)
+            assert getattr(other, way) > getattr(fit, way) - 1e-9
+
+
+def test_maps_hold_what_the_definition_says():
+    p = two_bumps(X, 3.0, 0.3, 0.8)
+    forward, reverse = divergences(p, X, MEANS, WIDTHS)
+    for row, column in ((0, 0), (20, 7), (38, 48)):
+        q = bump(X, MEANS[column], WIDTHS[row])
+        assert reverse[row, column] == pytest.approx(kl_divergence(q, p), abs=1e-6)
+        if (q > 0).all():
+            assert forward[row, column] == pytest.approx(kl_divergence(p, q), rel=1e-6)
+
+
+def test_minima_are_lower_than_all_eight():
+    assert minima(np.array([[1.0, 2, 3], [2, 5, 4], [3, 4, 0]])) == [(0, 0), (2, 2)]

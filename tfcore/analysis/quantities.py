@@ -1,0 +1,74 @@
+"""Numbers in words, as sentences and figures say them: 85.9 GB or 80.0 GiB, 70 B parameters, 5.8 × 10²³ operations.
+
+Decimal and binary units differ by 7 per cent at a gigabyte and by 10 at a terabyte.
+"""
+
+import math
+from typing import Literal
+
+Unit = Literal["decimal", "binary"]
+PREFIXES: dict[Unit, tuple[str, ...]] = {
+    "decimal": ("B", "kB", "MB", "GB", "TB", "PB", "EB"),
+    "binary": ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
+}
+STEPS: dict[Unit, int] = {"decimal": 1000, "binary": 1024}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def amount(value: float, unit: Unit = "decimal") -> str:
+    """85,899,345,920 as "85.9 GB" (10^9 bytes) or "80.0 GiB" (2^30 bytes): three digits."""
+    step, size = STEPS[unit], float(abs(value))
+    prefixes = iter(PREFIXES[unit])
+    prefix = next(prefixes)
+    while size >= 999.5 and (following := next(prefixes, "")):
+        size, prefix = size / step, following
+    digits = 0 if prefix == "B" or size >= 99.95 else 1 if size >= 9.995 else 2
+    return f"{'−' if value < 0 else ''}{size:,.{digits}f} {prefix}"
+
+
+def both(value: float) -> str:
+    """In decimal units, and in binary ones behind."""
+    return f"{amount(value)} ({amount(value, 'binary')})"
+
+
+def scale(largest: float, unit: Unit) -> tuple[float, str]:
+    """What to divide bytes by on an axis up to this value, and the unit's name."""
+    power, names = 0, PREFIXES[unit]
+    while largest >= 1.5 * STEPS[unit] ** (power + 1) and power + 1 < len(names):
+        power += 1
+    return float(STEPS[unit] ** power), names[power]
+
+
+def whole(n: int) -> str:
+    """124,439,808: every digit."""
+    return f"{n:,}"
+
+
+def gigabytes(n: float) -> str:
+    """Bytes in words of the size of models."""
+    return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"
+
+
+def short(count: float) -> str:
+    """124.4 M, 8.03 B: a count in few digits."""
+    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if count >= size:
+            return f"{count / size:.{1 if count >= 100 * size else 2}f}{unit}"
+    return f"{count:,.0f}"
+
+
+def round_count(count: float) -> str:
+    """70 B, 1.33 T, 405 M: a count as people say it, three digits at most."""
+    if not math.isfinite(count):
+        return "endless"
+    number, _, unit = short(float(f"{count:.3g}")).partition(" ")
+    return f"{float(number.replace(',', '')):g} {unit}" if unit else number
+
+
+def power(value: float, digits: int = 1) -> str:
+    """5.8 × 10²³; a bare power of ten as 10²³."""
+    if value <= 0 or not math.isfinite(value):
+        return f"{value:g}"
+    mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
+    ten = f"10{str(int(exponent)).translate(RAISED)}"
+    return ten if float(mantissa) == 1 else f"{mantissa} × {ten}"

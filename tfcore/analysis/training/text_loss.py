@@ -1,0 +1,90 @@
+"""What a model predicts: surprisal per token, bits per byte, loss by position, and the most probable next tokens."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.one_text import one_text
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import BPETokenizer
+
+
+@torch.no_grad()
+def surprisal(model: Transformer, ids: Sequence[int], most: int | None = None) -> Tensor:
+    """-ln p of each id after the first given those before it, in nats; shape (len(ids) - 1,).
+
+    A text longer than the model's context is read in windows that overlap by half, so that each token but the first
+    few is predicted from at least half a context.
+
+    Args:
+        most: tokens read at once, where the context is longer than what memory can hold.
+    """
+    context = min(model.config.max_seq_len, most or model.config.max_seq_len)
+    device = next(model.parameters()).device
+    losses, start, done = [], 0, 1  # ids[:done] are predicted (or, the first, given)
+    while done < len(ids):
+        window = torch.tensor(ids[start : start + context + 1], device=device)
+        log_p = model(window[None, :-1]).logits[0].float().log_softmax(-1)  # (window - 1, vocab)
+        loss = -log_p.gather(1, window[1:, None])[:, 0]
+        losses.append(loss[done - start - 1 :])
+        done = start + len(window)
+        start += max(1, context // 2)
+    return torch.cat(losses) if losses else torch.zeros(0)
+
+
+def bits_per_byte(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]) -> float:
+    """Total surprisal of documents, each read by itself from the separator on, in bits over their UTF-8 bytes.
+
+    Per byte rather than per token, so that models with different tokenizers can be compared.
+    """
+    nats, size = 0.0, 0
+    start = [] if tokenizer.separator_id is None else [tokenizer.separator_id]
+    for document in documents:
+        nats += float(surprisal(model, start + tokenizer.encode(document)).sum())
+        size += len(document.encode("utf-8", "surrogatepass"))
+    return nats / math.log(2) / max(1, size)
+
+
+@torch.no_grad()
+def position_losses(model: Transformer, windows: Int[Tensor, "rows seq"], rows: int = 8) -> Float[Tensor, " position"]:
+    """Mean loss in nats of predicting the token after each position, over windows of ids; shape (seq - 1,).
+
+    Args:
+        rows: how many windows are read at once.
+    """
+    device = next(model.parameters()).device
+    losses = []
+    for some in windows.split(rows):
+        log_p = model(some[:, :-1].to(device)).logits.float().log_softmax(-1)
+        losses.append(-log_p.gather(2, some[:, 1:, None].to(device))[..., 0].cpu())
+    return torch.cat(losses).mean(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeliest:
+    """Tokens and their probabilities, the most probable first."""
+
+    ids: Int[ndarray, " guess"]
+    probabilities: Float[ndarray, " guess"]
+
+
+def top(probabilities: Float[ndarray, " vocab"], count: int) -> Likeliest:
+    """The `count` most probable tokens of a distribution; all of them where there are fewer."""
+    ids = torch.from_numpy(probabilities).topk(min(count, len(probabilities))).indices.numpy()
+    return Likeliest(ids, probabilities[ids])
+
+
+def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
+    """The `count` most probable tokens of softmax(logits)."""
+    return top(logits.float().softmax(-1).cpu().numpy(), count)
+
+
+@torch.no_grad()
+def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest:
+    """The `count` most probable tokens after a text."""
+    return likeliest(model(one_text(model, ids)).logits[0, -1], count)

@@ -1,0 +1,283 @@
+"""Pictures of a small training: its curves, its attention, its answers, and several runs over each other."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from tfcore.analysis.training.training_runs import Curves, Look
+from tfcore.figures import theme
+from tfcore.figures.foundations.heads import tiles
+from tfcore.figures.tokens import label_room
+
+MOST = 300  # points of a curve that travel
+SMALL, MANY, FEW, GRAIN = (
+    8,
+    64,
+    32,
+    24,
+)  # maps that are few; cells along a side of a map where they are, and where they are not
+TRAIN, HELD, BATCH = "@embedding", "@accent", "@muted/0.55"
+RIGHT, WRONG = "@value/0.22", "@query/0.30"
+
+
+def curves_figure(curves: Curves, steps: int, chance: float, height: int) -> go.Figure:
+    """Loss above, accuracy below: on rows just trained on, and on rows held out.
+
+    Args:
+        steps: of the whole training, so that the axis stays while the curves grow.
+        chance: the loss of who knows nothing.
+        height: in pixels.
+    """
+    data = [
+        _line(*thinned(curves.step, curves.loss), "each batch", BATCH, width=1.0),
+        _line(curves.at, curves.train_loss, "trained on", TRAIN, dash="dash"),
+        _line(curves.at, curves.held_loss, "held out", HELD),
+        _line(curves.at, curves.train_accuracy, "trained on", TRAIN, dash="dash", axis="2", shown=False),
+        _line(curves.at, curves.held_accuracy, "held out", HELD, axis="2", shown=False),
+    ]
+    layout = theme.base_layout(
+        height,
+        margin={"t": 34, "b": 40},
+        legend={"y": 1.02},
+        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
+        yaxis={"title": "loss, nats", "range": [0, top(curves, chance)], "domain": [0.46, 1], "fixedrange": True},
+        yaxis2={"title": "accuracy", "range": [0, 1.04], "domain": [0, 0.36], "tickformat": ".0%", "fixedrange": True},
+        shapes=[_level(chance, "y", steps)],
+        annotations=[_said(chance, "guessing", steps)],
+    )
+    return theme.build(data, layout)
+
+
+def top(curves: Curves, chance: float) -> float:
+    """The end of the axis of losses: it seldom changes while a run goes on."""
+    seen = [float(values.max()) for values in (curves.train_loss, curves.held_loss) if len(values)]
+    return 1.12 * min(max([chance, *(value for value in seen if math.isfinite(value))]), 6 * chance)
+
+
+def thinned(
+    x: Int[ndarray, " step"], y: Float[ndarray, " step"], most: int = MOST
+) -> tuple[Int[ndarray, " some"], Float[ndarray, " some"]]:
+    """Every second, third ... point, and the last one."""
+    if len(x) <= most:
+        return x, y
+    chosen = np.unique(np.append(np.arange(0, len(x), -(-len(x) // most)), len(x) - 1))
+    return x[chosen], y[chosen]
+
+
+def _line(
+    x: ndarray,
+    y: ndarray,
+    name: str,
+    colour: str,
+    *,
+    dash: str = "solid",
+    width: float = 2.2,
+    axis: str = "",
+    shown: bool = True,
+    form: str = ".3f",
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": np.asarray(x, np.int32),
+        "y": np.asarray(y, np.float32),
+        "yaxis": f"y{axis}",
+        "line": {"color": colour, "width": width, "dash": dash},
+        "showlegend": shown,
+        "hovertemplate": "step %{x}: %{y:" + form + "}<extra>" + name + "</extra>",
+    }
+
+
+def _level(y: float, axis: str, steps: int) -> dict[str, Any]:
+    line = {"color": "@muted", "width": 1, "dash": "dot"}
+    return {"type": "line", "x0": 0, "x1": 1.02 * steps, "y0": y, "y1": y, "yref": axis, "line": line}
+
+
+def _said(y: float, words: str, steps: int, axis: str = "y") -> dict[str, Any]:
+    return {
+        "x": 1.02 * steps,
+        "y": y,
+        "yref": axis,
+        "text": words,
+        "showarrow": False,
+        "xanchor": "right",
+        "yanchor": "bottom",
+        "font": {"size": 11, "color": "@muted"},
+    }
+
+
+def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Figure:
+    """The norm of the gradient with the bound it is clipped to, and the learning rate.
+
+    Args:
+        clip: 0 is off.
+    """
+    data = [
+        _line(*thinned(curves.step, curves.norm), "gradient norm", "@query", width=1.4),
+        _line(*thinned(curves.step, curves.lr), "learning rate", "@position", axis="2", form=".2e"),
+    ]
+    bounds = [_level(clip, "y", steps)] if clip else []
+    words = [_said(clip, f"clipped to {clip:g}", steps)] if clip else []
+    layout = theme.base_layout(
+        height,
+        margin={"t": 30, "b": 40},
+        legend={"y": 1.02},
+        shapes=bounds,
+        annotations=words,
+        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
+        yaxis={"title": "norm", "rangemode": "tozero", "domain": [0.52, 1], "fixedrange": True},
+        yaxis2={"title": "rate", "rangemode": "tozero", "domain": [0, 0.4], "fixedrange": True, "exponentformat": "e"},
+    )
+    return theme.build(data, layout)
+
+
+def maps_figure(look: Look, height: int) -> go.Figure:
+    """Every head's map on the example."""
+    layers, heads = look.patterns.shape[:2]
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    maps = strongest(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
+    larger = max(1, GRAIN // maps.shape[-1])  # the gaps between maps are parts of a map, in whole cells
+    return tiles(
+        maps.repeat(larger, axis=1).repeat(larger, axis=2),
+        [f"layer {layer}, head {head}" if heads <= 4 else f"{layer}.{head}" for layer, head in places],
+        heads,
+        hovers=[f"layer {layer}, head {head}: rows look, columns are looked at" for layer, head in places],
+        height=height,
+        axes=("query token", "key: the token looked at"),
+    )
+
+
+def tokens_a_cell(look: Look) -> int:
+    """How many tokens share a cell along each side of a map: many large maps would take long to travel."""
+    layers, heads, n, _ = look.patterns.shape
+    return -(-n // (FEW if layers * heads > SMALL else MANY))
+
+
+def strongest(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
+    """The largest weight of each every x every cells."""
+    if every == 1:
+        return maps
+    tiles_, n = maps.shape[0], maps.shape[1]
+    side = -(-n // every)
+    padded = np.zeros((tiles_, side * every, side * every), maps.dtype)
+    padded[:, :n, :n] = maps
+    cells: ndarray = padded.reshape(tiles_, side, every, side, every).max(axis=(2, 4))
+    return cells
+
+
+def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
+    """The end of one row: what is right, what the model says after the right tokens, and after its own.
+
+    Args:
+        labels: of all tokens by id, safe for plotly.
+    """
+    rows = {"right": look.wanted, "teacher forcing": look.forced, "free-running": look.free}
+    n, names = len(look.wanted), list(rows)
+    hits = np.stack([ids == look.wanted for ids in rows.values()]).astype(np.float32)
+    hits[0] = np.nan
+    places = [(i, row) for row in range(3) for i in range(n)]
+    size = 15 if n <= 20 else 12 if n <= 36 else 9
+    data: list[dict[str, Any]] = [
+        {
+            "type": "heatmap",
+            "z": hits,
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": [[0, WRONG], [1, RIGHT]],
+            "xgap": 2,
+            "ygap": 4,
+            "showscale": False,
+            "hoverinfo": "skip",
+            "hoverongaps": False,
+        },
+        {
+            "type": "scatter",
+            "mode": "text",
+            "x": [i for i, _ in places],
+            "y": [row for _, row in places],
+            "text": [labels[int(rows[names[row]][i])] for i, row in places],
+            "textfont": {"family": theme.MONO, "size": size, "color": "@ink"},
+            "showlegend": False,
+            "customdata": [_sentence(look, labels, names[row], i) for i, row in places],
+            "hovertemplate": "%{customdata}<extra></extra>",
+        },
+    ]
+    layout = theme.base_layout(
+        height,
+        margin={"l": label_room(names) + 6, "r": 8, "t": 8, "b": 36},
+        xaxis={
+            "title": "place of the answer",
+            "range": [-0.6, n - 0.4],
+            "showgrid": False,
+            "fixedrange": True,
+            "tickvals": list(range(0, n, max(1, n // 8))),
+            "ticktext": [str(i + 1) for i in range(0, n, max(1, n // 8))],
+        },
+        yaxis={
+            "tickvals": [0, 1, 2],
+            "ticktext": names,
+            "range": [2.6, -0.6],
+            "showgrid": False,
+            "fixedrange": True,
+            "automargin": False,
+            "tickfont": {"size": 12, "color": "@ink"},
+        },
+    )
+    return theme.build(data, layout)
+
+
+def _sentence(look: Look, labels: Sequence[str], row: str, place: int) -> str:
+    wanted = labels[int(look.wanted[place])]
+    if row == "right":
+        return f"'{wanted}' is right; the model gives it {look.sure[place]:.0%}"
+    said = labels[int((look.forced if row == "teacher forcing" else look.free)[place])]
+    return f"{row}: it says '{said}', right is '{wanted}'"
+
+
+def places_figure(look: Look, height: int) -> go.Figure:
+    """The share of right tokens by place of the answer, with the right words before and with its own."""
+    x = np.arange(1, len(look.wanted) + 1)
+    data = [
+        _line(x, look.by_place_forced, "teacher forcing", TRAIN, dash="dash"),
+        _line(x, look.by_place_free, "free-running", HELD),
+    ]
+    for trace in data:
+        trace |= {"mode": "lines+markers", "marker": {"size": 5}, "hovertemplate": "place %{x}: %{y:.0%}"}
+    layout = theme.base_layout(
+        height,
+        margin={"t": 30, "b": 40},
+        xaxis={"title": "place of the answer", "range": [0.5, len(x) + 0.5], "fixedrange": True},
+        yaxis={"title": "right", "range": [0, 1.05], "tickformat": ".0%", "fixedrange": True},
+    )
+    return theme.build(data, layout)
+
+
+def compare_figure(runs: Sequence[tuple[str, Curves]], accuracy: bool, height: int) -> go.Figure:
+    """Held-out loss or accuracy of several runs.
+
+    Args:
+        runs: (name, curves), names safe for plotly.
+        accuracy: instead of the loss.
+    """
+    data = [
+        _line(
+            c.at, c.held_accuracy if accuracy else c.held_loss, name, f"@cat{i}", dash=("solid", "dash", "dot")[i % 3]
+        )
+        for i, (name, c) in enumerate(runs)
+    ]
+    finite = [float(np.nanmax(c.held_loss)) for _, c in runs if len(c.held_loss) and np.isfinite(c.held_loss).any()]
+    loss_axis = {"title": "held-out loss, nats", "range": [0, 1.08 * max(finite, default=1.0)]}
+    share_axis = {"title": "held-out accuracy", "range": [0, 1.04], "tickformat": ".0%"}
+    layout = theme.base_layout(
+        height,
+        margin={"t": 50, "b": 40},
+        xaxis={"title": "training step", "rangemode": "tozero", "fixedrange": True},
+        yaxis={**(share_axis if accuracy else loss_axis), "fixedrange": True},
+    )
+    return theme.build(data, layout)
