@@ -42,8 +42,7 @@ _NORM = Words(
 _ADD = Words(
     "add",
     "Add it to the stream",
-    "What was computed is added to what was there, not put in its place: nothing is lost, and the next stage reads "
-    "both.",
+    "What was computed is added to the stream, not put in its place: nothing is lost, the next stage reads both.",
     r"x \leftarrow x + \text{$added}",
     "+",
     "This sum is the residual connection: follow the yellow line on the map, it runs through. The sentence under the "

@@ -18,6 +18,7 @@ from tfcore.analysis.block import depth
 from tfcore.analysis.block.ablation_and_dropout import draw_dropout, dropout_count, dropout_means, every_subset
 from tfcore.analysis.block.depth_findings import few_digits, rank_collapse
 from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
 
 opened = partial(visits.opened, "block/residuals/page.py")
 PANELS = {
@@ -177,7 +178,7 @@ def test_the_ends_of_the_sliders(part, ends):
     assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
 
 
-def inputs():
+def inputs() -> tuple[Transformer, list[int]]:
     """The model and the ids of the panel of dropout."""
     model, tokenizer = cache.model("stories")
     return model, tokenizer.encode(dropout_panel.TEXT)[: dropout_panel.TOKENS]
