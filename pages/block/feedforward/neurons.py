@@ -133,7 +133,7 @@ def promoted(found: Promotion) -> None:
 
 
 def own_text(layer: int, neuron: int, side: int) -> None:
-    """The neuron on a text of the visitor, and the neurons that a token of it excites."""
+    """The neuron on a text of the visitor, and the neurons that are most active at one of its tokens."""
     st.subheader("On your own text", anchor=False)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
     if not pasted:

@@ -27,7 +27,7 @@ OWN = "your own"
 
 
 def share() -> None:
-    """The panel of the two thirds."""
+    """The panel of the feed-forward share of a block."""
     st.markdown(
         "**Two thirds of a block are feed-forward where d_ff = 4 d**: 8 d² weights beside attention's 4 d². Shared KV "
         "heads make attention smaller, experts make the other part larger."

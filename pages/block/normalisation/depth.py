@@ -150,7 +150,7 @@ def first_steps() -> None:
 
 
 def curves(n_layers: int, losses: list[dict[str, float]]) -> None:
-    """All curves so far."""
+    """The losses of all networks so far."""
     shown = experiments.first_steps(losses, n_layers)
     figure(
         shown.figure,

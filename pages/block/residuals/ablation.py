@@ -54,7 +54,7 @@ def read_text() -> str:
 
 
 def skip_blocks() -> None:
-    """The panel of 2^N paths."""
+    """The panel of sublayer ablation: a loss for each set of sublayers that is left out."""
     st.latex(
         r"x + f_1(x) + f_2\big(x + f_1(x)\big) + \dots\,,\quad\text{each } f \text{ taken or not: } 2^{N}\text{ paths}"
     )

@@ -1,4 +1,4 @@
-"""The page on residual connections: gradients, paths, initial weights, dropout."""
+"""The page on residual connections: gradients, sublayer ablation, initial weights, dropout."""
 
 from collections.abc import Callable
 

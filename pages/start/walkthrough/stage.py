@@ -14,7 +14,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.quantities import short
 from tfcore.analysis.start.walk_costs import stage_share
 from tfcore.analysis.start.walk_findings import stage_finding
-from tfcore.analysis.start.walk_prediction import next_token, text_counts, with_next_token
+from tfcore.analysis.start.walk_prediction import likeliest_token, text_counts, with_next_token
 from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
 from tfcore.analysis.start.walkthrough import Walk, WalkedText
 
@@ -68,7 +68,7 @@ def last_stage(walked: WalkedText, words: Words, height: int) -> None:
         prediction(walked, height)
     with right, st.container(height=height, border=False, vertical_alignment="center", key="walk-after"):
         text.chips(written, hues=[4 if i == new else 3 for i in range(len(written))], key="chips after", label="text")
-    note(next_token(walked))
+    note(likeliest_token(walked))
 
 
 def note(found: Finding) -> None:

@@ -9,14 +9,16 @@ from tfcore.config import ModelConfig
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Args:
-    label: on the map.
-    title: of the stage.
-    sentence: what happens, for who hears of it for the first time.
-    equation: LaTeX, with $names of `values_for_words`.
-    arrow: what stands over the arrow from before to after, LaTeX.
-    see: what to look for in the picture.
-    role: colour role of the stop.
+    """What a stage is called and says.
+
+    Args:
+        label: on the map.
+        title: of the stage.
+        sentence: what happens, for a reader new to it.
+        equation: LaTeX, with $names of `values_for_words`.
+        arrow: over the arrow from before to after, LaTeX.
+        see: what to look for in the picture.
+        role: colour role of the stop.
     """
 
     label: str
@@ -40,8 +42,7 @@ _NORM = Words(
 _ADD = Words(
     "add",
     "Add it to the stream",
-    "What was computed is added to what was there, not put in its place: nothing is lost, and the next stage reads "
-    "both.",
+    "What was computed is added to the stream, not put in its place: nothing is lost, the next stage reads both.",
     r"x \leftarrow x + \text{$added}",
     "+",
     "This sum is the residual connection: follow the yellow line on the map, it runs through. The sentence under the "

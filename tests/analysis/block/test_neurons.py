@@ -18,12 +18,12 @@ KEPT = 3
 @pytest.fixture(scope="module")
 def scanned():
     documents = [small.ids(1, n, seed=n)[0].tolist() for n in (9, 12, 20, 31, 14, 17)]
-    windows = neuron_scan.cut_windows(documents, length=16, stride=10)
+    windows = neuron_scan.cut_documents(documents, length=16, stride=10)
     return windows, neuron_scan.scan_neurons(small.model(), windows, KEPT, rows=4)
 
 
 def test_windows_cover_the_documents_and_end_with_padding():
-    windows = neuron_scan.cut_windows([list(range(21))], length=16, stride=10)
+    windows = neuron_scan.cut_documents([list(range(21))], length=16, stride=10)
     assert windows.tolist()[0] == list(range(16))
     assert windows.tolist()[1] == [*range(10, 21), *[neuron_scan.PADDING_ID] * 5]
 

@@ -7,14 +7,14 @@ import torch
 from tests import small
 from tfcore.analysis.start.walk_costs import ModelSize, StageCost, StageShare, model_size, stage_cost, stage_share
 from tfcore.analysis.start.walk_prediction import (
+    LikeliestToken,
     LikelyTokens,
     LogitRange,
-    NextToken,
     ProbabilityMass,
     TextCounts,
+    likeliest_token,
     likely_tokens,
     logit_range,
-    next_token,
     probability_mass,
     text_counts,
     with_next_token,
@@ -57,8 +57,8 @@ def test_logits_and_probabilities_at_the_position_looked_at(walked):
     likely = likely_tokens(walked, 3)
     assert likely.tokens == tuple(f"t{i}" for i in logits.topk(3).indices.tolist())
     assert likely.probabilities == pytest.approx(probabilities[:3], abs=1e-5)
-    assert next_token(walked).token == likely.tokens[0]
-    assert next_token(walked).probability == pytest.approx(probabilities[0], abs=1e-5)
+    assert likeliest_token(walked).token == likely.tokens[0]
+    assert likeliest_token(walked).probability == pytest.approx(probabilities[0], abs=1e-5)
 
 
 def test_what_is_said_of_the_prediction():
@@ -71,7 +71,7 @@ def test_what_is_said_of_the_prediction():
     assert str(LikelyTokens((" dog", "\n"), (0.9512, 0.01), 2048)) == (
         "The 2 most likely tokens: '·dog' 95.1%, '⏎' 1.0%; of 2,048 tokens."
     )
-    assert str(NextToken(" dog", 0.9512)) == "With the likeliest token, '·dog' (95.1%), the text goes on."
+    assert str(LikeliestToken(" dog", 0.9512)) == "With the likeliest token, '·dog' (95.1%), the text goes on."
 
 
 @pytest.mark.parametrize(("architecture", "text", "at"), [("decoder", "abcX", 3), ("encoder", "aXc", 1)])

@@ -13,7 +13,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.block.neuron_scan import load_neuron_scan
-from tfcore.analysis.block.neurons import promotion, strongest_texts, text_activations
+from tfcore.analysis.block.neurons import promoted_tokens, promotion, strongest_texts, text_activations
 
 opened = partial(visits.opened, "block/feedforward/page.py")
 PANELS = {
@@ -178,3 +178,33 @@ def test_a_block_of_one_s_own_has_the_share_of_the_formula():
     test = opened(panel="share", kv="8", ratio="3.0", gated="true")
     assert test.metric[0].value == "78.3%"  # 9 d^2 of 9 + 2 + 2 / 4
     assert "By the formula: 78.3% (without norms)." in said(test)
+
+
+@pytest.mark.parametrize(
+    ("panel", "ends"),
+    [
+        ("neurons", {"layer": (0, 3), "neuron": (0, 511), "token": (0, 49)}),
+        ("activations", {"x": (-5, 5), "gates": (0, 3)}),
+        ("gates", {"d": (64, 8192), "up": (-4, 4)}),
+        ("share", {"d": (64, 8192), "ratio": (0.5, 8)}),
+    ],
+)
+def test_the_ends_of_the_sliders(panel, ends):
+    assert {slider.key: (slider.min, slider.max) for slider in opened(panel=panel).slider} == ends
+
+
+def test_the_neurons_of_a_token_are_measured_by_their_records():
+    model, tokenizer = cache.model("stories")
+    values = text_activations(model, tokenizer.encode(neurons_panel.TEXT))[:, 7]
+    scan = load_neuron_scan("stories")
+    best, at = max(
+        (float(values[layer, neuron]) / float(scan.value[layer, neuron, side, 0]), [layer, neuron, side])
+        for layer in range(4)
+        for neuron in range(512)
+        for side in (0, 1)
+    )
+    bars = figures(opened(token="7"))["excited"][1]["data"][0]
+    assert list(bars["customdata"][0]) == at
+    assert bars["x"][0] == pytest.approx(best, abs=1e-4)
+    promotes = " ".join(chips.label(token) for token in promoted_tokens(model, tokenizer, *at))
+    assert bars["text"][0] == promotes

@@ -18,6 +18,8 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import shipped
+from tfcore.analysis.start.walk_findings import stage_finding
+from tfcore.analysis.start.walk_tensors import stage_tensors
 from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.part_configs import ExpertsConfig
 
@@ -237,3 +239,22 @@ def test_both_pictures_have_one_range_where_sizes_are_compared():
         drawn = figures(opened(stage=stage, layer="2"))
         ranges = [drawn[when][1]["data"][0]["zmax"] for when in ("before", "after")]
         assert (ranges[0] == ranges[1]) == alike, stage
+
+
+def test_what_is_said_of_a_stage_is_of_its_head_and_stands_under_its_pictures():
+    model, tokenizer = cache.model("stories")
+    walked = walk(model, tokenizer.encode(TEXT), 2)
+    tokens = tokenizer.tokens(tokenizer.encode(TEXT))
+    test = opened(stage="scores", layer="2", head="4")
+    found = str(stage_finding(walked, stage_tensors(walked, "scores", 4), "scores", tokens))
+    assert f"**{text_of_pages.escape(found)}**" in [words.value for words in test.markdown]
+    for when in ("before", "after"):
+        head, _ = figures(test)[when]
+        assert head["alt"].startswith(f"{when.capitalize()} stage scores:")
+        assert head["alt"].endswith(found)
+    np.testing.assert_allclose(shown(test, "after"), walked.tensors["products"][4], rtol=1e-5)
+
+
+def test_the_ends_of_the_sliders():
+    sliders = {slider.key: (slider.min, slider.max) for slider in opened(stage="softmax").slider}
+    assert sliders == {"layer": (0, 3), "head": (0, 5)}

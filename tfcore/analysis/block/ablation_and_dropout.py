@@ -299,7 +299,7 @@ class DropoutCount(Finding):
 
 
 def dropout_count(result: DropoutDraws, p: float, training: bool, layer: int, model: str) -> DropoutCount:
-    """Of the draw that is shown."""
+    """How many numbers the draw that is shown sets to zero."""
     kept = int(result.kept.sum())
     return DropoutCount(layer, model, len(result.kept) - kept, kept, 1 / (1 - p) if training else 1.0)
 
@@ -329,7 +329,7 @@ class DropoutMeans(Finding):
 
 
 def dropout_means(result: DropoutDraws) -> DropoutMeans:
-    """Of all draws."""
+    """The average and the spread of the means of all draws."""
     means = result.means
     return DropoutMeans(len(means), float(means.mean()), result.mean, float(means.std()), result.spread)
 

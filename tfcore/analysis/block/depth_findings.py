@@ -54,7 +54,11 @@ class LastGradients(Finding):
 
 
 def last_gradients(found: Mapping[str, depth.DepthProbe]) -> LastGradients:
-    """Name -> probe, of networks of one depth."""
+    """The gradients of the last layers.
+
+    Args:
+        found: name -> probe, of networks of one depth.
+    """
     last = {name: float(probed.gradient[-1]) for name, probed in found.items()}
     return LastGradients(len(next(iter(found.values())).gradient), last)
 
@@ -71,7 +75,7 @@ class LastSizes(Finding):
 
 
 def last_sizes(found: Mapping[str, depth.DepthProbe]) -> LastSizes:
-    """Name -> probe."""
+    """The sizes after the last layers, of name -> probe."""
     return LastSizes({name: float(probed.activation[-1]) for name, probed in found.items()})
 
 
@@ -108,7 +112,12 @@ class GradientFall(Finding):
 def gradient_fall(
     pairs: Mapping[str, tuple[depth.DepthProbe, depth.DepthProbe]], norm: Norm, init: Init
 ) -> GradientFall:
-    """Name -> the probes of a shallow and of a deep network."""
+    """The ratios of the last layers' gradients.
+
+    Args:
+        pairs: name -> the probes of a shallow and of a deep network.
+        norm, init: of all networks.
+    """
     shallow, deep = next(iter(pairs.values()))
     return GradientFall(
         shallow=len(shallow.gradient),
@@ -152,7 +161,7 @@ class FirstGradients(Finding):
 
 
 def first_gradients(found: Mapping[str, Sequence[depth.DepthProbe]]) -> FirstGradients:
-    """Name -> probes of networks of rising depth."""
+    """The gradients of the first layers, of name -> probes of networks of rising depth."""
     depths = [len(probed.gradient) for probed in next(iter(found.values()))]
     return FirstGradients(
         count=sum(map(len, found.values())),
@@ -185,7 +194,7 @@ class RankCollapse(Finding):
 
 
 def rank_collapse(found: Mapping[str, depth.DepthProbe]) -> RankCollapse:
-    """Name -> probe."""
+    """The first layers above ALIKE, of name -> probe."""
     return RankCollapse(
         {
             name: next((i for i, cosine in enumerate(probed.alike.tolist()) if cosine > depth.ALIKE), None)
@@ -223,6 +232,6 @@ class StreamGrowth(Finding):
 
 
 def stream_growth(found: Mapping[str, Float[ndarray, " place"]], wiring: str) -> StreamGrowth:
-    """Initial weights -> sizes of the stream, from `stream_sizes`."""
+    """The first and the last sizes, of initial weights -> sizes from `stream_sizes`."""
     sizes = {start: (float(places[0]), float(places[-1])) for start, places in found.items()}
     return StreamGrowth(len(next(iter(found.values()))) - 1, wiring, depth.D_MODEL, sizes)

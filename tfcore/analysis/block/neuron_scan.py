@@ -49,7 +49,7 @@ class NeuronScan:
         return float(self.value[layer, neuron, side, 0]) or 1.0
 
 
-def cut_windows(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
+def cut_documents(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
     """Documents as windows of `length` ids that begin every `stride` of them; the last of a document is shorter."""
     rows = []
     for ids in documents:
@@ -98,7 +98,7 @@ def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tens
 
 
 def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -> NeuronScan:
-    """Keep the windows that are named, and give side 1 its sign back."""
+    """The scan with the windows that occur in it alone, and the sign of side 1 restored."""
     named, index = np.unique(which.numpy(), return_inverse=True)
     signed = value * torch.tensor([1.0, -1.0])[:, None]
     return NeuronScan(

@@ -190,7 +190,7 @@ class NormDivisors(Finding):
 
 
 def norm_divisors(layer: NormSteps, rms: NormSteps) -> NormDivisors:
-    """Of the steps of LayerNorm and RMSNorm on the same numbers."""
+    """The divisors of LayerNorm and RMSNorm on the same numbers."""
     return NormDivisors(
         count=layer.stages.shape[1],
         mean=layer.mean,
@@ -241,6 +241,6 @@ def _axis_words(axis: Axis) -> str:
 
 
 def axis_changes(leak: AxisLeak, row: int, position: int) -> AxisChanges:
-    """The changes beside the replaced token."""
+    """The changes of all tokens but the replaced one."""
     total = next(iter(leak.change.values())).size - 1
     return AxisChanges(row, position, total, {axis: leak.others(axis, row, position) for axis in AXES}, leak.spread)

@@ -201,5 +201,5 @@ class HalfPrecision(Finding):
 
 
 def half_precision(config: PitfallConfig) -> HalfPrecision:
-    """Of a training with the mistake "half"."""
+    """The numbers of a training with the mistake "half"."""
     return HalfPrecision(pitfalls.ROWS * pitfalls.SEQ, config.dose, pitfalls.LOSS_SCALE)

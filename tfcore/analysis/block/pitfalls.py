@@ -175,7 +175,7 @@ class HalfGradients:
 
 @dataclass(slots=True)
 class Twin:
-    """One of the two models and how it is trained."""
+    """One of the two models, and the settings of its training."""
 
     model: Transformer
     rate: float = RATE

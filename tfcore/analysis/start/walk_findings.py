@@ -70,7 +70,7 @@ def stage_picture(when: str, stage: str, shown: Sequence[ShownTensor], limit: fl
 
 
 def root_mean_square(values: ndarray) -> float:
-    """0 where there are no values."""
+    """The root of the mean square; 0 where there are no values."""
     return float(np.sqrt(np.square(values, dtype=np.float64).mean())) if values.size else 0.0
 
 

@@ -36,7 +36,7 @@ class TextCounts(Finding):
 
 
 def text_counts(walked: WalkedText, stage: str) -> TextCounts:
-    """At one of the stages of text."""
+    """The counts for one of the stages of text."""
     return TextCounts(
         stage=stage,
         characters=sum(map(len, walked.tokens)),
@@ -131,7 +131,7 @@ def likely_tokens(walked: WalkedText, top: int) -> LikelyTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class NextToken(Finding):
+class LikeliestToken(Finding):
     """The most likely token and its probability."""
 
     token: str
@@ -142,9 +142,9 @@ class NextToken(Finding):
         return f"With the likeliest token, '{visible(self.token)}' ({self.probability:.1%}), the text goes on."
 
 
-def next_token(walked: WalkedText) -> NextToken:
-    """The first of the candidates."""
-    return NextToken(walked.candidates[0], float(walked.walk.probabilities[walked.walk.position, 0]))
+def likeliest_token(walked: WalkedText) -> LikeliestToken:
+    """The most likely token at the position looked at."""
+    return LikeliestToken(walked.candidates[0], float(walked.walk.probabilities[walked.walk.position, 0]))
 
 
 def with_next_token(walked: WalkedText) -> tuple[list[str], int]:

@@ -79,7 +79,7 @@ def _height(value: float, log: bool) -> float:
 
 
 def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
-    """Healthy first, so that the broken one lies above it."""
+    """Both curves, the baseline first, so that the model with the mistake is drawn above it."""
     steps = [look.step for look in looks]
     pairs = (("baseline", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))
     return [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.block.neuron_scan import PADDING_ID, cut_windows, save_neuron_scan, scan_neurons
+from tfcore.analysis.block.neuron_scan import PADDING_ID, cut_documents, save_neuron_scan, scan_neurons
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -68,7 +68,7 @@ def neurons(
         return {}
     model, tokenizer = with_tokenizer(recipe.model)
     stories = data.held_out(corpus)[:: recipe.every]
-    windows = cut_windows([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
+    windows = cut_documents([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
     found = scan_neurons(model, windows, recipe.kept)
     save_neuron_scan(out, found, LICENCE)
     layers, per_layer = found.value.shape[:2]
