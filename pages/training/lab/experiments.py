@@ -34,17 +34,17 @@ from tfcore.figures.shown import Shown
 from tfcore.figures.training.training_choices import (
     clipping_figure,
     gap_figure,
-    norms_figure,
     rates_figure,
     smoothing_figure,
     updates_figure,
+    weight_norms_figure,
 )
 from tfcore.figures.training.training_runs import (
     answer_figure,
     compare_figure,
     dials_figure,
-    maps_figure,
-    places_figure,
+    head_maps_figure,
+    right_shares_figure,
     run_figure,
 )
 from tfcore.training.lab.choices import DECAY, MOST_RATE, WARM
@@ -72,7 +72,7 @@ def training(curves: Curves, spec: LabSpec) -> Shown:
 
 def maps(look: Look, height: int) -> Shown:
     """The attention patterns of all heads on a held-out row."""
-    return Shown(maps_figure(look, height), (head_maps(look),))
+    return Shown(head_maps_figure(look, height), (head_maps(look),))
 
 
 def answer(look: Look, names: Sequence[str]) -> Shown:
@@ -82,7 +82,7 @@ def answer(look: Look, names: Sequence[str]) -> Shown:
 
 def places(look: Look) -> Shown:
     """The share of right tokens by place of the answer, over all held-out rows."""
-    return Shown(places_figure(look, height=230), (right_shares(look),))
+    return Shown(right_shares_figure(look, height=230), (right_shares(look),))
 
 
 def dials(curves: Curves, spec: LabSpec) -> Shown:
@@ -127,7 +127,7 @@ def optimisers(found: Sequence[Updates], spec: LabSpec) -> Shown:
 def decay(found: Sequence[Norms], spec: LabSpec) -> Shown:
     """Weight decay under AdamW, in Adam's gradient, and none: the norm of the weights, step by step."""
     kept = norms_kept(found, spec.lr, spec.weight_decay or DECAY, own=spec.weight_decay > 0)
-    return Shown(norms_figure(found, DECAYED, height=380), (kept,))
+    return Shown(weight_norms_figure(found, DECAYED, height=380), (kept,))
 
 
 def labels(amount: float, vocab: int) -> Shown:

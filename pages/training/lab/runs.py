@@ -65,7 +65,7 @@ def _curves(found: list[Seen], measure: str) -> None:
 
 
 def _table(found: list[Seen]) -> None:
-    differ = words.different([run.spec for run in found])
+    differ = words.differing([run.spec for run in found])
     rows = []
     for i, run in enumerate(found):
         assert run.curves is not None

@@ -8,7 +8,7 @@ from pages.ui import controls, text
 from tfcore.analysis.training.training_choices import OPTIMISERS, SCHEDULES
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import LONGEST_TEXT, TASKS, LabSpec, TaskName
-from tfcore.training.lab.words import POSITIONS, summary, written
+from tfcore.training.lab.words import POSITIONS, setting_text, summary
 
 NAMES: dict[TaskName, str] = {
     "induction": "induction: repeated random tokens",
@@ -130,19 +130,23 @@ def _of_model(start: LabSpec) -> dict[str, Any]:
 def _of_optimiser(start: LabSpec) -> dict[str, Any]:
     optimiser = controls.select("Optimiser", "optimiser", list(OPTIMISERS), start.optimiser, OPTIMISERS)
     schedule = controls.select("Schedule", "schedule", list(SCHEDULES), start.schedule, SCHEDULES)
-    lr = controls.stops("Learning rate", "lr", RATES, start.lr, {rate: written(rate) for rate in RATES})
+    lr = controls.stops("Learning rate", "lr", RATES, start.lr, {rate: setting_text(rate) for rate in RATES})
     left, right = st.columns(2)
     with left:
         warmup = controls.stops("Warm-up steps", "warmup", WARMUPS, start.warmup)
         rows = controls.stops("Batch size (sequences)", "rows", ROWS, start.rows)
         decay = controls.stops(
-            "Weight decay", "decay", DECAYS, start.weight_decay, {decay: written(decay) for decay in DECAYS}
+            "Weight decay", "decay", DECAYS, start.weight_decay, {decay: setting_text(decay) for decay in DECAYS}
         )
         momentum = controls.slider("Momentum (SGD)", "momentum", 0.0, 0.95, start.momentum, 0.05, format="%.2f")
     with right:
         steps = controls.stops("Steps", "steps", STEPS, start.steps)
         clip = controls.stops(
-            "Clip gradients to", "clip", CLIPS, start.clip, {clip: written(clip) if clip else "off" for clip in CLIPS}
+            "Clip gradients to",
+            "clip",
+            CLIPS,
+            start.clip,
+            {clip: setting_text(clip) if clip else "off" for clip in CLIPS},
         )
         smoothing = controls.slider("Label smoothing", "smoothing", 0.0, 0.4, start.smoothing, 0.05, format="%.2f")
         seed = controls.slider("Seed", "seed", 0, 99, start.seed)

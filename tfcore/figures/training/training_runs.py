@@ -46,7 +46,12 @@ def run_figure(curves: Curves, steps: int, uniform: float, height: int) -> go.Fi
         margin={"t": 34, "b": 40},
         legend={"y": 1.02},
         xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
-        yaxis={"title": "loss, nats", "range": [0, top(curves, uniform)], "domain": [0.46, 1], "fixedrange": True},
+        yaxis={
+            "title": "loss, nats",
+            "range": [0, loss_axis_end(curves, uniform)],
+            "domain": [0.46, 1],
+            "fixedrange": True,
+        },
         yaxis2={"title": "accuracy", "range": [0, 1.04], "domain": [0, 0.36], "tickformat": ".0%", "fixedrange": True},
         shapes=[_level(uniform, "y", steps)],
         annotations=[_note(uniform, "guessing", steps)],
@@ -54,7 +59,7 @@ def run_figure(curves: Curves, steps: int, uniform: float, height: int) -> go.Fi
     return theme.build(data, layout)
 
 
-def top(curves: Curves, uniform: float) -> float:
+def loss_axis_end(curves: Curves, uniform: float) -> float:
     """The end of the axis of losses: it seldom changes while a run goes on."""
     seen = [float(values.max()) for values in (curves.train_loss, curves.held_loss) if len(values)]
     return 1.12 * min(max([uniform, *(value for value in seen if math.isfinite(value))]), 6 * uniform)
@@ -138,11 +143,11 @@ def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Fig
     return theme.build(data, layout)
 
 
-def maps_figure(look: Look, height: int) -> go.Figure:
+def head_maps_figure(look: Look, height: int) -> go.Figure:
     """Every head's map on the example."""
     layers, heads = look.patterns.shape[:2]
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    maps = strongest(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
+    maps = largest_weights(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
     larger = max(1, GRAIN // maps.shape[-1])  # the gaps between maps are parts of a map, in whole cells
     return tiles(
         maps.repeat(larger, axis=1).repeat(larger, axis=2),
@@ -160,7 +165,7 @@ def tokens_a_cell(look: Look) -> int:
     return -(-n // (FEW if layers * heads > SMALL else MANY))
 
 
-def strongest(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
+def largest_weights(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
     """The largest weight of each every x every cells."""
     if every == 1:
         return maps
@@ -241,7 +246,7 @@ def _sentence(look: Look, labels: Sequence[str], row: str, place: int) -> str:
     return f"{row}: it says '{predicted}', right is '{wanted}'"
 
 
-def places_figure(look: Look, height: int) -> go.Figure:
+def right_shares_figure(look: Look, height: int) -> go.Figure:
     """The share of right tokens by place of the answer, under teacher forcing and free-running."""
     x = np.arange(1, len(look.wanted) + 1)
     data = [

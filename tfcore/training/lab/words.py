@@ -50,19 +50,19 @@ def difference(before: LabSpec, after: LabSpec) -> str:
     """What changed from one spec to another: "layers 2 → 3, text"; empty where they are the same."""
     found = []
     for field, (old, new) in before.differences(after).items():
-        found.append("text" if field == "text" else f"{LABELS[field]} {written(old)} → {written(new)}")
+        found.append("text" if field == "text" else f"{LABELS[field]} {setting_text(old)} → {setting_text(new)}")
     more = f" and {len(found) - MOST_DIFFERENCES} more" if len(found) > MOST_DIFFERENCES else ""
     return ", ".join(found[:MOST_DIFFERENCES]) + more
 
 
-def written(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """The value of a setting."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else SCHEDULES.get(str(value), str(value))
 
 
-def different(specs: Sequence[LabSpec]) -> list[str]:
+def differing(specs: Sequence[LabSpec]) -> list[str]:
     """The fields, the text apart, that are not the same in all specs."""
     fields = [spec.to_dict() for spec in specs]
     return [key for key in LABELS if key != "text" and any(one[key] != fields[0][key] for one in fields)]
@@ -70,5 +70,7 @@ def different(specs: Sequence[LabSpec]) -> list[str]:
 
 def apart(specs: Sequence[LabSpec]) -> list[str]:
     """What sets each of several specs apart, two settings at most: "seed 0", or the task where nothing does."""
-    first = different(specs)[:2]
-    return [", ".join(f"{LABELS[key]} {written(getattr(spec, key))}" for key in first) or spec.task for spec in specs]
+    first = differing(specs)[:2]
+    return [
+        ", ".join(f"{LABELS[key]} {setting_text(getattr(spec, key))}" for key in first) or spec.task for spec in specs
+    ]
