@@ -17,7 +17,7 @@ from pages.foundations.tokens import experiments as tokens
 from pages.training.lab import experiments as lab
 from pages.ui import page
 from pages.ui.components import figure as drawing
-from pages.ui.program import Program, bound, notebook, program, script
+from pages.ui.program import Program, bound, made, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
 from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
@@ -163,11 +163,12 @@ def test_every_page_has_its_experiments():
 def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
     """The same settings, so the same steps; here a few of them."""
     opened("training/lab/page.py", task="copy", width="16", heads="1", layers="1", rows="4", length="3")
-    offers = {function: values["spec"] for function, values in offered if "spec" in values}
-    spec = replace(offers[lab.training], steps=3)
+    given = next(values["spec"] for function, values in offered if function is lab.training)
+    spec = replace(given, steps=3)
     known = train_slice(spec, 0, None, most=3, seconds=60).curves
     for function in (lab.training, lab.clipping):
-        found = execute(program(function, {"spec": spec}), tmp_path, monkeypatch)
+        values = {"curves": made(lab.curves_of, spec), "spec": spec}
+        found = execute(program(function, values), tmp_path, monkeypatch)
         assert found["curves"].loss.tolist() == known.loss.tolist()
 
 

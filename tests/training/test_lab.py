@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,14 +13,16 @@ import torch
 from safetensors.torch import load
 
 import tfcore
+from tfcore.analysis.training.training_choices import PLAIN
 from tfcore.analysis.training.training_runs import look
 from tfcore.training.data import IGNORE
-from tfcore.training.lab.choices import PLAIN, norms, rates, updates
+from tfcore.training.lab import words
+from tfcore.training.lab.choices import norms, rates, updates
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
 from tfcore.training.lab.tasks import task
-from tfcore.training.lab.train import model_of, one_step, started, train_slice
+from tfcore.training.lab.train import model_of, one_step, started, train_slice, trained
 
 TINY = {"symbols": 8, "length": 4, "d_model": 8, "n_heads": 2, "n_layers": 1, "rows": 4, "steps": 7, "warmup": 2}
 TEXT = "the cat sat on the mat and the rat sat on the hat. " * 4
@@ -262,3 +265,38 @@ def test_schedules_share_warm_up_and_peak():
     assert found["cosine"][-1] < 1e-3
     assert found["constant"][-1] == 0.5
     assert found["inverse_sqrt"][-1] == pytest.approx(0.5 * (10 / 100) ** 0.5)
+
+
+def test_settings_in_words():
+    spec = tiny("sort", n_layers=2, feed_forward=True, optimiser="sgd", schedule="inverse_sqrt", steps=1_000, lr=0.01)
+    assert words.summary(spec) == (
+        f"2 layers of 2 heads, width 8, with feed-forward, positions: RoPE; about {spec.parameters:,} parameters. SGD "
+        "+ momentum at 0.01, inverse square root, 1,000 steps of 4 sequences of 8 tokens."
+    )
+    assert words.summary(tiny(n_heads=1)).startswith("1 layer of 1 head, width 8, attention alone, positions: RoPE")
+
+
+def test_differences_are_said_from_the_one_to_the_other():
+    spec = tiny()
+    assert words.difference(spec, spec) == ""
+    changed = replace(spec, n_layers=2, feed_forward=True, lr=0.0001, schedule="constant", seed=3, dropout=0.2)
+    assert words.difference(spec, changed) == (
+        "layers 1 → 2, feed-forward off → on, dropout 0 → 0.2, schedule cosine → constant and 2 more"
+    )
+    text = tiny("characters")
+    assert words.difference(text, replace(text, text=TEXT + "a")) == "text"
+
+
+def test_runs_are_named_by_what_sets_them_apart():
+    specs = [tiny(), tiny(seed=2), tiny(dropout=0.1, lr=0.5)]
+    assert words.differing(specs) == ["dropout", "lr", "seed"]
+    assert words.apart(specs)[1:] == ["dropout 0, learning rate 0.003", "dropout 0.1, learning rate 0.5"]
+    assert words.apart([tiny(), tiny()]) == ["copy", "copy"]
+    two = [tiny("characters"), replace(tiny("characters"), text=TEXT[:-1])]
+    assert words.differing(two) == []
+
+
+def test_a_training_in_one_go_is_all_its_steps():
+    spec = tiny()
+    assert trained(spec).step == 7
+    assert trained(spec).state == train_slice(spec, 0, None, most=7, seconds=1e9).state

@@ -78,7 +78,7 @@ def _live() -> None:
             alt=f"Two bumps, and one fitted to them by each KL. {curves.alt}",
             caption=curves.alt,
         )
-    own = analysis.cost(result.p, result.x, mean, own_width)
+    own = analysis.fit_of(result.p, result.x, mean, own_width)
     st.dataframe(pd.DataFrame(analysis.fit_table(result, own)), hide_index=True)
     maps = experiments.maps(result, mean, own_width)
     figure(

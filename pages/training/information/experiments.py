@@ -10,7 +10,7 @@ from tfcore import load
 from tfcore.analysis.token_text import label, tick_labels, visible
 from tfcore.analysis.training.compression import Coder, per_byte
 from tfcore.analysis.training.entropy import compare, divergence_sums, entropy_numbers, loss_of_mixture, loss_of_token
-from tfcore.analysis.training.kl_fit import KLFit, cost, fitted_bumps, kl_minima, own_bump
+from tfcore.analysis.training.kl_fit import KLFit, fit_of, fitted_bumps, kl_minima, own_bump
 from tfcore.analysis.training.mutual_information import (
     cell_sum,
     joint_information,
@@ -21,8 +21,8 @@ from tfcore.analysis.training.mutual_information import (
 from tfcore.analysis.training.text_bits import (
     Prediction,
     TextBits,
-    best_guess,
     concentration,
+    first_guess,
     text_bits,
     text_cost,
     token_surprisal,
@@ -30,7 +30,7 @@ from tfcore.analysis.training.text_bits import (
 from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.shown import Shown
-from tfcore.figures.training.entropy import areas_figure, loss_figure, outcome_terms_figure
+from tfcore.figures.training.entropy import areas_figure, outcome_terms_figure, token_loss_figure
 from tfcore.figures.training.kl_fit import bumps_figure, kl_maps_figure
 from tfcore.figures.training.mutual_information import cell_terms_figure, overlap_figure
 from tfcore.figures.training.text_bits import adding_up_figure, per_byte_figure
@@ -69,13 +69,13 @@ def next_token(prediction: tuple[tuple[float, ...], list[str]], q: Sequence[floa
 
 def bumps(fit: KLFit, own_mean: float, own_width: float) -> Shown:
     """One bump fitted to two: the least KL(P‖Q) covers both, the least KL(Q‖P) picks one; and a bump of one's own."""
-    own = cost(fit.p, fit.x, own_mean, own_width)
+    own = fit_of(fit.p, fit.x, own_mean, own_width)
     return Shown(bumps_figure(fit, own, height=330), (fitted_bumps(fit), kl_minima(fit), own_bump(own)))
 
 
 def maps(fit: KLFit, own_mean: float, own_width: float) -> Shown:
     """KL(P‖Q) and KL(Q‖P) of every bump, with their minima and a bump of one's own."""
-    own = cost(fit.p, fit.x, own_mean, own_width)
+    own = fit_of(fit.p, fit.x, own_mean, own_width)
     return Shown(kl_maps_figure(fit, own, height=340), (kl_minima(fit), own_bump(own)))
 
 
@@ -101,7 +101,7 @@ def cells(table: Float[ndarray, "x y"], rows: Sequence[str], columns: Sequence[s
 
 def one_token(p: float, share: float, others: float) -> Shown:
     """The loss of one token against the probability of the right one."""
-    return Shown(loss_figure(p, height=330), (loss_of_token(p), loss_of_mixture(p, share, others)))
+    return Shown(token_loss_figure(p, height=330), (loss_of_token(p), loss_of_mixture(p, share, others)))
 
 
 def every_text(models: Sequence[str], text: str) -> dict[str, TextBits]:
@@ -127,4 +127,4 @@ def coders(every: Mapping[str, TextBits], peers: Sequence[Coder], chosen: str) -
 def surprise(found: TextBits, prediction: Prediction, at: int) -> Shown:
     """What a model expected in the place of one token of a text."""
     figure = guesses_figure(prediction.probabilities, tick_labels(prediction.tokens), height=200)
-    return Shown(figure, (best_guess(prediction), token_surprisal(found, at, prediction.rank)))
+    return Shown(figure, (first_guess(prediction), token_surprisal(found, at, prediction.rank)))

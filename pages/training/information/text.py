@@ -51,7 +51,7 @@ METRICS = {
 
 costs = cache.of_model(max_entries=64)(text_bits.text_bits)
 plain_peers = cache.data(max_entries=64)(compression.peers)
-predicted = cache.of_model(max_entries=256)(text_bits.predicted)
+predicted = cache.of_model(max_entries=256)(text_bits.predict_token)
 
 
 def panel() -> None:
@@ -169,7 +169,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
             caption=shown.alt,
         )
     read = made(text_bits.text_bits, model_name, pasted)
-    page.experiment(experiments.surprise, read, made(text_bits.predicted, *asked), at)
+    page.experiment(experiments.surprise, read, made(text_bits.predict_token, *asked), at)
 
 
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:

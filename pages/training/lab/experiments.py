@@ -1,78 +1,136 @@
 """The experiments of the lab."""
 
 import math
+from collections.abc import Sequence
 
-from tfcore.analysis.training.training_choices import smoothing
-from tfcore.figures.theme import Figure
+from tfcore.analysis.token_text import plotly_escape, tick_labels
+from tfcore.analysis.training.training_choices import (
+    DECAYED,
+    MOVED,
+    SCHEDULES,
+    Norms,
+    Rates,
+    Updates,
+    clipped_steps,
+    norms_kept,
+    overfit_gaps,
+    rate_shares,
+    smoothed_target,
+    smoothing,
+    update_spreads,
+)
+from tfcore.analysis.training.training_runs import (
+    Curves,
+    Look,
+    gradient_state,
+    head_maps,
+    last_check,
+    right_shares,
+    right_tokens,
+    run_ends,
+    stage,
+)
+from tfcore.figures.shown import Shown
 from tfcore.figures.training.training_choices import (
     clipping_figure,
-    norms_figure,
+    gap_figure,
     rates_figure,
     smoothing_figure,
     updates_figure,
+    weight_norms_figure,
 )
-from tfcore.figures.training.training_runs import curves_figure
-from tfcore.training.lab.choices import norms, rates, updates
+from tfcore.figures.training.training_runs import (
+    answer_figure,
+    compare_figure,
+    dials_figure,
+    head_maps_figure,
+    right_shares_figure,
+    run_figure,
+)
+from tfcore.training.lab.choices import DECAY, MOST_RATE, WARM
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
-from tfcore.training.lab.train import train_slice
+from tfcore.training.lab.train import trained
 
 
-def training(spec: LabSpec) -> Figure:
-    """A small Transformer trained from nothing: what it is to learn, its size, its optimiser."""
-    # The same seed gives the same weights and batches; all steps in one go.
-    result = train_slice(spec, 0, None, most=spec.steps, seconds=math.inf)
-    curves, look = result.curves, result.look
-    for step, loss, accuracy in zip(curves.at, curves.held_loss, curves.held_accuracy, strict=True):
-        print(f"step {step:5}: held-out loss {loss:.3f} nats, {accuracy:.0%} of tokens right")
-    names = task(spec).names
-    print("right: ", *(names[i] for i in look.wanted))
-    print("answer:", *(names[i] for i in look.free))
-
-    return curves_figure(curves, spec.steps, math.log(len(names)), height=360)
+def curves_of(spec: LabSpec) -> Curves:
+    """The whole training of a spec; the same seed gives the same weights and batches."""
+    return trained(spec).curves
 
 
-def clipping(spec: LabSpec) -> Figure:
+def curves_of_each(specs: Sequence[LabSpec]) -> list[Curves]:
+    """The whole training of each of several specs."""
+    return [trained(spec).curves for spec in specs]
+
+
+def training(curves: Curves, spec: LabSpec) -> Shown:
+    """A small Transformer trained from random weights: its loss and accuracy, on rows trained on and held out."""
+    vocab = len(task(spec).names)
+    figure = run_figure(curves, spec.steps, math.log(vocab), height=360)
+    return Shown(figure, (last_check(curves, vocab), stage(curves, spec.task)))
+
+
+def maps(look: Look, height: int) -> Shown:
+    """The attention patterns of all heads on a held-out row."""
+    return Shown(head_maps_figure(look, height), (head_maps(look),))
+
+
+def answer(look: Look, names: Sequence[str]) -> Shown:
+    """The end of a held-out row, under teacher forcing and free-running."""
+    return Shown(answer_figure(look, tick_labels(names, 4), height=170), (right_tokens(look),))
+
+
+def places(look: Look) -> Shown:
+    """The share of right tokens by place of the answer, over all held-out rows."""
+    return Shown(right_shares_figure(look, height=230), (right_shares(look),))
+
+
+def dials(curves: Curves, spec: LabSpec) -> Shown:
+    """The norm of the gradient and the learning rate of every step."""
+    return Shown(dials_figure(curves, spec.steps, spec.clip, height=230), (gradient_state(curves, spec.clip),))
+
+
+def compare(runs: Sequence[tuple[str, Curves]], accuracy: bool) -> Shown:
+    """Held-out accuracy or loss of several runs."""
+    named = [(plotly_escape(name), curves) for name, curves in runs]
+    return Shown(compare_figure(named, accuracy, height=380), (run_ends(runs, accuracy),))
+
+
+def clipping(curves: Curves, spec: LabSpec) -> Shown:
     """The gradients of a training, and how many of its steps are clipped."""
-    curves = train_slice(spec, 0, None, most=spec.steps, seconds=math.inf).curves
-    if spec.clip:
-        print(f"{(curves.norm > spec.clip).mean():.0%} of {len(curves.norm):,} steps were cut to {spec.clip:g}")
-    print(f"the largest norm was {curves.norm.max():.2f}")
-
-    return clipping_figure(curves, spec.clip, height=380)
+    return Shown(clipping_figure(curves, spec.clip, height=380), (clipped_steps(curves, spec.clip),))
 
 
-def schedule(spec: LabSpec) -> Figure:
+def by_dropout(runs: Sequence[Curves], specs: Sequence[LabSpec]) -> list[tuple[str, Curves]]:
+    """The curves of trainings, each with its dropout."""
+    return [(f"dropout {spec.dropout:g}", curves) for spec, curves in zip(specs, runs, strict=True)]
+
+
+def dropout(runs: Sequence[Curves], specs: Sequence[LabSpec]) -> Shown:
+    """Overfitting in trainings that differ in dropout: loss on rows trained on, and held out."""
+    named = by_dropout(runs, specs)
+    return Shown(gap_figure(named, height=380), (overfit_gaps(named),))
+
+
+def schedule(found: Rates, spec: LabSpec) -> Shown:
     """Three schedules of the learning rate with the same warm-up and peak."""
-    found = rates(spec.steps, spec.warmup, spec.lr)
-    for kind, values in found.by_schedule.items():
-        print(f"{kind}: {values[len(values) // 2] / spec.lr:.0%} of the peak half-way")
-
-    return rates_figure(found, {kind: kind for kind in found.by_schedule}, spec.schedule, height=380)
+    figure = rates_figure(found, SCHEDULES, spec.schedule, height=380)
+    return Shown(figure, (rate_shares(found, spec.steps, spec.warmup, spec.lr),))
 
 
-def optimisers(spec: LabSpec) -> Figure:
+def optimisers(found: Sequence[Updates], spec: LabSpec) -> Shown:
     """How far one step of each optimiser moves each matrix, beside the size of its gradient."""
-    found = updates(spec)
-    for one in found:
-        print(f"{one.kind}: the matrix moved most moves {one.spread:,.1f} times as far as the one moved least")
-
-    return updates_figure(found, {one.kind: one.kind for one in found}, height=380)
+    spreads = update_spreads(found, WARM, min(spec.lr, MOST_RATE))
+    return Shown(updates_figure(found, MOVED, height=380), (spreads,))
 
 
-def decay(spec: LabSpec) -> Figure:
+def decay(found: Sequence[Norms], spec: LabSpec) -> Shown:
     """Weight decay under AdamW, in Adam's gradient, and none: the norm of the weights, step by step."""
-    found = norms(spec)
-    for one in found:
-        print(f"{one.kind}: after {len(one.decayed) - 1} steps the matrices have {one.decayed[-1]:.0%} of their norm")
-
-    return norms_figure(found, {one.kind: one.kind for one in found}, height=380)
+    kept = norms_kept(found, spec.lr, spec.weight_decay or DECAY, own=spec.weight_decay > 0)
+    return Shown(weight_norms_figure(found, DECAYED, height=380), (kept,))
 
 
-def labels(amount: float, vocab: int) -> Figure:
+def labels(amount: float, vocab: int) -> Shown:
     """Label smoothing: the loss against the probability of the right token."""
     found = smoothing(amount, vocab)
-    print(f"target {found.target:.3f} for the right token, {found.other:.4f} for each other")
-    print(f"the loss cannot fall below {found.floor:.3f} nats")
-
-    return smoothing_figure(found, height=380)
+    return Shown(smoothing_figure(found, height=380), (smoothed_target(found),))

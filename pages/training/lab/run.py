@@ -5,14 +5,18 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.training.lab.settings import difference
 from pages.ui import links, notices, text
 from pages.ui.work import jobs, run_settings, runs
 from pages.ui.work.run_records import ACTIVE, RefusedError, Seen
 from tfcore.training.lab.spec import LabSpec
+from tfcore.training.lab.words import difference
 
-RUN, MINE, BEGIN, REFUSED = "_lab_run", "_lab_runs", "begin", "_lab_refused"  # in the session
-FIRST, REMEMBERED = 2.5, 6  # seconds until the first look of a run is waited for; runs of a visitor in the comparison
+RUN = "_lab_run"  # in the session: the run that is looked at
+MINE = "_lab_runs"  # in the session: the visitor's own
+BEGIN = "begin"  # in the session: a button to try wants a training to begin
+REFUSED = "_lab_refused"  # in the session: why none was started
+FIRST = 2.5  # seconds for which the first look at a run is waited for
+REMEMBERED = 6  # runs of a visitor in the comparison
 WIDTH = 76  # of a button, whatever it says: four of them fit a phone
 GONE = "The server no longer has the run of this link; its settings are here, and Start trains it again"
 _ID = re.compile(r"[\w-]{16}", re.ASCII)
@@ -21,8 +25,8 @@ _ID = re.compile(r"[\w-]{16}", re.ASCII)
 def present(now: LabSpec | str) -> Seen | None:
     """The run that is looked at: that of the link, else this visitor's last one, else the one that everybody is
     shown for these settings."""
-    if links.address_decides("run") and (said := links.asked("run")) is not None:
-        _open(said)
+    if links.address_decides("run") and (name := links.asked("run")) is not None:
+        _open(name)
     links.mark_seen("run")
     if st.session_state.pop(BEGIN, False) and isinstance(now, LabSpec):
         begin(now)
@@ -43,12 +47,12 @@ def is_closed() -> bool:
     return run_settings.read().runs == 0
 
 
-def _open(said: str) -> None:
+def _open(name: str) -> None:
     """The run that a link names, and those it compares it with."""
-    if _ID.fullmatch(said) and (seen := runs.RUNS.look(said)) is not None:
-        st.session_state[RUN] = said
+    if _ID.fullmatch(name) and (seen := runs.RUNS.look(name)) is not None:
+        st.session_state[RUN] = name
         if not seen.shared:
-            remember(said)
+            remember(name)
     else:
         st.session_state.pop(RUN, None)
         notices.add("run", GONE)
@@ -70,10 +74,10 @@ def _write(seen: Seen | None, now: LabSpec | str) -> None:
     """The link names the run, unless it is everybody's with these settings: that one follows from them."""
     name = seen.name if seen is not None and not (seen.shared and seen.spec == now) else ""
     others = [other for other in mine() if seen is None or other != seen.name]
-    for key, said in (("run", name), ("with", ".".join(others))):
-        if said and st.query_params.get_all(key) != [said]:
-            st.query_params[key] = said
-        elif not said and key in st.query_params:
+    for key, value in (("run", name), ("with", ".".join(others))):
+        if value and st.query_params.get_all(key) != [value]:
+            st.query_params[key] = value
+        elif not value and key in st.query_params:
             del st.query_params[key]
     if name:
         notices.drop("run")
@@ -164,7 +168,7 @@ def progress(seen: Seen | None) -> str:
     if seen is None:
         return st.session_state.get(REFUSED, "") or "Nothing is trained yet"
     done = f"step {seen.step:,} of {seen.spec.steps:,}"
-    said: dict[str, str] = {
+    states: dict[str, str] = {
         "waiting": f"Place {seen.ahead + 1} in the queue, at {done}: {seen.others} in training now, "
         f"{runs.RUNS.book.limits.turn:.0f} seconds each in turn",
         "running": f"Training: {done}, {seen.seconds:.0f} s",
@@ -174,7 +178,7 @@ def progress(seen: Seen | None) -> str:
         "failed": f"Ended at {done}",
     }
     problem = f". {seen.problem}" if seen.problem else ""
-    return text.escape(said[seen.state] + problem)
+    return text.escape(states[seen.state] + problem)
 
 
 def whose(seen: Seen | None, now: LabSpec | str) -> str:

@@ -5,14 +5,15 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from pages.training.lab.settings import LABELS, NAMES
+from pages.training.lab import experiments
+from pages.training.lab.settings import NAMES
 from pages.training.lab.watch import curve_table
 from pages.ui import controls, links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models, run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Seen
-from tfcore.figures.training import training_runs as figures
+from tfcore.training.lab import words
 from tfcore.training.lab.files import packed
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
@@ -40,57 +41,35 @@ def compare(seen: Seen | None, names: list[str]) -> None:
         "Two runs differ in the learning rate alone, and the faster one is ahead at step 100. Is its rate the better "
         "one?",
         "Not yet known. Under the cosine the slower one may catch up while its rate is still high, and with another "
-        "seed "
-        "the order may change. Compare where both end, and for several seeds.",
+        "seed the order may change. Compare where both end, and for several seeds.",
     )
-
-
-def label(run: Seen, number: int, common: dict[str, object]) -> str:
-    """A run by its number and what sets it apart."""
-    fields = run.spec.to_dict()
-    apart = [
-        f"{LABELS[k]} {v:g}" if isinstance(v, float) else f"{LABELS[k]} {v}"
-        for k, v in fields.items()
-        if k not in common and k != "text"
-    ]
-    return f"{number}: {', '.join(apart[:2]) or run.spec.task}"
-
-
-def shared_fields(found: list[Seen]) -> dict[str, object]:
-    """The settings that all of them have in common."""
-    dicts = [run.spec.to_dict() for run in found]
-    return {key: value for key, value in dicts[0].items() if all(d[key] == value for d in dicts)}
 
 
 def _curves(found: list[Seen], measure: str) -> None:
-    common = shared_fields(found)
+    apart = words.apart([run.spec for run in found])
     named = [
-        (text.plotly_escape(text.shorten(label(run, i + 1, common), 40)), run.curves)
-        for i, run in enumerate(found)
+        (text.shorten(f"{i + 1}: {settings}", 40), run.curves)
+        for i, (run, settings) in enumerate(zip(found, apart, strict=True))
         if run.curves
     ]
-    ends = [float(c.held_accuracy[-1] if measure == "accuracy" else c.held_loss[-1]) for _, c in named]
-    said = "; ".join(
-        f"{name} ends at {end:.0%}" if measure == "accuracy" else f"{name} ends at {end:.2f} nats"
-        for (name, _), end in zip(named, ends, strict=True)
-    )
+    shown = experiments.compare(named, measure == "accuracy")
     figure(
-        figures.compare_figure(named, measure == "accuracy", 380),
+        shown.figure,
         key="compare",
         height=380,
         min_width=320,
-        alt=f"Held-out {measure} of {len(named)} runs: {said}.",
-        caption=f"Held-out {measure}: {said}.",
+        alt=f"{len(named)} runs. {shown.alt}",
+        caption=shown.caption,
         table=lambda: pd.concat([curve_table(c).assign(run=name) for name, c in named]),
     )
 
 
 def _table(found: list[Seen]) -> None:
-    common = shared_fields(found)
+    differ = words.differing([run.spec for run in found])
     rows = []
     for i, run in enumerate(found):
         assert run.curves is not None
-        fields = {LABELS[k]: str(v) for k, v in run.spec.to_dict().items() if k not in common and k != "text"}
+        fields = {words.LABELS[key]: str(value) for key, value in run.spec.to_dict().items() if key in differ}
         rows.append(
             {
                 "run": i + 1,

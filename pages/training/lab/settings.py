@@ -5,8 +5,10 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls, text
+from tfcore.analysis.training.training_choices import OPTIMISERS, SCHEDULES
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import LONGEST_TEXT, TASKS, LabSpec, TaskName
+from tfcore.training.lab.words import POSITIONS, setting_text, summary
 
 NAMES: dict[TaskName, str] = {
     "induction": "induction: repeated random tokens",
@@ -26,12 +28,12 @@ SAYS: dict[TaskName, str] = {
     "grokking (arXiv:2201.02177, arXiv:2301.05217).",
     "characters": "The next character of a text; its last tenth is held out.",
 }
-POSITIONS = {"learned": "learned", "rope": "RoPE", "sinusoidal": "sinusoidal", "alibi": "ALiBi", "none": "none"}
-OPTIMISERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD + momentum"}
-SCHEDULES = {"cosine": "cosine", "inverse_sqrt": "inverse square root", "constant": "constant"}
-WIDTHS, HEADS, ROWS = (16, 32, 48, 64, 96, 128), (1, 2, 4, 8), (4, 8, 16, 32, 64, 128, 256, 512)
+WIDTHS = (16, 32, 48, 64, 96, 128)
+HEADS = (1, 2, 4, 8)
+ROWS = (4, 8, 16, 32, 64, 128, 256, 512)
 RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 2e-3, 3e-3, 5e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
-DECAYS, CLIPS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0), (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+DECAYS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0)
+CLIPS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 WARMUPS = (0, 5, 10, 20, 50, 100, 200, 500)
 STEPS = (20, 60, 120, 180, 240, 300, 400, 600, 1_000, 2_000, 4_000, 8_000, 16_000)
 # key of a control -> field of the spec
@@ -57,30 +59,6 @@ KEYS = {
     "smoothing": "smoothing",
     "steps": "steps",
     "rows": "rows",
-    "seed": "seed",
-}
-LABELS = {
-    "task": "task",
-    "text": "text",
-    "symbols": "symbols",
-    "length": "length",
-    "share": "sums trained on",
-    "n_layers": "layers",
-    "n_heads": "heads",
-    "d_model": "width",
-    "feed_forward": "feed-forward",
-    "positions": "positions",
-    "dropout": "dropout",
-    "optimiser": "optimiser",
-    "lr": "learning rate",
-    "schedule": "schedule",
-    "warmup": "warm-up",
-    "weight_decay": "weight decay",
-    "momentum": "momentum",
-    "clip": "clipping",
-    "smoothing": "label smoothing",
-    "steps": "steps",
-    "rows": "batch size",
     "seed": "seed",
 }
 _LAST = "_lab_task"  # in the session: the task of the run before
@@ -112,18 +90,6 @@ def choose() -> LabSpec | str:
         return text.escape(str(problem), 300)
     st.caption(summary(spec))
     return spec
-
-
-def summary(spec: LabSpec) -> str:
-    """What would be trained, in a line: the groups above may be closed."""
-    ff = "with feed-forward" if spec.feed_forward else "attention alone"
-    layers = "1 layer" if spec.n_layers == 1 else f"{spec.n_layers} layers"
-    heads = "1 head" if spec.n_heads == 1 else f"{spec.n_heads} heads"
-    return (
-        f"{layers} of {heads}, width {spec.d_model}, {ff}, positions: {POSITIONS[spec.positions]}; about "
-        f"{spec.parameters:,} parameters. {OPTIMISERS[spec.optimiser]} at {spec.lr:g}, {SCHEDULES[spec.schedule]}, "
-        f"{spec.steps:,} steps of {spec.rows} sequences of {spec.seq} tokens."
-    )
 
 
 def _of_task(task: TaskName, start: LabSpec) -> dict[str, Any]:
@@ -164,18 +130,23 @@ def _of_model(start: LabSpec) -> dict[str, Any]:
 def _of_optimiser(start: LabSpec) -> dict[str, Any]:
     optimiser = controls.select("Optimiser", "optimiser", list(OPTIMISERS), start.optimiser, OPTIMISERS)
     schedule = controls.select("Schedule", "schedule", list(SCHEDULES), start.schedule, SCHEDULES)
-    said = {rate: f"{rate:g}" for rate in RATES}
-    lr = controls.stops("Learning rate", "lr", RATES, start.lr, said)
+    lr = controls.stops("Learning rate", "lr", RATES, start.lr, {rate: setting_text(rate) for rate in RATES})
     left, right = st.columns(2)
     with left:
         warmup = controls.stops("Warm-up steps", "warmup", WARMUPS, start.warmup)
         rows = controls.stops("Batch size (sequences)", "rows", ROWS, start.rows)
-        decay = controls.stops("Weight decay", "decay", DECAYS, start.weight_decay, {d: f"{d:g}" for d in DECAYS})
+        decay = controls.stops(
+            "Weight decay", "decay", DECAYS, start.weight_decay, {decay: setting_text(decay) for decay in DECAYS}
+        )
         momentum = controls.slider("Momentum (SGD)", "momentum", 0.0, 0.95, start.momentum, 0.05, format="%.2f")
     with right:
         steps = controls.stops("Steps", "steps", STEPS, start.steps)
         clip = controls.stops(
-            "Clip gradients to", "clip", CLIPS, start.clip, {c: f"{c:g}" if c else "off" for c in CLIPS}
+            "Clip gradients to",
+            "clip",
+            CLIPS,
+            start.clip,
+            {clip: setting_text(clip) if clip else "off" for clip in CLIPS},
         )
         smoothing = controls.slider("Label smoothing", "smoothing", 0.0, 0.4, start.smoothing, 0.05, format="%.2f")
         seed = controls.slider("Seed", "seed", 0, 99, start.seed)
@@ -192,17 +163,3 @@ def _of_optimiser(start: LabSpec) -> dict[str, Any]:
         "smoothing": smoothing,
         "seed": seed,
     }
-
-
-def difference(run: LabSpec, now: LabSpec) -> str:
-    """In words, how the settings on the left differ from those of a run; empty where they do not."""
-    found = []
-    for field, (before, after) in run.differences(now).items():
-        found.append("text" if field == "text" else f"{LABELS[field]} {_said(before)} → {_said(after)}")
-    return ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, float) else SCHEDULES.get(str(value), str(value))

@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfcore.analysis.training.entropy import (
+    bits_text,
     compare,
     cross_entropy,
+    divergence_sums,
     entropy,
+    entropy_identity,
+    entropy_numbers,
     kl_divergence,
+    loss_of_mixture,
+    loss_of_token,
+    loss_table,
     mixed_loss,
     perplexity,
     token_loss,
@@ -86,3 +93,84 @@ def test_a_mean_over_two_kinds_of_tokens():
     assert mixed_loss(0.001, 0.1, 0.9) == pytest.approx(np.mean([-math.log2(p) for p in text]))
     with pytest.raises(ValueError, match=r"p=0\.0 must be above 0"):
         token_loss(0.0)
+
+
+# ---- what is said ----
+
+P, Q = [0.5, 0.25, 0.25, 0.0], [0.25, 0.25, 0.125, 0.375]
+
+
+def test_the_numbers_of_two_distributions_are_their_sums():
+    found = entropy_numbers(compare(np.array(P), np.array(Q)))
+    own = cross = forward = 0.0
+    for p, q in zip(P, Q, strict=True):
+        if p:
+            own += p * math.log2(1 / p)
+            cross += p * math.log2(1 / q)
+            forward += p * math.log2(p / q)
+    assert (found.own, found.cross, found.forward) == pytest.approx((own, cross, forward))
+    assert (own, cross, forward) == (1.5, 2.25, 0.75)
+    assert found.reverse == math.inf  # q is above 0 where p is 0
+    assert found.metrics == {
+        "H(P)": "1.500",
+        "H(P, Q)": "2.250",
+        "KL(P‖Q)": "0.750",
+        "KL(Q‖P)": "∞",
+        "perplexity of P": "2.828",
+    }
+    assert str(found) == (
+        "Blue area: 1.500 bits, the entropy of P. Orange area: 2.250 bits, the cross-entropy with Q. KL(P‖Q) = 0.750 "
+        "bits, KL(Q‖P) = ∞ bits; perplexity of P 2.828."
+    )
+
+
+def test_a_cross_entropy_without_end_is_said_in_words():
+    assert "Orange area: infinite, the cross-entropy" in str(entropy_numbers(compare(np.array(Q), np.array(P))))
+
+
+def test_the_identity_is_said_with_its_numbers_or_with_what_is_ruled_out():
+    found = entropy_identity(compare(np.array(P), np.array(Q)), "ABCD")
+    assert str(found) == "H(P) + KL(P‖Q) = 1.50000 + 0.75000 = 2.25000; H(P, Q) = 2.25000 bits. Difference: 0."
+    ruled = entropy_identity(compare(np.array([0.5, 0.25, 0.25, 0.0]), np.array([1.0, 0, 0, 0])), "ABCD")
+    assert ruled.ruled_out == ("B", "C")
+    assert str(ruled) == (
+        "Q gives 0 to B, C, and P does not, so the cross-entropy is infinite. Where p itself is 0, the term is 0: 0 "
+        "log 0 counts as 0."
+    )
+
+
+def test_the_sums_of_all_terms():
+    found = divergence_sums(compare(np.array([0.5, 0.5]), np.array([0.25, 0.75])))
+    assert found.forward == pytest.approx(0.5 * 1 + 0.5 * math.log2(2 / 3))
+    assert found.reverse == pytest.approx(0.25 * -1 + 0.75 * math.log2(1.5))
+    assert str(found) == "KL(P‖Q) sums to 0.208 bits, KL(Q‖P) to 0.189 bits."
+
+
+def test_what_is_said_of_one_token():
+    found = loss_of_token(0.125)
+    assert (found.bits, found.nats) == (3, pytest.approx(-math.log(0.125)))
+    assert found.metrics == {"Loss, bits": "3.000", "Loss, nats": "2.079", "1/p": "8.0"}
+    assert str(found) == (
+        "At p = 0.125 the loss is 3.000 bits and its gradient on the right token's logit 0.125 − 1 = −0.875 (nats)."
+    )
+    assert loss_table([0.5, 0.001]) == {
+        "probability of the right token": ["0.5", "0.001"],
+        "bits": ["1.000", "9.966"],
+        "nats": ["0.693", "6.908"],
+        "perplexity": ["2.00", "1,000.00"],
+    }
+
+
+def test_what_is_said_of_a_text_with_improbable_tokens():
+    found = loss_of_mixture(0.0625, 0.25, 0.5)
+    text = [0.0625] + 3 * [0.5]
+    assert found.mean == pytest.approx(np.mean([-math.log2(p) for p in text]))
+    assert (found.ratio, found.perplexity) == (4, pytest.approx(2**1.75))
+    assert str(found) == (
+        "One such token costs as much as 4.0 tokens at 0.5. A text with 25 % of them and the rest at 0.5 has a mean of "
+        "1.750 bits per token, perplexity 3.36."
+    )
+
+
+def test_bits_in_text():
+    assert [bits_text(value) for value in (math.inf, -1e-17, 1.23456, 12.0)] == ["∞", "0.000", "1.235", "12.000"]

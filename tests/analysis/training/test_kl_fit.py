@@ -9,11 +9,17 @@ from tfcore.analysis.training.kl_fit import (
     POINTS,
     REACH,
     WIDTHS,
+    Fit,
+    KLFit,
     bump,
-    cost,
     divergences,
     fit_bumps,
+    fit_of,
+    fit_table,
+    fitted_bumps,
+    kl_minima,
     minima,
+    own_bump,
     two_bumps,
 )
 
@@ -51,7 +57,7 @@ def test_no_neighbour_beats_a_fit(values):
     result = fit_bumps(*values)
     for way, fit in (("forward", result.covering), ("reverse", result.picking[0])):
         for mean, width in ((0.01, 0), (-0.01, 0), (0, 0.01), (0, -0.01)):
-            other = cost(result.p, result.x, fit.mean + mean, fit.width + width)
+            other = fit_of(result.p, result.x, fit.mean + mean, fit.width + width)
             assert getattr(other, way) > getattr(fit, way) - 1e-9
 
 
@@ -67,3 +73,46 @@ def test_maps_hold_what_the_definition_says():
 
 def test_minima_are_lower_than_all_eight():
     assert minima(np.array([[1.0, 2, 3], [2, 5, 4], [3, 4, 0]])) == [(0, 0), (2, 2)]
+
+
+# ---- what is said ----
+
+
+def planted():
+    """Fits with numbers of their own; KL(Q || P) has two minima."""
+    cover, pick, other = Fit(-0.5, 2.5, 1.25, 2.0), Fit(-2.25, 0.75, 9.0, 0.5), Fit(2.0, 0.7, 8.0, 1.5)
+    empty = np.zeros((1, 1))
+    return KLFit(X, X, -0.4, 2.6, cover, (pick, other), empty[0], empty[0], empty, empty)
+
+
+def test_what_is_said_of_the_fits_names_the_right_ones():
+    found = fitted_bumps(planted())
+    assert (found.mean, found.deviation) == (-0.4, 2.6)
+    assert (found.cover_mean, found.cover_width, found.pick_mean, found.pick_width) == (-0.5, 2.5, -2.25, 0.75)
+    assert str(found) == (
+        "P has mean −0.40 and standard deviation 2.60. Least KL(P‖Q): mean −0.50, width 2.50. Least KL(Q‖P): mean "
+        "−2.25, width 0.75."
+    )
+
+
+def test_what_is_said_of_the_minima():
+    found = kl_minima(planted())
+    assert (found.cover_bits, found.cover_mean) == (1.25, -0.5)
+    assert (found.minima, found.pick_bits, found.pick_mean) == (2, 0.5, -2.25)
+    assert str(found) == (
+        "KL(P‖Q) is least, 1.250 bits, at mean −0.50; KL(Q‖P) has 2 local minima, the lowest with 0.500 bits at mean "
+        "−2.25."
+    )
+    assert "KL(Q‖P) has one local minimum with" in str(kl_minima(fit_bumps(0.0, 0.5, 1.0)))
+
+
+def test_ones_own_bump_and_the_table():
+    own = Fit(1.0, 1.5, 3.5, 4.25)
+    assert str(own_bump(own)) == "Yours: KL(P‖Q) = 3.500 bits, KL(Q‖P) = 4.250 bits."
+    assert fit_table(planted(), own) == {
+        "bump": ["covers: least KL(P‖Q)", "picks: least KL(Q‖P)", "another minimum of KL(Q‖P)", "yours"],
+        "mean": ["-0.500", "-2.250", "2.000", "1.000"],
+        "width": ["2.500", "0.750", "0.700", "1.500"],
+        "KL(P‖Q), bits": ["1.250", "9.000", "8.000", "3.500"],
+        "KL(Q‖P), bits": ["2.000", "0.500", "1.500", "4.250"],
+    }

@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 
 from tfcore.analysis.training.mutual_information import (
     KINDS,
+    cell_sum,
     conditional_entropy,
     joint_information,
     kind_of,
     neighbours,
+    pair_count,
+    shared_information,
     three_ways,
 )
 
@@ -66,3 +69,53 @@ def test_letters_are_counted():
     assert counts.sum() == 3
     assert neighbours("abab", 2)[0, 0] == 1
     assert neighbours("ab", 5).sum() == 0
+
+
+# ---- what is said ----
+
+TABLE = np.array([[0.5, 0.125], [0.0, 0.375]])
+
+
+def test_what_is_said_of_two_variables_is_summed_over_their_cells():
+    def bits(shares):
+        return sum(p * math.log2(1 / p) for p in shares if p)
+
+    result = joint_information(TABLE)
+    found = shared_information(result)
+    h_x, h_y, h_xy = bits([0.625, 0.375]), bits([0.5, 0.5]), bits([0.5, 0.125, 0.375])
+    assert (found.h_x, found.h_y, found.h_xy) == pytest.approx((h_x, h_y, h_xy))
+    assert found.shared == pytest.approx(h_x + h_y - h_xy)
+    assert found.h_x_given_y == pytest.approx(0.5 * 0 + 0.5 * bits([0.25, 0.75]))  # X is known where Y is the first
+    assert found.metrics == {
+        "I(X; Y)": "0.549",
+        "H(X)": "0.954",
+        "H(Y)": "1.000",
+        "H(X, Y)": "1.406",
+        "H(X | Y)": "0.406",
+    }
+    assert str(found) == (
+        "H(X) = 0.954 and H(Y) = 1.000 bits overlap by I(X; Y) = 0.549 bits, so that H(X, Y) is 1.406 and not 1.954."
+    )
+    assert cell_sum(result).bits == pytest.approx(found.shared)
+    assert str(cell_sum(result)) == "All cells sum to the mutual information, 0.549 bits."
+
+
+def test_three_ways_are_said_side_by_side():
+    result = joint_information(TABLE)
+    found = three_ways(result)
+    assert (found.by_entropies, found.by_condition, found.by_divergence) == (
+        result.h_x + result.h_y - result.h_xy,
+        result.h_x - result.h_x_given_y,
+        result.terms.sum(),
+    )
+    apart = type(found)(0.5, 0.75, 0.25)
+    assert str(apart) == (
+        "H(X) + H(Y) − H(X, Y) = 0.500000; H(X) − H(X | Y) = 0.750000; KL(joint‖product) = 0.250000 bits. Largest "
+        "difference: 0.5."
+    )
+
+
+def test_pairs_are_counted():
+    found = pair_count(neighbours("ab " * 1_000, 2), 2)
+    assert (found.pairs, found.apart) == (2_998, 2)
+    assert str(found) == "2,998 pairs of characters, counted: X and, 2 later, Y."

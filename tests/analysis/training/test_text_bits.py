@@ -64,16 +64,16 @@ def test_expectations_belong_to_the_very_bits(context):
     subject = model(vocab_size=264, max_seq_len=context)
     found = text_bits.text_bits(subject, TOKENIZER, TEXT)
     for at in range(len(found.ids)):
-        guess = text_bits.predicted(subject, TOKENIZER, TEXT, at, 264)
+        guess = text_bits.predict_token(subject, TOKENIZER, TEXT, at, 264)
         assert -math.log2(guess.probabilities[guess.rank - 1]) == pytest.approx(found.bits[at], abs=1e-3)
         assert guess.tokens[guess.rank - 1] == found.tokens[at]
 
 
 def test_a_token_that_is_not_there_has_no_expectation():
     with pytest.raises(ValueError, match="nothing before it"):
-        text_bits.predicted(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)
+        text_bits.predict_token(model(vocab_size=256), ByteTokenizer(), "abc", 0, 5)
     with pytest.raises(ValueError, match="none of the 3"):
-        text_bits.predicted(model(vocab_size=256), ByteTokenizer(), "abc", 3, 5)
+        text_bits.predict_token(model(vocab_size=256), ByteTokenizer(), "abc", 3, 5)
 
 
 def test_a_long_context_is_read_in_windows():
@@ -145,7 +145,7 @@ def test_the_surprisal_of_a_token_is_the_one_looked_at():
 
 def test_the_best_guess_is_the_first_of_a_prediction():
     prediction = text_bits.Prediction((" cat", "dog"), np.array([0.6, 0.3]), 7)
-    found = text_bits.best_guess(prediction)
+    found = text_bits.first_guess(prediction)
     assert (found.token, found.probability, found.rank) == ("·cat", 0.6, 7)
     assert str(found) == "Predicted there: first '·cat' with 60.0%. The token of the text has rank 7."
 

@@ -7,7 +7,7 @@ from tests.pages.figures import array
 from tests.small import model
 from tfcore.analysis.training.compression import Coder
 from tfcore.analysis.training.entropy import compare
-from tfcore.analysis.training.kl_fit import cost, fit_bumps
+from tfcore.analysis.training.kl_fit import fit_bumps, fit_of
 from tfcore.analysis.training.mutual_information import joint_information
 from tfcore.analysis.training.text_bits import text_bits
 from tfcore.figures import theme
@@ -39,7 +39,7 @@ def test_areas_are_the_entropies():
 
 @pytest.mark.parametrize("p", [0.001, 0.5, 1.0])
 def test_the_mark_lies_on_the_curve(p):
-    figure = entropy.loss_figure(p, 300)
+    figure = entropy.token_loss_figure(p, 300)
     theme.check(figure)
     assert figure.to_dict()["data"][2]["y"] == [pytest.approx(-np.log2(p))]
 
@@ -47,7 +47,7 @@ def test_the_mark_lies_on_the_curve(p):
 @pytest.mark.parametrize("values", [(0.0, 0.5, 1.0), (8.0, 0.05, 0.4)])
 def test_plotly_accepts_bumps(values):
     result = fit_bumps(*values)
-    own = cost(result.p, result.x, 1.0, 0.5)
+    own = fit_of(result.p, result.x, 1.0, 0.5)
     theme.check(kl_fit.bumps_figure(result, own, 300))
     figure = kl_fit.kl_maps_figure(result, own, 300)
     theme.check(figure)

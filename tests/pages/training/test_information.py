@@ -8,11 +8,13 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.training.information import bumps
 from pages.training.information import text as _information_text
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
+from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_bits import TextBits
 from tfcore.analysis.training.text_loss import bits_per_byte
 
@@ -53,6 +55,8 @@ def test_a_models_own_distribution_sums_to_one_and_is_its_softmax():
     widths = array(figures(test)["areas"][1]["data"][1]["width"])
     assert widths[:5] == pytest.approx(top.numpy(), abs=1e-4)
     assert widths.sum() == pytest.approx(1, abs=1e-5)
+    guess = float(metrics(test)["H(P, Q)"])  # the link gives Q half of its weight to the first
+    assert guess == pytest.approx(-float((widths * np.log2(np.array([6, 1, 1, 1, 1, 2]) / 12)).sum()), abs=2e-3)
     test.text_area(key="text").set_value("")
     assert "no text yet" in run(test).info[0].value
 
@@ -61,6 +65,30 @@ def test_the_two_directions_of_kl_fit_differently():
     rows = opened(show="bumps").dataframe[0].value.set_index("bump")
     assert float(rows.loc["covers: least KL(P‖Q)", "mean"]) == pytest.approx(-0.5, abs=0.005)
     assert float(rows.loc["picks: least KL(Q‖P)", "mean"]) == pytest.approx(-2.5, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "taken"),
+    [
+        (-2.47, 0.72, {"mean": -2.5, "own": 0.7}),
+        (0.14, 4.98, {"mean": 0.1, "own": 5.0}),
+        (99, 0.0, {"mean": 6.0, "own": 0.25}),
+        ("a", 1.0, {}),
+    ],
+)
+def test_a_click_on_a_map_sets_ones_own_bump(x, y, taken, monkeypatch):
+    found = {}
+    monkeypatch.setattr(bumps.controls, "set_values", lambda **values: found.update(values))
+    bumps._take({"curve": 0, "point": [0, 0], "x": x, "y": y, "customdata": None})
+    assert found == taken
+
+
+def test_the_sliders_of_ones_own_bump_reach_their_ends():
+    for mean, own in (("-6.0", "0.25"), ("6.0", "5.0")):
+        test = opened(show="bumps", mean=mean, own=own)
+        assert (test.slider(key="mean").value, test.slider(key="own").value) == (float(mean), float(own))
+        rows = test.dataframe[0].value.set_index("bump")
+        assert (float(rows.loc["yours", "mean"]), float(rows.loc["yours", "width"])) == (float(mean), float(own))
 
 
 def test_mutual_information_three_ways():
@@ -94,6 +122,24 @@ def test_a_text_is_counted_by_the_shipped_model_and_beaten_by_no_compressor():
     assert values["stories"] < values["byte counts"] < values["zlib"] < values["every byte alike"] == 8
     assert "induction" not in values
     assert "induction" not in test.selectbox(key="model").options
+
+
+def test_a_click_on_a_token_looks_at_it(monkeypatch):
+    found, clicks = {}, []
+    monkeypatch.setattr(_information_text.text, "chips", lambda *_, on_select, **__: clicks.append(on_select))
+    test = opened(show="text", at="3")
+    monkeypatch.setattr(_information_text.controls, "set_values", lambda **values: found.update(values))
+    clicks[-1](7)
+    assert found == {"at": 7}
+    network, tokenizer = cache.model("stories")
+    ids = [tokenizer.separator_id, *tokenizer.encode(test.text_area(key="text").value)]
+    logits = network(torch.tensor([ids[:4]])).logits[0, -1]
+    rank = int((logits > logits[ids[4]]).sum()) + 1
+    bits = -float(logits.log_softmax(-1)[ids[4]]) / math.log(2)
+    words = said(test, "markdown")
+    assert f"Token 3, “{visible(tokenizer.tokens(ids[4:5])[0])}”, came with probability" in words
+    assert f": {bits:.2f} bits, as surprising" in words
+    assert f"Its rank in the model's prediction is {rank:,}" in words
 
 
 def test_a_second_copy_is_cheaper():

@@ -170,7 +170,8 @@ def test_runs_are_compared(longer):
     test = run(test)
     table = test.dataframe[0].value
     assert list(table["seed"]) == ["0", "5"]
-    assert "seed 0" in caption_of(test, "compare")
+    ends = [runs.RUNS.look(name).curves.held_accuracy[-1] for name in (address(test, "with"), id_of(test))]
+    assert f"1: seed 0 ends at {ends[0]:.0%}; 2: seed 5 ends at {ends[1]:.0%}" in caption_of(test, "compare")
     shared = opened(PAGE, **{key: address(test, key) for key in test.query_params})
     assert len(shared.dataframe[0].value) == 2
 
@@ -199,8 +200,23 @@ def test_what_each_choice_changes(longer, choice):
     test = opened(PAGE, **SMALL, show="hyperparameters", choice=choice)
     until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
     test = run(test)
-    assert test.get("bidi_component")
     assert said(test, "markdown").count("A question.") == 1
+    key, words = {
+        "schedule": ("rates", "Left of the peak after half of the 20 steps: cosine "),
+        "optimiser": ("updates", "moves farther than the one moved least: AdamW "),
+        "weight decay": ("decay", "(your run has none)"),
+        "clipping": ("clipping", f"clipped to 1: {clipped()}"),
+        "label smoothing": ("smoothing", "With smoothing 0 over 27 tokens the target is 1.000"),
+        "dropout": ("gap", "on what it trains on: dropout 0: gap "),
+    }[choice]
+    assert words in caption_of(test, key)
+
+
+def clipped():
+    """The share of steps of the only run whose gradient is longer than 1, and their number."""
+    (run_,) = runs.RUNS.book.runs.values()
+    norms = [float(norm) for norm in run_.curves.norm]
+    return f"{sum(norm > 1 for norm in norms) / len(norms):.0%} of {len(norms)} steps"
 
 
 def test_a_run_that_fell_to_pieces_is_shown_and_explained(longer, monkeypatch):

@@ -134,10 +134,10 @@ def refined(p: Float[ndarray, " x"], x: Float[ndarray, " x"], place: tuple[int, 
         row, column = np.unravel_index(int(found.argmin()), found.shape)
         width, mean = float(widths[row]), float(means[column])
         reach_w, reach_m = reach_w / 3, reach_m / 3
-    return cost(p, x, mean, width)
+    return fit_of(p, x, mean, width)
 
 
-def cost(p: Float[ndarray, " x"], x: Float[ndarray, " x"], mean: float, width: float) -> Fit:
+def fit_of(p: Float[ndarray, " x"], x: Float[ndarray, " x"], mean: float, width: float) -> Fit:
     """A bump and its two divergences from P."""
     q = bump(x, mean, width)
     return Fit(mean, width, kl_divergence(p, q), kl_divergence(q, p))

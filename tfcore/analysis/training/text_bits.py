@@ -122,7 +122,7 @@ class Prediction:
 
 
 @torch.no_grad()
-def predicted(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
+def predict_token(model: Transformer, tokenizer: Tokenizer, text: str, at: int, count: int) -> Prediction:
     """What a model predicts in the place of token `at`, from the tokens before it.
 
     Of these it reads the last ones, half a context or more, as `text_bits` does.
@@ -283,7 +283,7 @@ def token_surprisal(found: TextBits, at: int, rank: int) -> TokenSurprisal:
 
 
 @dataclass(frozen=True, slots=True)
-class BestGuess(Finding):
+class FirstGuess(Finding):
     """The most probable token in one place of a text, and the rank of the token that stands there."""
 
     token: str
@@ -298,9 +298,9 @@ class BestGuess(Finding):
         )
 
 
-def best_guess(found: Prediction) -> BestGuess:
+def first_guess(found: Prediction) -> FirstGuess:
     """The first of a prediction's tokens."""
-    return BestGuess(visible(found.tokens[0]), float(found.probabilities[0]), found.rank)
+    return FirstGuess(visible(found.tokens[0]), float(found.probabilities[0]), found.rank)
 
 
 @dataclass(frozen=True, slots=True)

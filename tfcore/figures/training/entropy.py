@@ -138,7 +138,7 @@ def _terms(
     }
 
 
-def loss_figure(p: float, height: int) -> go.Figure:
+def token_loss_figure(p: float, height: int) -> go.Figure:
     """The loss of one token against the probability of the right one, beside the size of its gradient."""
     x = np.concatenate((np.geomspace(SMALLEST, 0.1, 80), np.linspace(0.105, 1, 120)))
     line = {"type": "scatter", "mode": "lines", "x": x.astype(np.float32)}

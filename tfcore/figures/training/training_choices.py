@@ -75,7 +75,7 @@ def updates_figure(updates: Sequence[Updates], names: dict[str, str], height: in
     return theme.build(data, layout)
 
 
-def norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> go.Figure:
+def weight_norms_figure(found: Sequence[Norms], names: dict[str, str], height: int) -> go.Figure:
     """The norm of the weights that decay (solid) and of all others (dashed) after every step.
 
     Args:

@@ -15,22 +15,23 @@ from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.tokens import label_room
 
 MOST = 300  # points of a curve that travel
-SMALL, MANY, FEW, GRAIN = (
-    8,
-    64,
-    32,
-    24,
-)  # maps that are few; cells along a side of a map where they are, and where they are not
-TRAIN, HELD, BATCH = "@embedding", "@accent", "@muted/0.55"
-RIGHT, WRONG = "@value/0.22", "@query/0.30"
+SMALL = 8  # maps up to which each has MANY cells along a side, and beyond which it has FEW
+MANY = 64
+FEW = 32
+GRAIN = 24  # cells along a side of a map at least
+TRAIN = "@embedding"
+HELD = "@accent"
+BATCH = "@muted/0.55"
+RIGHT = "@value/0.22"
+WRONG = "@query/0.30"
 
 
-def curves_figure(curves: Curves, steps: int, chance: float, height: int) -> go.Figure:
+def run_figure(curves: Curves, steps: int, uniform: float, height: int) -> go.Figure:
     """Loss above, accuracy below: on rows just trained on, and on rows held out.
 
     Args:
         steps: of the whole training, so that the axis stays while the curves grow.
-        chance: the loss of who knows nothing.
+        uniform: loss of a uniform guess, nats.
         height: in pixels.
     """
     data = [
@@ -45,18 +46,23 @@ def curves_figure(curves: Curves, steps: int, chance: float, height: int) -> go.
         margin={"t": 34, "b": 40},
         legend={"y": 1.02},
         xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True, "anchor": "y2"},
-        yaxis={"title": "loss, nats", "range": [0, top(curves, chance)], "domain": [0.46, 1], "fixedrange": True},
+        yaxis={
+            "title": "loss, nats",
+            "range": [0, loss_axis_end(curves, uniform)],
+            "domain": [0.46, 1],
+            "fixedrange": True,
+        },
         yaxis2={"title": "accuracy", "range": [0, 1.04], "domain": [0, 0.36], "tickformat": ".0%", "fixedrange": True},
-        shapes=[_level(chance, "y", steps)],
-        annotations=[_said(chance, "guessing", steps)],
+        shapes=[_level(uniform, "y", steps)],
+        annotations=[_note(uniform, "guessing", steps)],
     )
     return theme.build(data, layout)
 
 
-def top(curves: Curves, chance: float) -> float:
+def loss_axis_end(curves: Curves, uniform: float) -> float:
     """The end of the axis of losses: it seldom changes while a run goes on."""
     seen = [float(values.max()) for values in (curves.train_loss, curves.held_loss) if len(values)]
-    return 1.12 * min(max([chance, *(value for value in seen if math.isfinite(value))]), 6 * chance)
+    return 1.12 * min(max([uniform, *(value for value in seen if math.isfinite(value))]), 6 * uniform)
 
 
 def thinned(
@@ -99,7 +105,7 @@ def _level(y: float, axis: str, steps: int) -> dict[str, Any]:
     return {"type": "line", "x0": 0, "x1": 1.02 * steps, "y0": y, "y1": y, "yref": axis, "line": line}
 
 
-def _said(y: float, words: str, steps: int, axis: str = "y") -> dict[str, Any]:
+def _note(y: float, words: str, steps: int, axis: str = "y") -> dict[str, Any]:
     return {
         "x": 1.02 * steps,
         "y": y,
@@ -123,7 +129,7 @@ def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Fig
         _line(*thinned(curves.step, curves.lr), "learning rate", "@position", axis="2", form=".2e"),
     ]
     bounds = [_level(clip, "y", steps)] if clip else []
-    words = [_said(clip, f"clipped to {clip:g}", steps)] if clip else []
+    words = [_note(clip, f"clipped to {clip:g}", steps)] if clip else []
     layout = theme.base_layout(
         height,
         margin={"t": 30, "b": 40},
@@ -137,11 +143,11 @@ def dials_figure(curves: Curves, steps: int, clip: float, height: int) -> go.Fig
     return theme.build(data, layout)
 
 
-def maps_figure(look: Look, height: int) -> go.Figure:
+def head_maps_figure(look: Look, height: int) -> go.Figure:
     """Every head's map on the example."""
     layers, heads = look.patterns.shape[:2]
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    maps = strongest(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
+    maps = largest_weights(look.patterns.reshape(layers * heads, *look.patterns.shape[2:]), tokens_a_cell(look))
     larger = max(1, GRAIN // maps.shape[-1])  # the gaps between maps are parts of a map, in whole cells
     return tiles(
         maps.repeat(larger, axis=1).repeat(larger, axis=2),
@@ -159,7 +165,7 @@ def tokens_a_cell(look: Look) -> int:
     return -(-n // (FEW if layers * heads > SMALL else MANY))
 
 
-def strongest(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
+def largest_weights(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndarray, "tile fewer fewer"]:
     """The largest weight of each every x every cells."""
     if every == 1:
         return maps
@@ -172,7 +178,7 @@ def strongest(maps: Float[ndarray, "tile row column"], every: int) -> Float[ndar
 
 
 def answer_figure(look: Look, labels: Sequence[str], height: int) -> go.Figure:
-    """The end of one row: what is right, what the model says after the right tokens, and after its own.
+    """The end of one row: the right tokens, and the model's under teacher forcing and free-running.
 
     Args:
         labels: of all tokens by id, safe for plotly.
@@ -236,12 +242,12 @@ def _sentence(look: Look, labels: Sequence[str], row: str, place: int) -> str:
     wanted = labels[int(look.wanted[place])]
     if row == "right":
         return f"'{wanted}' is right; the model gives it {look.sure[place]:.0%}"
-    said = labels[int((look.forced if row == "teacher forcing" else look.free)[place])]
-    return f"{row}: it says '{said}', right is '{wanted}'"
+    predicted = labels[int((look.forced if row == "teacher forcing" else look.free)[place])]
+    return f"{row}: it says '{predicted}', right is '{wanted}'"
 
 
-def places_figure(look: Look, height: int) -> go.Figure:
-    """The share of right tokens by place of the answer, with the right words before and with its own."""
+def right_shares_figure(look: Look, height: int) -> go.Figure:
+    """The share of right tokens by place of the answer, under teacher forcing and free-running."""
     x = np.arange(1, len(look.wanted) + 1)
     data = [
         _line(x, look.by_place_forced, "teacher forcing", TRAIN, dash="dash"),

@@ -1,1 +1,1 @@
-"""Small trainings that somebody watches: a spec says all about one, and it is trained slice by slice."""
+"""Small trainings of the page "Train a model": a spec holds all settings, and a run is trained slice by slice."""

@@ -1,4 +1,4 @@
-"""What the optimiser and the schedule change, measured on the very model and task that are being trained."""
+"""What optimiser, schedule and weight decay change, measured on the model and task that are trained."""
 
 import math
 from dataclasses import replace
@@ -7,16 +7,18 @@ from typing import get_args
 import numpy as np
 import torch
 
-from tfcore.analysis.training.training_choices import Norms, Rates, Updates
+from tfcore.analysis.training.training_choices import PLAIN, Norms, Rates, Updates
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import ALONE, one_step, started
 from tfcore.training.optim import Optimiser, Schedule, rate
 
-WARM, MOST_ROWS = 8, 16  # steps before the one that is measured, so that the optimiser remembers some; rows of each
-POINTS = 400
-DECAY, DECAYING = 0.1, 40  # the decay that is shown where none is chosen; steps of it
-PLAIN = "sgd without momentum"
+WARM = 8  # steps before the one that is measured, so that momentum and Adam's averages are filled
+MOST_ROWS = 16  # of each step: more take longer and change little
+MOST_RATE = 1.0  # learning rate
+POINTS = 400  # of a curve of learning rates
+DECAY = 0.1  # the weight decay that is shown where none is chosen
+DECAYING = 40  # steps with it
 
 
 def rates(steps: int, warmup: int, lr: float) -> Rates:
@@ -28,7 +30,7 @@ def rates(steps: int, warmup: int, lr: float) -> Rates:
 
 
 def updates(spec: LabSpec) -> list[Updates]:
-    """The same few steps with each optimiser, and how far the last of them moves every matrix.
+    """How far the step after WARM others moves every matrix, with each optimiser.
 
     For SGD the step is lr times the gradient, or with momentum times the sum of this one and a share of those before,
     so it is as large as the gradients are. Adam divides by the gradient's own size: every weight moves by a similar
@@ -58,12 +60,12 @@ def _updates(spec: LabSpec, kind: str) -> Updates:
 
 
 def _steady(spec: LabSpec) -> LabSpec:
-    """The same with few rows, and one rate all the time."""
-    return replace(spec, rows=min(spec.rows, MOST_ROWS), lr=min(spec.lr, 1.0), schedule="constant", warmup=1)
+    """The same spec with few rows and a constant learning rate."""
+    return replace(spec, rows=min(spec.rows, MOST_ROWS), lr=min(spec.lr, MOST_RATE), schedule="constant", warmup=1)
 
 
 def norms(spec: LabSpec, steps: int = DECAYING) -> list[Norms]:
-    """The same training with the decay beside AdamW's step, with it in Adam's gradient, and with none."""
+    """Norms of the weights in the same training with AdamW, with Adam and the decay in its gradient, and with none."""
     spec = replace(spec, weight_decay=spec.weight_decay or DECAY)
     with ALONE:
         return [

@@ -10,9 +10,12 @@ from tfcore.training.optim import Optimiser, Schedule
 TaskName = Literal["induction", "copy", "reverse", "sort", "addition", "characters"]
 LabPositions = Literal["rope", "learned", "sinusoidal", "alibi", "none"]
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"  # names of symbols
-CONTEXT, LEARNED = 128, 64  # tokens that a trained model can read; learned positions beyond the task stay random
-SHORTEST_TEXT, LONGEST_TEXT = 40, 8_000
-MOST_PARAMETERS, MOST_WORK = 800_000, 2_500_000_000  # of a model; parameters x tokens a step: what a step may cost
+CONTEXT = 128  # tokens that a trained model can read
+LEARNED = 64  # the same with learned positions: those beyond the task stay random
+SHORTEST_TEXT = 40  # characters
+LONGEST_TEXT = 8_000
+MOST_PARAMETERS = 800_000
+MOST_WORK = 2_500_000_000  # parameters x tokens of a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The tasks of the lab: rows to train on, rows held out, and rows of one shape to write the answers to.
 
-In every row some tokens are given and some are to be said. Only what can be known counts in the loss:
+In every row some tokens are given, and the others are to be predicted. Only what can be known counts in the loss:
 
     induction   e k b ... | e k b ...     after the first token of the second copy, every next one
     copy        e k b > e k b             what comes after ">"
@@ -36,7 +36,7 @@ class Probe:
 
     Args:
         ids: the whole rows, answers included.
-        start: how many tokens of each are given; the rest is to be said.
+        start: how many tokens of each are given; the rest is to be predicted.
     """
 
     ids: Int[Tensor, "row seq"]
@@ -83,7 +83,7 @@ def task(spec: LabSpec) -> Task:
     return _arranged(spec)
 
 
-# ---- random tokens, said twice ----
+# ---- random tokens, repeated ----
 
 
 def _induction(spec: LabSpec) -> Task:
@@ -93,25 +93,25 @@ def _induction(spec: LabSpec) -> Task:
 
     def train(rows: int, generator: torch.Generator) -> Batch:
         period = torch.randint(shortest, spec.length + 1, (rows, 1), generator=generator)
-        return said_again(rows, spec.seq, spec.symbols, period, generator)
+        return periodic_rows(rows, spec.seq, spec.symbols, period, generator)
 
     def probe(rows: int, generator: torch.Generator) -> Probe:
         half = min(spec.length, 16)  # short enough to be read in a picture
-        once = different(rows, spec.symbols, generator)[:, :half]
+        once = shuffled_symbols(rows, spec.symbols, generator)[:, :half]
         return Probe(torch.cat((once, once), dim=1), half + 1)
 
     return Task(tuple(ALPHABET[: spec.symbols]), train, train, probe)
 
 
-def different(rows: int, symbols: int, generator: torch.Generator) -> Int[Tensor, "row symbol"]:
+def shuffled_symbols(rows: int, symbols: int, generator: torch.Generator) -> Int[Tensor, "row symbol"]:
     """All symbols in a random order, a new one for each row."""
     return torch.rand(rows, symbols, generator=generator).argsort(dim=1)
 
 
-def said_again(rows: int, seq: int, symbols: int, period: Int[Tensor, "row 1"], generator: torch.Generator) -> Batch:
-    """Rows that begin again after their period; what cannot be known yet does not count."""
+def periodic_rows(rows: int, seq: int, symbols: int, period: Int[Tensor, "row 1"], generator: torch.Generator) -> Batch:
+    """Rows that repeat from their period on; targets in the first period, which cannot be known, do not count."""
     place = torch.arange(seq + 1)[None, :]
-    batch = shift(different(rows, symbols, generator).gather(1, place % period))
+    batch = shift(shuffled_symbols(rows, symbols, generator).gather(1, place % period))
     batch.targets[place[:, 1:] <= period] = IGNORE
     return batch
 

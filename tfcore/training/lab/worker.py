@@ -1,4 +1,4 @@
-"""A process that trains for somebody else: few threads, the lowest place in line, gone when its master is."""
+"""A worker process of the lab: few threads, low priority, and it ends with the process that started it."""
 
 import multiprocessing
 import os
@@ -15,11 +15,11 @@ def prepare(threads: int) -> None:
     torch.set_num_threads(threads)
     with suppress(OSError, AttributeError):  # AttributeError: Windows
         os.nice(NICE)
-    if (master := multiprocessing.parent_process()) is not None:
-        threading.Thread(target=_leave_with, args=(master,), daemon=True).start()
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
-def _leave_with(master: multiprocessing.process.BaseProcess) -> None:
-    """A master that was killed closes no queues: without this its workers would wait for ever."""
-    master.join()
+def _leave_with(parent: multiprocessing.process.BaseProcess) -> None:
+    """End with the parent: one that was killed closes no queues, and its workers would wait for ever."""
+    parent.join()
     os._exit(0)
