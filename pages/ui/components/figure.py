@@ -19,6 +19,7 @@ import streamlit as st
 
 from pages.ui import cache, embedding, links
 from pages.ui.components import assets
+from pages.ui.session import session
 
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
 Event: TypeAlias = dict[str, Any]
@@ -68,7 +69,8 @@ def figure(
     state = f"{key}:figure"
     draw = fig if callable(fig) else lambda: fig
     body = _json(draw(), height, key) if same is None else _kept(key, height, same, draw)
-    csv = _csv(table) if st.session_state.pop(f"{state}:csv", False) and table is not None else b""
+    csv = _csv(table) if state in session().csv_wanted and table is not None else b""
+    session().csv_wanted.discard(state)
     head = {
         "height": height,
         "size": len(body),
@@ -129,7 +131,7 @@ def _csv(table: Table) -> bytes:
 def _ask_for_csv(state: str) -> None:
     """Callback of the CSV button: the next run sends the numbers along."""
     if _event(state, "download") == "csv":
-        st.session_state[f"{state}:csv"] = True
+        session().csv_wanted.add(state)
 
 
 def _deliver(state: str, name: str, callback: Callable[[Event], None] | None) -> None:

@@ -15,6 +15,7 @@ import streamlit as st
 from pages.ui import cache, controls, fragments, links, notices, text
 from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Own, Refused
+from pages.ui.session import session
 from pages.ui.work import jobs
 from tfcore import shipped
 from tfcore.config import Architecture, ModelConfig
@@ -22,7 +23,6 @@ from tfcore.loading import checkpoints
 
 DEFAULT = "stories"
 EVERY = 0.5  # seconds between two looks at a model that is being loaded
-_MINE, _TRIES = "_ui_own_models", "_ui_own_tries"  # in the session: names this visitor asked for; tries by name
 WhyNot: TypeAlias = Callable[[ModelConfig, Any], str | None]
 KINDS: dict[Architecture, str] = {
     "decoder": "a decoder",
@@ -95,7 +95,7 @@ def names(*architectures: Architecture) -> list[str]:
 
 def remember(name: str | None) -> list[str]:
     """The names of the models this visitor asked for; one more, if it is allowed here."""
-    mine: list[str] = st.session_state.setdefault(_MINE, [])
+    mine = session().own_models
     if name is not None and name not in mine:
         if (refusal := model_settings.read().refusal(name)) is None:
             mine.append(name)
@@ -196,12 +196,12 @@ def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
 
 def tries(name: str) -> int:
     """How often this visitor tried again."""
-    return int(st.session_state.get(_TRIES, {}).get(name, 0))
+    return session().tries[name]
 
 
 def again(name: str) -> None:
     """Forget what came of the last try."""
-    st.session_state.setdefault(_TRIES, {})[name] = tries(name) + 1
+    session().tries[name] += 1
 
 
 def loaded(name: str) -> bool:

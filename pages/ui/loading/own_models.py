@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import fragments, sentences, text
+from pages.ui import fragments, sentences, streamlit_internals, text
 from pages.ui.loading import model_settings, run_models
 from pages.ui.loading.model_settings import Settings
 from pages.ui.work import jobs, telling
@@ -175,7 +174,7 @@ def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
 
 def _stop_page(sentence: str) -> None:
     """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
-    if get_script_run_ctx(suppress_warning=True) is not None:
+    if streamlit_internals.on_page():
         st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
         fragments.stop()
 

@@ -17,14 +17,11 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pages.ui.streamlit_internals import CORE, LOGIN, METRICS, NEEDED
+
 REFUSED = (
     "This server does not answer to that host name; whoever runs it can allow the name by the setting TFCORE_HOSTS.\n"
 )
-# Of what Streamlit serves below _stcore/: what the page itself asks for. The others are its numbers for whoever runs
-# the server, an interface for programs, and checks that are off.
-NEEDED = re.compile(r"health|host-config|stream|upload_file/.+", re.DOTALL)
-METRICS = "/_stcore/metrics"
-LOGIN = ("/auth/login", "/auth/logout", "/oauth2callback")  # the app has no accounts
 
 
 def read() -> tuple[str, ...]:
@@ -97,7 +94,7 @@ class Hosts:
 
 def answered(path: str) -> bool:
     """Whether a browser at this app has a use for an address of Streamlit's."""
-    _, inside, rest = path.partition("/_stcore/")
+    _, inside, rest = path.partition(CORE)
     return not path.endswith(LOGIN) and (not inside or bool(NEEDED.fullmatch(rest)))
 
 

@@ -19,10 +19,8 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.runtime.state.session_state import Serialized, Value, WStates
+
+from pages.ui.streamlit_internals import MESSAGES, BackMsg, ClientState, WidgetState
 
 LARGEST = 4_000_000  # bytes of a message: all boxes of a page filled with long texts are a tenth of it
 LONGEST_EVENT = 200_000  # characters of what a component says
@@ -61,7 +59,7 @@ class Messages:
         self.open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
+        if scope["type"] != "websocket" or not MESSAGES.on:
             return await self.app(scope, receive, send)
         if self.open >= MOST_OPEN:
             words = f"This server has {MOST_OPEN} open pages, as many as it takes; please come back later.\n"
@@ -239,21 +237,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):  # ValueError: no JSON, not finite, or a lone surrogate
         return False
     return True
-
-
-_original = WStates.__getitem__
-
-
-def _of_its_type(states: WStates, key: str) -> Any:
-    """Streamlit's lookup of what a widget was told, to which a value of another type than the widget's is none."""
-    told, metadata = states.states.get(key), states.widget_metadata.get(key)
-    if isinstance(told, Serialized) and metadata is not None:
-        kind = told.value.WhichOneof("value")
-        if kind is not None and metadata.value_type is not None and kind != metadata.value_type:
-            states.states[key] = Value(metadata.deserializer(None))
-    return _original(states, key)
-
-
-def expect_types() -> None:
-    """From now on a widget holds its default when it is told a value of a type that it has not."""
-    WStates.__getitem__ = _of_its_type  # type: ignore[method-assign]

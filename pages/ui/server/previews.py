@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import streamlit as st
+from pages.ui import streamlit_internals
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "assets" / "previews"
@@ -119,10 +119,9 @@ def tags(url: str, base: str | None) -> str:
 @cache
 def _halves() -> tuple[str, str]:
     """Streamlit's page before and after its title."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
-    before, found, after = page.partition("<title>Streamlit</title>")
+    before, found, after = streamlit_internals.index().partition(streamlit_internals.TITLE)
     if not found:  # another version of Streamlit: its page as it is, with ours at the end of its head
-        before, found, after = page.partition("</head>")
+        before, found, after = before.partition("</head>")
         after = found + after
     return before, after
 

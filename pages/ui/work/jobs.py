@@ -15,15 +15,13 @@ import sys
 import threading
 import time
 import traceback
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import streamlit as st
-
 from pages.ui import sentences
+from pages.ui.session import session
 
 State = Literal["waiting", "running", "done", "stopped", "failed", "refused"]
 Work = Callable[[], Iterator[Any]]
@@ -207,5 +205,4 @@ atexit.register(JOBS.close)
 
 def visitor() -> str:
     """A name for this visitor's session, in which nothing is known of them."""
-    name: str = st.session_state.setdefault("_ui_visitor", uuid.uuid4().hex)
-    return name
+    return session().visitor

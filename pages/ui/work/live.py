@@ -11,16 +11,15 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls, fragments
+from pages.ui.session import session
 from pages.ui.work import jobs
 
 EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
-STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
-WHOLE = "_ui_whole"  # in the session: a button of the bar asks for more than the part of the page it stands in
 
 
 def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
     """The job of this key: begun unless it was stopped here, and with something to show already; see jobs.start."""
-    if st.session_state.get(STOPPED) == key:
+    if session().stopped_job == key:
         return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
     job = jobs.JOBS.start(key, work, jobs.visitor(), patience)
     if job.active and not job.items:
@@ -35,7 +34,8 @@ def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every:
 
 def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
     job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
-    if st.session_state.pop(WHOLE, False) or (is_live and not job.active):
+    wanted, session().whole_run_wanted = session().whole_run_wanted, False
+    if wanted or (is_live and not job.active):
         st.rerun()  # the whole page, which then begins something, or stops looking
     draw(job)
 
@@ -76,12 +76,12 @@ def bar(
 
 
 def _stop(key: Hashable) -> None:
-    st.session_state[STOPPED] = key
+    session().stopped_job = key
     jobs.JOBS.stop(key, jobs.visitor())
 
 
 def _go_on(**values: Any) -> None:
     """Begin anew, with these values of controls; they stand outside of what a button here redraws by itself."""
     controls.set_values(**values)
-    st.session_state.pop(STOPPED, None)
-    st.session_state[WHOLE] = True
+    session().stopped_job = None
+    session().whole_run_wanted = True
