@@ -7,7 +7,8 @@ A link may name a model that is not loaded: the page then offers to load it. Whe
 shows, the page says why and shows the one that ships.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import streamlit as st
@@ -16,7 +17,7 @@ from pages.ui import cache, controls, fragments, links, notices, text
 from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Own, Refused
 from pages.ui.session import session
-from pages.ui.work import jobs
+from pages.ui.work import jobs, live
 from tfcore import shipped
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading import checkpoints
@@ -138,7 +139,7 @@ def load(name: str) -> None:
     if job is None:
         st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
     elif job.active:
-        fragments.fragment(_watch, run_every=EVERY)(name)
+        live.follow(lambda: own_models.LOADS.look(key, jobs.visitor()), partial(_loading, key), True, EVERY)
     else:
         _ended(name, job)
 
@@ -159,12 +160,9 @@ def _start_again(name: str) -> None:
     _start(name)
 
 
-def _watch(name: str) -> None:
-    """How far it is, and a button that stops it; once it is over, the whole page runs again."""
-    key = ("load", name, tries(name))
-    job = own_models.LOADS.look(key, jobs.visitor())
-    if job is None or not job.active:
-        st.rerun()
+def _loading(key: Hashable, job: jobs.Job | None) -> None:
+    """How far it is, and a button that stops it."""
+    if job is None:
         return
     st.progress(*_progress(job, job.items[-1] if job.items else None))
     st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))

@@ -17,7 +17,7 @@ import streamlit as st
 from pages.ui import fragments, sentences, streamlit_internals, text
 from pages.ui.loading import model_settings, run_models
 from pages.ui.loading.model_settings import Settings
-from pages.ui.work import jobs, telling
+from pages.ui.work import jobs, progress
 
 MOST = 2  # models kept at a time
 LOOKS = jobs.Jobs(running=2, waiting=8, kept=64, seconds=60.0)
@@ -123,7 +123,7 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
     """A job: what a model would take (an Estimate), or why it cannot be had (Refused)."""
     from tfcore.loading import checkpoints, hub
 
-    def work(_: telling.Say) -> Any:
+    def work(_: progress.Say) -> Any:
         if settings.cached and not name.startswith("./"):
             hub.make_room(sum(hub.SMALL.values()), settings.cached, STORE.names, name)
         return checkpoints.estimate(settings.place(name), token=settings.token)
@@ -134,13 +134,13 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
 def bring(name: str, settings: Settings) -> Iterator[Any]:
     """A job: loads a model into STORE. Yields Progress, and at the end the Own or why there is none (Refused)."""
 
-    def work(say: telling.Say) -> Any:
+    def work(say: progress.Say) -> Any:
         return _bring(name, settings, say)
 
     yield from _in_words(name, work)
 
 
-def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
+def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     import tfcore
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.weights import CheckpointError, size
@@ -211,8 +211,8 @@ def _in_words(name: str, work: Any) -> Iterator[Any]:
     from tfcore.loading.hub import UnreachableError
 
     try:
-        yield from telling.steps(work)
-    except telling.WorkError as failed:
+        yield from progress.steps(work)
+    except progress.WorkError as failed:
         problem = failed.problem
         yield Refused(_sentence(name, problem), isinstance(problem, UnreachableError))
 

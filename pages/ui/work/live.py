@@ -3,18 +3,23 @@
 job = live.begin(config, lambda: train(config))
 live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
 live.bar(config, job, done, total)     # in draw: how far it is, and the button
+
+Other work than that of JOBS, such as a run of the lab, is watched by `follow`.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from pages.ui import controls, fragments
 from pages.ui.session import session
 from pages.ui.work import jobs
+from pages.ui.work.registry import Snapshot
 
-EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
+EVERY = 0.7  # seconds between two looks at a training
+FIRST = 2.0  # seconds that a page waits at most for the first look
+Seen = TypeVar("Seen", bound=Snapshot | None)
 
 
 def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
@@ -29,15 +34,25 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> job
 
 def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
     """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
-    fragments.fragment(_watch, run_every=every if job.active else None)(key, draw, job.active)
+    follow(lambda: jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused"), draw, job.active, every)
 
 
-def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
-    job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
+def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:
+    """Draw some work as `look` finds it, and again by itself, every so many seconds, while there is more to come.
+
+    Args:
+        look: the work as it is now; None where it is no longer known.
+        moving: whether there was more to come when the page looked; once there is not, the whole page runs again.
+    """
+    fragments.fragment(_follow, run_every=every if moving else None)(look, draw, moving)
+
+
+def _follow(look: Callable[[], Seen], draw: Callable[[Seen], None], was_moving: bool) -> None:
+    found = look()
     wanted, session().whole_run_wanted = session().whole_run_wanted, False
-    if wanted or (is_live and not job.active):
-        st.rerun()  # the whole page, which then begins something, or stops looking
-    draw(job)
+    if wanted or (was_moving and (found is None or not found.moving)):
+        st.rerun()  # the whole page, which then begins something, or looks no more
+    draw(found)
 
 
 def bar(
