@@ -12,7 +12,7 @@ from benchmarks import results
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.part_configs import ExpertsConfig
 
 MIXTRAL = ModelConfig(vocab_size=1, d_model=512, n_heads=8, d_ff=1792, experts=ExpertsConfig(n_experts=8, top_k=2))
@@ -70,7 +70,7 @@ def peer(layer: Experts, implementation: str) -> nn.Module:
 
 def products(layer: Experts, x: torch.Tensor) -> Callable[[], None]:
     """A call that does the matrix products for x, the way torch's own linear layer does, and nothing else."""
-    tape = Tape(capture=("mlp.router.indices",))
+    tape = ActivationRecorder(capture=("mlp.router.indices",))
     layer(x, tape)
     counts = tape.record["mlp.router.indices"].flatten().bincount(minlength=len(layer.up)).tolist()
     generator = torch.Generator().manual_seed(0)
@@ -98,7 +98,7 @@ def _at(tokens: int, rounds: int, layer: Experts, peers: dict[str, nn.Module]) -
     x = torch.randn(1, tokens, layer.up.shape[-1], generator=torch.Generator().manual_seed(tokens)).to(layer.up.device)
     names: Iterable[str] = [name for name in peers if name != "batched_mm" or tokens <= BATCHED]
     calls: dict[str, Callable[[], object]] = {name: partial(peers[name], x) for name in names}
-    calls |= {"ours": partial(layer, x, Tape()), "products": products(layer, x)}
+    calls |= {"ours": partial(layer, x, ActivationRecorder()), "products": products(layer, x)}
     seconds = interleaved(calls, rounds)
     fastest = min(names, key=lambda name: milliseconds(seconds, name))
     return Layer(

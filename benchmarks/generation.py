@@ -87,7 +87,7 @@ def ready(other: Any) -> Any:
 
 def one_more(model: Transformer, ids: Tensor) -> Callable[[], Tensor]:
     """A call that reads one token after these, which are in the cache already, and takes it back."""
-    cache = KVCache(model.config, room=ids.shape[1] + 1, device=ids.device)
+    cache = KVCache(model.config, capacity=ids.shape[1] + 1, device=ids.device)
     model(ids, cache=cache)
 
     def run() -> Tensor:

@@ -61,8 +61,8 @@ def _renamed(model: Transformer) -> dict[str, Tensor]:
     state = {}
     for name, tensor in model.state_dict().items():
         source = GPT2.sources(name)[0]
-        turned = source.turned and tensor.ndim > 1
-        state[GPT2.prefix + source.names[0]] = tensor.T.contiguous() if turned else tensor
+        transposed = source.transposed and tensor.ndim > 1
+        state[GPT2.prefix + source.names[0]] = tensor.T.contiguous() if transposed else tensor
     return state
 
 

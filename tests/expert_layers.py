@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.small import config
 from tfcore.experts import Experts
 from tfcore.feedforward import ACTIVATIONS
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.part_configs import ExpertsConfig
 
 
-class Recorder(Tape):
+class Recorder(ActivationRecorder):
     """A tape that keeps everything and takes edits as plain functions."""
 
     def __init__(self, **edits):
@@ -41,10 +41,10 @@ def settings(**values):
     return ExpertsConfig(**values)
 
 
-def run(experts, x, real=None, **edits):
+def run(experts, x, padding_mask=None, **edits):
     """The output and what was kept."""
     tape = Recorder(**edits)
-    return experts(x, tape, real), tape.kept
+    return experts(x, tape, padding_mask), tape.kept
 
 
 def feed(experts, e, token, activation):
@@ -55,10 +55,12 @@ def feed(experts, e, token, activation):
     return experts.down[e] @ (act(h[: len(h) // 2]) * h[len(h) // 2 :] if gated else act(h))
 
 
-def plan(experts, x, real):
+def plan(experts, x, padding_mask):
     """{(row, position): {expert: weight}} by plain loops; what over a capacity is dropped is left out."""
     c = experts.config
-    places = [(b, s) for b in range(x.shape[0]) for s in range(x.shape[1]) if real is None or real[b, s]]
+    places = [
+        (b, s) for b in range(x.shape[0]) for s in range(x.shape[1]) if padding_mask is None or padding_mask[b, s]
+    ]
     scores = {p: (experts.router.weight @ x[p]).tolist() for p in places}
     probs = {p: [math.exp(s) / sum(map(math.exp, row)) for s in row] for p, row in scores.items()}
     chosen = {p: [] for p in places}
@@ -86,10 +88,10 @@ def plan(experts, x, real):
     return result
 
 
-def dense(experts, x, real, activation):
+def dense(experts, x, padding_mask, activation):
     """The layer by plain loops."""
     out = torch.zeros_like(x)
-    for place, weights in plan(experts, x, real).items():
+    for place, weights in plan(experts, x, padding_mask).items():
         for e, weight in weights.items():
             out[place] += weight * feed(experts, e, x[place], activation)
     if experts.config.n_shared:

@@ -3,99 +3,100 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.attention import Attention, Visibility
+from tfcore.attention import Attention, AttentionMask
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
 from tfcore.generation.kv_cache import KVCache
-from tfcore.inspection.capture import Tape
-from tfcore.norms import Norm
+from tfcore.inspection.capture import ActivationRecorder
+from tfcore.norms import NoNorm, Norm
 
 
 class Block(nn.Module):
-    """x + attention(norm x), then x + feedforward(norm x): pre-norm (arXiv:2002.04745).
+    """Attention and a feed-forward layer, each added to the residual stream; in four wirings:
 
-    Post-norm, as in 2017, is norm(x + attention(x)), then norm(x + feedforward(x)) (arXiv:1706.03762, section 3.1).
-    Sandwich is x + norm(attention(norm x)), and so on (arXiv:2105.13290, section 2.4). Parallel is
-    x + attention(norm x) + feedforward(norm x) (arXiv:2204.02311, section 2). With d_ff = 0 there is no feed-forward
-    part.
+        pre          x -> norm -> attn ----------> + -> norm -> mlp ----------> +
+        post         x ---------> attn -> + -> norm --------> mlp -> + -> norm
+        sandwich     x -> norm -> attn -> norm -> + -> norm -> mlp -> norm -> +
+        parallel     x -> norm -> attn + mlp ----> +
+
+    Sources: pre arXiv:2002.04745; post arXiv:1706.03762, section 3.1; sandwich arXiv:2105.13290, section 2.4; parallel
+    arXiv:2204.02311, section 2. Cross-attention, where there is any, stands between the two and is wired as they are.
+    With d_ff = 0 there is no feed-forward layer.
 
     Args:
         layer: its place in the stack.
-        cross: with cross-attention to the encoder's output between the two.
+        cross: with cross-attention to the encoder's output.
     """
 
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
-        self.layer, self.placement, self.parallel, self.cross = layer, config.norm_placement, config.parallel, cross
-        routed = config.is_routed(layer)
-        self.routed, self.has_mlp = routed, routed or config.ff_size > 0
-        sandwich = self.placement == "sandwich"
-        self.ln1, self.attn = Norm(config), Attention(config, layer)
-        if sandwich:
-            self.ln1_post = Norm(config)
+        self.layer = layer
+        self.norm_first = config.norm_placement != "post"
+        self.parallel = config.parallel
+        self.cross = cross
+        self.routed = config.is_routed(layer)
+        self.has_mlp = self.routed or config.ff_size > 0
+
+        def after() -> Norm | NoNorm:
+            return Norm(config) if config.norm_placement == "sandwich" else NoNorm()
+
+        self.ln1 = Norm(config)
+        self.attn = Attention(config, layer)
+        self.ln1_post = after()
         if cross:
-            self.ln_cross, self.cross_attn = Norm(config), Attention(config, layer, cross=True)
-            if sandwich:
-                self.ln_cross_post = Norm(config)
+            self.ln_cross = Norm(config)
+            self.cross_attn = Attention(config, layer, cross=True)
+            self.ln_cross_post = after()
         if self.has_mlp:
-            self.mlp = Experts(config) if routed else FeedForward(config)
-            if not self.parallel:
-                self.ln2 = Norm(config)
-            if sandwich:
-                self.ln2_post = Norm(config)
+            self.ln2 = NoNorm() if config.parallel else Norm(config)
+            self.mlp = Experts(config) if self.routed else FeedForward(config)
+            self.ln2_post = after()
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        see: Visibility,
-        tape: Tape,
+        attn_mask: AttentionMask,
+        recorder: ActivationRecorder,
+        *,
         cache: KVCache | None = None,
-        real: Bool[Tensor, "batch seq"] | None = None,
+        padding_mask: Bool[Tensor, "batch seq"] | None = None,
         memory: Float[Tensor, "batch key d_model"] | None = None,
-        see_memory: Visibility | None = None,
+        cross_attn_mask: AttentionMask | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The stream after this block.
+        """The residual stream after this block.
 
         Args:
-            tape: its names under this block.
-            real: False at padding, which no expert computes.
-            memory, see_memory: the encoder's output and who sees what of it.
+            recorder: its names under this block.
+            padding_mask: False at padding, which no expert computes.
+            memory: the encoder's output; not needed once the cache holds its keys and values.
+            cross_attn_mask: which tokens of the encoder each query may see; None skips the cross-attention.
         """
-        x = tape("resid_pre", x)
-        h = self._before("ln1", x, tape)
-        attended = self._after("ln1", self.attn(h, see, tape.under("attn."), cache, self.layer), tape)
+        x = recorder("resid_pre", x)
+        h = self.ln1(x, recorder, "ln1") if self.norm_first else x
+        attended = self.attn(h, attn_mask, recorder.under("attn."), cache=cache, layer=self.layer)
+        attended = recorder("attn_out", self.ln1_post(attended, recorder, "ln1_post"))
         if self.parallel:
-            x = x + self._drop(tape("attn_out", attended))
-            return tape("resid_post", x + self._drop(tape("mlp_out", self._mlp(h, tape, real))))
-        x = self._add("ln1", x, tape("attn_out", attended), tape)
-        if see_memory is not None:
-            x = tape("resid_mid", x)
-            h = self._before("ln_cross", x, tape)
-            found = self.cross_attn(h, see_memory, tape.under("cross_attn."), cache, self.layer, memory)
-            x = self._add("ln_cross", x, tape("cross_attn_out", self._after("ln_cross", found, tape)), tape)
+            fed = recorder("mlp_out", self.mlp(h, recorder, padding_mask))
+            return recorder("resid_post", x + self.dropout(attended) + self.dropout(fed))
+        x = x + self.dropout(attended)
+        x = x if self.norm_first else self.ln1(x, recorder, "ln1")
+
+        if cross_attn_mask is not None:
+            x = recorder("resid_mid", x)
+            h = self.ln_cross(x, recorder, "ln_cross") if self.norm_first else x
+            under = recorder.under("cross_attn.")
+            found = self.cross_attn(h, cross_attn_mask, under, cache=cache, layer=self.layer, memory=memory)
+            found = recorder("cross_attn_out", self.ln_cross_post(found, recorder, "ln_cross_post"))
+            x = x + self.dropout(found)
+            x = x if self.norm_first else self.ln_cross(x, recorder, "ln_cross")
+
         if self.has_mlp:
-            x = tape("resid_mid_cross" if self.cross else "resid_mid", x)
-            h = self._before("ln2", x, tape)
-            x = self._add("ln2", x, tape("mlp_out", self._after("ln2", self._mlp(h, tape, real), tape)), tape)
-        return tape("resid_post", x)
-
-    def _mlp(self, h: Tensor, tape: Tape, real: Tensor | None) -> Tensor:
-        return self.mlp(h, tape, real) if self.routed else self.mlp(h, tape)
-
-    def _before(self, name: str, x: Tensor, tape: Tape) -> Tensor:
-        """What a sublayer reads."""
-        return x if self.placement == "post" else getattr(self, name)(x, tape, name)
-
-    def _after(self, name: str, y: Tensor, tape: Tape) -> Tensor:
-        """What a sublayer adds."""
-        return getattr(self, f"{name}_post")(y, tape, f"{name}_post") if self.placement == "sandwich" else y
-
-    def _add(self, name: str, x: Tensor, y: Tensor, tape: Tape) -> Tensor:
-        """The stream with what a sublayer adds."""
-        x = x + self._drop(y)
-        return getattr(self, name)(x, tape, name) if self.placement == "post" else x
-
-    def _drop(self, y: Tensor) -> Tensor:
-        return self.dropout(y) if self.training else y
+            x = recorder("resid_mid_cross" if self.cross else "resid_mid", x)
+            h = self.ln2(x, recorder, "ln2") if self.norm_first else x
+            fed = self.mlp(h, recorder, padding_mask)
+            fed = recorder("mlp_out", self.ln2_post(fed, recorder, "ln2_post"))
+            x = x + self.dropout(fed)
+            x = x if self.norm_first else self.ln2(x, recorder, "ln2")
+        return recorder("resid_post", x)

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from tfcore.config import GATED, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
-from tfcore.inspection.capture import Tape
-from tfcore.linear import Linear, linear
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (
     choose_experts,
@@ -25,8 +24,6 @@ from tfcore.routing import (
     update_balance_bias_,
     z_loss,
 )
-
-UNEVEN = 40  # from so many rows on, a CPU's product is up to 1.4 times as fast if they fill its vectors of 16
 
 
 def mix(
@@ -87,44 +84,47 @@ class Experts(nn.Module):
         self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
         self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
-        self.router = Linear(d_model, n, bias=False)
+        self.router = nn.Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
         self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
         nn.init.normal_(self.up, std=d_model**-0.5)
         nn.init.normal_(self.down, std=d_expert**-0.5)
         if shared := config.experts.n_shared * d_expert:
-            self.shared_up = Linear(d_model, self.halves * shared, bias=False)
-            self.shared_down = Linear(shared, d_model, bias=False)
+            self.shared_up = nn.Linear(d_model, self.halves * shared, bias=False)
+            self.shared_down = nn.Linear(shared, d_model, bias=False)
         if config.experts.bias_rate > 0:
             self.register_buffer("balance_bias", torch.zeros(n))
 
     def forward(
-        self, x: Float[Tensor, "batch seq d_model"], tape: Tape, real: Bool[Tensor, "batch seq"] | None = None
+        self,
+        x: Float[Tensor, "batch seq d_model"],
+        recorder: ActivationRecorder,
+        padding_mask: Bool[Tensor, "batch seq"] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """What the layer adds to the stream.
 
         Args:
-            real: False at padding: it goes to no routed expert, takes no room, and counts in no loss.
+            padding_mask: False at padding: it goes to no routed expert, takes no room, and counts in no loss.
         """
         logits = self.router(x)
         if self.training and self.config.noise:
             noise = torch.randn(logits.shape, generator=self.generator, dtype=logits.dtype, device=logits.device)
             logits = logits + self.config.noise * noise
-        logits = tape("mlp.router.logits", logits)
+        logits = recorder("mlp.router.logits", logits)
         exact = torch.promote_types(logits.dtype, torch.float32)
-        probs = tape("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)
-        indices, chosen = self._choose(probs, tape, real)
+        probs = recorder("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)
+        indices, chosen = self._choose(probs, recorder, padding_mask)
         if self.training:
             load = expert_load(indices, self.config.n_experts, chosen)
-            self._losses(logits, probs, load, tape, real)
+            self._losses(logits, probs, load, recorder, padding_mask)
             if self.config.bias_rate > 0:
                 self.load = load if self.load is None else self.load + load
         sum_to_one = self.config.softmax == "after" or self.config.renormalize
         weights = expert_weights(probs, indices, chosen, sum_to_one=sum_to_one)
-        if (dropped := self._dropped(indices, tape, real)) is not None:
+        if (dropped := self._dropped(indices, recorder, padding_mask)) is not None:
             chosen = ~dropped if chosen is None else chosen & ~dropped
             weights = weights.masked_fill(dropped, 0)
-        weights = tape("mlp.router.weights", weights)  # (batch, seq, choice)
+        weights = recorder("mlp.router.weights", weights)  # (batch, seq, choice)
         chosen = None if chosen is None else chosen.flatten(0, 1)
         experts = [
             partial(self._feed, up=up, down=down) for up, down in zip(self.up.unbind(), self.down.unbind(), strict=True)
@@ -133,7 +133,7 @@ class Experts(nn.Module):
         if not self.config.n_shared:
             return y
         shared = self.shared_down(self._activate(self.shared_up(x)))
-        return tape("mlp.routed_out", y) + tape("mlp.shared_out", shared)
+        return recorder("mlp.routed_out", y) + recorder("mlp.shared_out", shared)
 
     def even_out_(self, total: Callable[[Tensor], Tensor] = lambda load: load) -> None:
         """After an optimiser step, move balance_bias by the load counted since the last time (arXiv:2408.15664).
@@ -145,42 +145,43 @@ class Experts(nn.Module):
             update_balance_bias_(self.balance_bias, total(self.load), self.config.bias_rate)
             self.load = None
 
-    def _choose(self, probs: Tensor, tape: Tape, real: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def _choose(
+        self, probs: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
         """Indices, and which of these slots go to their expert if it has room (None: all)."""
         config = self.config
         if config.routing == "experts":
-            chosen: Tensor | None = choose_tokens(probs, config.top_k, real)
+            chosen: Tensor | None = choose_tokens(probs, config.top_k, padding_mask)
             indices = torch.arange(config.n_experts, device=probs.device).repeat(*probs.shape[:2], 1)
         else:
             indices = choose_experts(probs, config.top_k, self.balance_bias if config.bias_rate > 0 else None)
-            chosen = None if real is None else real[..., None].expand_as(indices)
-        return tape("mlp.router.indices", indices), chosen
+            chosen = None if padding_mask is None else padding_mask[..., None].expand_as(indices)
+        return recorder("mlp.router.indices", indices), chosen
 
-    def _dropped(self, indices: Tensor, tape: Tape, real: Tensor | None) -> Tensor | None:
+    def _dropped(self, indices: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None) -> Tensor | None:
         """Which slots find their expert full; None where that can happen to none and nobody asks."""
         config = self.config
         if config.capacity_factor is not None:
-            tokens = count_tokens(indices, real)
+            tokens = count_tokens(indices, padding_mask)
             room = expert_capacity(tokens, config.n_experts, config.top_k, config.capacity_factor)
-            dropped = over_capacity(indices, config.n_experts, room, real)
-        elif tape.wants("mlp.router.dropped"):
+            dropped = over_capacity(indices, config.n_experts, room, padding_mask)
+        elif recorder.wants("mlp.router.dropped"):
             dropped = torch.zeros_like(indices, dtype=torch.bool)
         else:
             return None
-        return tape("mlp.router.dropped", dropped)
+        return recorder("mlp.router.dropped", dropped)
 
-    def _losses(self, logits: Tensor, probs: Tensor, load: Tensor, tape: Tape, real: Tensor | None) -> None:
+    def _losses(
+        self, logits: Tensor, probs: Tensor, load: Tensor, recorder: ActivationRecorder, padding_mask: Tensor | None
+    ) -> None:
         if self.config.balance_loss:
-            tape.loss("balance_loss", load_balancing_loss(probs, load, self.config.balance_loss, real))
+            recorder.loss("balance_loss", load_balancing_loss(probs, load, self.config.balance_loss, padding_mask))
         if self.config.z_loss:
-            tape.loss("z_loss", z_loss(logits, self.config.z_loss, real))
+            recorder.loss("z_loss", z_loss(logits, self.config.z_loss, padding_mask))
 
     def _feed(self, x: Tensor, up: Tensor, down: Tensor) -> Tensor:
         """One expert's output for its tokens, (rows, d_model)."""
-        rows = len(x)
-        if rows >= UNEVEN and x.device.type == "cpu":
-            x = F.pad(x, (0, 0, 0, -rows % 16))
-        return linear(self._activate(linear(x, up)), down)[:rows]
+        return F.linear(self._activate(F.linear(x, up)), down)
 
     def _activate(self, h: Tensor) -> Tensor:
         gate, *gated = h.chunk(self.halves, dim=-1)

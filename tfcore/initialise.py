@@ -1,27 +1,13 @@
 """How weights start: drawn from one seeded generator, never from torch's global one."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from tfcore.config import ModelConfig
 
 WRITERS = ("attn.out.weight", "mlp.down.weight", "mlp.down", "mlp.shared_down.weight")  # to the residual stream
-
-
-class Blank(TorchFunctionMode):
-    """While on, torch's layers draw no weights of their own: that would take time, and torch's global generator."""
-
-    def __torch_function__(
-        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if getattr(function, "__module__", None) == nn.init.__name__:
-            return args[0] if args else (kwargs or {})["tensor"]
-        return function(*args, **(kwargs or {}))
 
 
 def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
@@ -32,13 +18,13 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
     (Glorot and Bengio 2010, eq. 16), embeddings normal. Biases 0, norm scales 1.
     """
     generator = torch.Generator().manual_seed(seed)
+    for buffer in model.buffers():
+        nn.init.zeros_(buffer)
     for name, parameter in model.named_parameters():
-        if parameter.is_meta:
-            return
         if name.endswith("bias"):
             nn.init.zeros_(parameter)
         elif parameter.ndim < 2:
-            continue
+            nn.init.ones_(parameter)
         elif config.init == "xavier" and "embed" not in name:
             fan = parameter.shape[-1] + parameter.shape[-2]  # of each expert's own matrix
             bound = math.sqrt(6 / fan)

@@ -52,13 +52,16 @@ def prefix_lm(n: int, prefix: int) -> Mask:
     return (key <= query) | (key < prefix)
 
 
-def padding(real: Bool[Tensor, " key"], n_query: int | None = None) -> Mask:
-    """Nobody sees a padding token. `real` is True at real tokens; each token still sees itself, so that no row
-    of the softmax is empty."""
-    n_key = real.shape[0]
+def padding(padding_mask: Bool[Tensor, " key"], n_query: int | None = None) -> Mask:
+    """Nobody sees a padding token; each token still sees itself, so that no row of the softmax is empty.
+
+    Args:
+        padding_mask: True at real tokens.
+    """
+    n_key = padding_mask.shape[0]
     n_query = n_key if n_query is None else n_query
     query, key = _offset(n_query, n_key)
-    return real[None, :].expand(n_query, n_key) | (query == key)
+    return padding_mask[None, :].expand(n_query, n_key) | (query == key)
 
 
 def sliding_window(n_query: int, window: int, n_key: int | None = None) -> Mask:
@@ -156,8 +159,9 @@ def build(config: MaskConfig, n: int) -> Mask:
             return prefix_lm(n, config.prefix)
         case "padding":
             place = torch.arange(n)
-            real = place >= config.padded if config.padded_first else place < n - config.padded
-            return padding(real) & causal(n) if config.and_causal else padding(real)
+            padding_mask = place >= config.padded if config.padded_first else place < n - config.padded
+            mask = padding(padding_mask)
+            return mask & causal(n) if config.and_causal else mask
         case "window":
             return sliding_window(n, config.window)
         case "window_global":

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.generation.kv_cache import KVCache
-from tfcore.initialise import Blank, initialise
-from tfcore.inspection.capture import Capture, Tape
+from tfcore.initialise import initialise
+from tfcore.inspection.capture import ActivationRecorder, Capture
 from tfcore.inspection.edits import Edit
-from tfcore.linear import Linear
 from tfcore.norms import Norm
 from tfcore.stack import Stack
 
@@ -26,29 +25,30 @@ class Output:
 
     Args:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
-        scores: (batch, seq, vocab), the score of every token id as the next token at every position (as the token
-            at that place, in an encoder); None where the model has no language head.
+        logits: (batch, seq, vocab), the score of every token id as the next token at every position (as the token
+            at that place, in an encoder).
         activations: name -> tensor for the names asked for; shapes in tfcore.inspection.capture.SHAPES.
         pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
         losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
     """
 
     hidden: Float[Tensor, "batch seq d_model"]
-    scores: Float[Tensor, "batch seq vocab"] | None
+    _logits: Float[Tensor, "batch seq vocab"] | None
     activations: dict[str, Tensor]
     pooled: Float[Tensor, "batch d_model"] | None = None
     losses: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def logits(self) -> Float[Tensor, "batch seq vocab"]:
-        """The scores, of a model with a language head.
+        """(batch, seq, vocab): the score of every token id as the next token at every position (as the token at that
+        place, in an encoder).
 
         Raises:
-            AttributeError: when the model has none.
+            AttributeError: the model has no language head; `hasattr(output, "logits")` tells.
         """
-        if self.scores is None:
+        if self._logits is None:
             raise AttributeError("this model has no language head, so no logits; its result is in output.hidden")
-        return self.scores
+        return self._logits
 
 
 class Transformer(nn.Module):
@@ -63,7 +63,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         both = config.architecture == "encoder-decoder"
-        with Blank():
+        device = torch.get_default_device()
+        with torch.device("meta"):  # no memory and no random numbers for weights that are drawn below
             self.embed = nn.Embedding(config.vocab_size, config.d_model)
             if config.n_segments:
                 self.segment_embed = nn.Embedding(config.n_segments, config.d_model)
@@ -77,7 +78,9 @@ class Transformer(nn.Module):
                 self.mlm = MaskedHead(config)
             if config.head != "none" and not config.tie_embeddings:
                 self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        initialise(self, config, seed)
+        if device.type != "meta":
+            self.to_empty(device=device)
+            initialise(self, config, seed)
 
     def forward(
         self,
@@ -91,7 +94,7 @@ class Transformer(nn.Module):
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
     ) -> Output:
-        """Scores for the next token at every position; in an encoder, for the token at every position.
+        """Logits of the next token at every position; in an encoder, of the token at every position.
 
         Args:
             ids: token ids; the encoder's, in an encoder-decoder.
@@ -108,16 +111,26 @@ class Transformer(nn.Module):
             ValueError: ids outside the vocabulary, too long, or options that do not go together.
         """
         self._check(ids, decoder_ids, padding_mask, segment_ids, mask, cache)
-        tape = Tape.of(capture, edits, self.config, cache.length if cache is not None else None)
+        recorder = ActivationRecorder.of(capture, edits, self.config, cache.length if cache is not None else None)
         if decoder_ids is not None:
-            x = self._both(ids, decoder_ids, padding_mask, tape, cache)
+            x = self._both(ids, decoder_ids, padding_mask, recorder, cache)
         else:
-            x = self._embed(ids, tape, segment_ids)
-            x = self.stack(x, tape, padding_mask=padding_mask, mask=mask, cache=cache)
+            x = self._embed(ids, recorder, segment_ids)
+            x = self.stack(x, recorder, padding_mask=padding_mask, mask=mask, cache=cache)
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
-        return Output(x, self._scores(x), tape.record, pooled, tape.losses)
+        return Output(x, self._logits(x), recorder.record, pooled, recorder.losses)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embed.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the weights."""
+        return self.embed.weight.dtype
 
     @property
     def stack(self) -> Stack:
@@ -125,32 +138,39 @@ class Transformer(nn.Module):
         return self.encoder if self.config.architecture == "encoder" else self.decoder
 
     def _both(
-        self, ids: Tensor, decoder_ids: Tensor, padding_mask: Tensor | None, tape: Tape, cache: KVCache | None
+        self,
+        ids: Tensor,
+        decoder_ids: Tensor,
+        padding_mask: Tensor | None,
+        recorder: ActivationRecorder,
+        cache: KVCache | None,
     ) -> Float[Tensor, "batch dec_seq d_model"]:
         """The encoder, unless the cache remembers what it gave, and the decoder."""
         memory = None
         if cache is not None and cache.memory[0] is not None:
             padding_mask = cache.memory_mask
         else:
-            under = tape.under("encoder.")
+            under = recorder.under("encoder.")
             memory = self.encoder(self._embed(ids, under), under, padding_mask=padding_mask)
             if cache is not None:
                 cache.memory_mask = padding_mask
-        under = tape.under("decoder.")
+        under = recorder.under("decoder.")
         x = self._embed(decoder_ids, under)
         return self.decoder(x, under, cache=cache, memory=memory, memory_mask=padding_mask)
 
-    def _embed(self, ids: Tensor, tape: Tape, segment_ids: Tensor | None = None) -> Float[Tensor, "batch seq d_model"]:
+    def _embed(
+        self, ids: Tensor, recorder: ActivationRecorder, segment_ids: Tensor | None = None
+    ) -> Float[Tensor, "batch seq d_model"]:
         x = self.embed(ids)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        x = tape("embed", x)
+        x = recorder("embed", x)
         if self.config.n_segments:
             segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
-            x = x + tape("segment_embed", self.segment_embed(segment_ids))
+            x = x + recorder("segment_embed", self.segment_embed(segment_ids))
         return x
 
-    def _scores(self, x: Tensor) -> Tensor | None:
+    def _logits(self, x: Tensor) -> Tensor | None:
         config = self.config
         if config.head == "none":
             return None
@@ -189,14 +209,14 @@ class Transformer(nn.Module):
 
 
 class MaskedHead(nn.Module):
-    """What BERT puts before the scores: a dense layer, its activation, a norm; and a bias for each token id.
+    """What BERT puts before the logits: a dense layer, its activation, a norm; and a bias for each token id.
 
     Source: arXiv:1810.04805, section 3.1, and its published code ("transform").
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense, self.ln = Linear(config.d_model, config.d_model), Norm(config)
+        self.dense, self.ln = nn.Linear(config.d_model, config.d_model), Norm(config)
         self.activation = ACTIVATIONS[config.activation]
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -211,7 +231,9 @@ def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int) -> None:
         raise ValueError("there is no token to compute on; give at least one id")
     if (total := start + ids.shape[1]) > config.max_seq_len:
         raise ValueError(f"{total} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-    low, high = (0, 0) if torch.compiler.is_compiling() else (int(bound) for bound in torch.aminmax(ids))
+    if ids.device.type != "cpu" or torch.compiler.is_compiling():
+        return  # reading them would wait for the device; an id too large is an error of the embedding there
+    low, high = (int(bound) for bound in torch.aminmax(ids))
     if low < 0 or high >= config.vocab_size:
         raise ValueError(f"{name} from {low} to {high} do not fit a vocabulary of {config.vocab_size}")
 
@@ -221,6 +243,8 @@ def _check_segments(segment_ids: Tensor, ids: Tensor, config: ModelConfig) -> No
         raise ValueError("this model knows no segments (n_segments=0); leave segment_ids out")
     if segment_ids.shape != ids.shape:
         raise ValueError(f"segment_ids {tuple(segment_ids.shape)} must have the shape of ids {tuple(ids.shape)}")
+    if segment_ids.device.type != "cpu":
+        return
     low, high = (int(bound) for bound in torch.aminmax(segment_ids))
     if low < 0 or high >= config.n_segments:
         raise ValueError(f"segment_ids from {low} to {high} do not fit n_segments={config.n_segments}")
@@ -235,8 +259,11 @@ def _check_cache(
         raise ValueError("a cache goes with the model's own causal mask alone; leave padding_mask and mask out")
     if cache.batch != len(ids):
         raise ValueError(f"a cache made for batch={cache.batch} does not fit ids of batch={len(ids)}")
-    if ids.shape[1] > cache.room:
-        raise ValueError(f"{ids.shape[1]} tokens are more than the cache's room for {cache.room}; make it larger")
+    if ids.shape[1] > cache.remaining:
+        raise ValueError(
+            f"{ids.shape[1]} tokens are more than the {cache.remaining} that the cache has room for; "
+            "make it with a larger capacity"
+        )
 
 
 def _check_masks(ids: Tensor, padding_mask: Tensor | None, mask: Tensor | None, both: bool) -> None:

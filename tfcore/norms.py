@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
 from tfcore.config import Norm as Kind
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 
 
 def layer_norm(
@@ -53,19 +53,26 @@ class Norm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width or config.d_model)) if has_bias else None
 
     def forward(
-        self, x: Float[Tensor, "*batch d_model"], tape: Tape | None = None, name: str = ""
+        self, x: Float[Tensor, "*batch d_model"], recorder: ActivationRecorder | None = None, name: str = ""
     ) -> Float[Tensor, "*batch d_model"]:
-        """The normalised vectors; with a tape, recorded there as NAME.scale and NAME.normalized."""
-        if tape is None:
+        """The normalised vectors; with a recorder, recorded there as NAME.scale and NAME.normalized."""
+        if recorder is None:
             return self._at_once(x)
-        if not tape.wants(f"{name}.scale"):
-            return tape(f"{name}.normalized", self._at_once(x))
-        scale = tape(f"{name}.scale", norm_scale(x, self.kind, self.eps))
+        if not recorder.wants(f"{name}.scale"):
+            return recorder(f"{name}.normalized", self._at_once(x))
+        scale = recorder(f"{name}.scale", norm_scale(x, self.kind, self.eps))
         centred = x - x.mean(-1, keepdim=True) if self.kind == "layernorm" else x
         y = centred / scale * self.weight
-        return tape(f"{name}.normalized", y if self.bias is None else y + self.bias)
+        return recorder(f"{name}.normalized", y if self.bias is None else y + self.bias)
 
     def _at_once(self, x: Tensor) -> Tensor:
         if self.kind == "rmsnorm":
             return rms_norm(x, self.weight, self.eps)
         return layer_norm(x, self.weight, self.bias, self.eps)
+
+
+class NoNorm(nn.Identity):
+    """What stands where a block has no norm: the vectors as they are."""
+
+    def forward(self, input: Tensor, recorder: ActivationRecorder | None = None, name: str = "") -> Tensor:  # noqa: A002, ARG002
+        return input

@@ -1,7 +1,7 @@
 """Which tokens go to which experts: the choice, its weights, the room experts have, and what keeps their load even.
 
 A slot is one of the places a token has for experts ("choice" in the shapes): top_k of them where tokens choose, one for
-each expert where experts choose. real=False is padding, which counts nowhere.
+each expert where experts choose. padding_mask=False is padding, which counts nowhere.
 """
 
 import torch
@@ -22,7 +22,7 @@ def choose_experts(
 
 
 def choose_tokens(
-    probs: Float[Tensor, "batch seq expert"], top_k: int, real: Bool[Tensor, "batch seq"] | None = None
+    probs: Float[Tensor, "batch seq expert"], top_k: int, padding_mask: Bool[Tensor, "batch seq"] | None = None
 ) -> Bool[Tensor, "batch seq expert"]:
     """Expert choice: each expert takes the k = top_k * tokens / n_experts tokens with the highest probs for it, of the
     whole batch, rounded down, at least one (arXiv:2202.09368, k = n c / e). All are equally busy, but a token may get
@@ -31,12 +31,12 @@ def choose_tokens(
     Whether a token is taken depends on those after it: a causal decoder that does this looks into the future.
 
     Returns:
-        True where the expert takes the token; real=False is padding, which nobody takes.
+        True where the expert takes the token; padding_mask=False is padding, which nobody takes.
     """
     flat = probs.flatten(0, 1)  # (token, expert)
-    if real is not None:
-        flat = flat.masked_fill(~real.flatten()[:, None], -torch.inf)
-    tokens = count_tokens(probs, real)
+    if padding_mask is not None:
+        flat = flat.masked_fill(~padding_mask.flatten()[:, None], -torch.inf)
+    tokens = count_tokens(probs, padding_mask)
     each = min(max(top_k * tokens // probs.shape[-1], 1), tokens)
     taken = torch.zeros_like(flat, dtype=torch.bool)
     return taken.scatter(0, flat.topk(each, dim=0).indices, True).view_as(probs)
@@ -76,7 +76,7 @@ def over_capacity(
     indices: Int[Tensor, "batch seq choice"],
     n_experts: int,
     capacity: int,
-    real: Bool[Tensor, "batch seq"] | None = None,
+    padding_mask: Bool[Tensor, "batch seq"] | None = None,
 ) -> Bool[Tensor, "batch seq choice"]:
     """The slots that find their expert full: capacity or more came before them (arXiv:2101.03961, section 2.2).
 
@@ -84,8 +84,8 @@ def over_capacity(
     So nobody loses a place to a later token, unlike in arXiv:2006.16668, which serves all first choices first.
     """
     ids = indices.flatten()  # (slot)
-    if real is not None:  # padding queues at a counter of its own
-        ids = ids.masked_fill(~real.flatten().repeat_interleave(indices.shape[-1]), n_experts)
+    if padding_mask is not None:  # padding queues at a counter of its own
+        ids = ids.masked_fill(~padding_mask.flatten().repeat_interleave(indices.shape[-1]), n_experts)
     order = ids.argsort(stable=True)
     counts = ids.bincount(minlength=n_experts + 1)
     before = torch.arange(len(ids), device=ids.device) - (counts.cumsum(0) - counts)[ids[order]]
@@ -105,18 +105,18 @@ def load_balancing_loss(
     probs: Float[Tensor, "batch seq expert"],
     load: Num[Tensor, " expert"],
     alpha: float,
-    real: Bool[Tensor, "batch seq"] | None = None,
+    padding_mask: Bool[Tensor, "batch seq"] | None = None,
 ) -> Float[Tensor, ""]:
     """alpha * N * sum_i f_i P_i, which is alpha when all N experts are used alike (arXiv:2101.03961, eq. 4).
 
     Args:
         probs: their mean over the tokens is P. Only P has a gradient: it moves probs away from crowded experts.
         load: tokens per expert; f is its share of the sum, so that f sums to 1 for any top_k.
-        real: False at padding, which does not count.
+        padding_mask: False at padding, which does not count.
     """
     share = load / load.sum().clamp_min(1)
-    total = probs.sum((0, 1)) if real is None else probs[real].sum(0)  # (expert)
-    return alpha * len(load) * (share * total).sum() / max(count_tokens(probs, real), 1)
+    total = probs.sum((0, 1)) if padding_mask is None else probs[padding_mask].sum(0)  # (expert)
+    return alpha * len(load) * (share * total).sum() / max(count_tokens(probs, padding_mask), 1)
 
 
 def importance_loss(
@@ -133,11 +133,15 @@ def importance_loss(
 
 
 def z_loss(
-    logits: Float[Tensor, "batch seq expert"], factor: float, real: Bool[Tensor, "batch seq"] | None = None
+    logits: Float[Tensor, "batch seq expert"], factor: float, padding_mask: Bool[Tensor, "batch seq"] | None = None
 ) -> Float[Tensor, ""]:
     """factor * mean over the tokens of (log sum_i exp logits_i)^2: keeps scores small (arXiv:2202.08906, eq. 5)."""
     squares = logits.logsumexp(dim=-1).square()
-    return factor * (squares if real is None else squares[real]).sum() / max(count_tokens(logits, real), 1)
+    return (
+        factor
+        * (squares if padding_mask is None else squares[padding_mask]).sum()
+        / max(count_tokens(logits, padding_mask), 1)
+    )
 
 
 @torch.no_grad()
@@ -153,6 +157,6 @@ def update_balance_bias_(
     return bias.add_(torch.sign(load.mean() - load), alpha=rate)
 
 
-def count_tokens(values: Tensor, real: Bool[Tensor, "batch seq"] | None) -> int:
+def count_tokens(values: Tensor, padding_mask: Bool[Tensor, "batch seq"] | None) -> int:
     """How many tokens of values (batch, seq, ...) are no padding."""
-    return values.shape[0] * values.shape[1] if real is None else int(real.sum())
+    return values.shape[0] * values.shape[1] if padding_mask is None else int(padding_mask.sum())

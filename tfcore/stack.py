@@ -4,12 +4,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from tfcore.attention import Visibility
+from tfcore.attention import AttentionMask
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
-from tfcore.inspection.capture import Tape
-from tfcore.norms import Norm
+from tfcore.inspection.capture import ActivationRecorder
+from tfcore.norms import NoNorm, Norm
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, sinusoidal
 
 
@@ -29,17 +29,16 @@ class Stack(nn.Module):
             self.pos_embed = nn.Embedding(config.max_seq_len, config.d_model)
         elif config.positions == "relative":  # one table for all layers
             self.relative_bias = nn.Embedding(config.relative_buckets, config.n_heads)
-        if config.embed_norm:
-            self.embed_norm = Norm(config)
+        self.embed_norm = Norm(config) if config.embed_norm else NoNorm()
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
-        if config.norm_placement != "post":  # after a post-norm block the stream is normalised already
-            self.ln_final = Norm(config)
+        # after a post-norm block the stream is normalised already
+        self.ln_final: Norm = NoNorm() if config.norm_placement == "post" else Norm(config)  # type: ignore[assignment]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
         x: Float[Tensor, "batch seq d_model"],
-        tape: Tape,
+        recorder: ActivationRecorder,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
         mask: Bool[Tensor, "query key"] | None = None,
@@ -55,64 +54,86 @@ class Stack(nn.Module):
             mask: replaces the stack's own: True where a query may see a key.
             memory, memory_mask: the encoder's output, and its real tokens.
         """
-        n, start = x.shape[1], cache.length if cache is not None else 0
-        places = torch.arange(start, start + n, device=x.device)
-        x = self.dropout(self._positioned(x, places, tape))
-        see = {window: self._see(places, window, padding_mask, mask, cache) for window in self._windows()}
-        across = self._across(n, x.device, memory_mask) if self.cross else None
+        n = x.shape[1]
+        start = cache.length if cache is not None else 0
+        x = self.dropout(self._with_positions(x, start, recorder))
+        masks = {
+            window: self._self_mask(n, start, x.device, window, padding_mask, mask, cache)
+            for window in self._first_layers()
+        }
+        cross_attn_mask = self._cross_mask(n, x.device, memory_mask) if self.cross else None
         for i, block in enumerate(self.blocks):
-            under = tape.under(f"blocks.{i}.")
-            x = block(x, see[self.config.window_of(i)], under, cache, padding_mask, memory, across)
-        return self.ln_final(x, tape, "ln_final") if self.config.norm_placement != "post" else x
+            x = block(
+                x,
+                masks[self.config.window_of(i)],
+                recorder.under(f"blocks.{i}."),
+                cache=cache,
+                padding_mask=padding_mask,
+                memory=memory,
+                cross_attn_mask=cross_attn_mask,
+            )
+        return self.ln_final(x, recorder, "ln_final")
 
-    def _positioned(self, x: Tensor, places: Tensor, tape: Tape) -> Tensor:
+    def _with_positions(self, x: Tensor, start: int, recorder: ActivationRecorder) -> Tensor:
+        """The embeddings with the positions that are added to them, normalised where the config says so."""
         config = self.config
+        places = range(start, start + x.shape[1])
         if config.positions == "learned":
-            x = x + tape("pos_embed", self.pos_embed(places))
+            x = x + recorder("pos_embed", self.pos_embed.weight[places.start : places.stop])
         elif config.positions == "sinusoidal":
-            x = x + tape("pos_embed", sinusoidal(places.cpu(), config.d_model, config.rope_base).to(x))
-        return self.embed_norm(x, tape, "embed_norm") if config.embed_norm else x
+            # computed on the CPU, in double precision, which not every device has
+            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, config.rope_base)
+            x = x + recorder("pos_embed", table.to(x))
+        return self.embed_norm(x, recorder, "embed_norm")
 
     @staticmethod
-    def _across(n_query: int, device: torch.device, memory_mask: Tensor | None) -> Visibility:
-        """What the encoder's output shows: everything that is no padding."""
+    def _cross_mask(n_query: int, device: torch.device, memory_mask: Tensor | None) -> AttentionMask:
+        """Every query may see every token of the encoder that is no padding."""
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
-        return Visibility(mask=mask, is_causal=False, bias=None, angles=None, n_query=n_query, device=device)
+        return AttentionMask(mask=mask, is_causal=False, bias=None, angles=None, n_query=n_query, device=device)
 
-    def _windows(self) -> dict[int | None, int]:
-        """The windows there are, and the first layer with each."""
+    def _first_layers(self) -> dict[int | None, int]:
+        """Each sliding window that occurs (None: no window) -> the first layer that has it."""
         windows: dict[int | None, int] = {}
         for i in range(len(self.blocks)):
             windows.setdefault(self.config.window_of(i), i)
         return windows
 
-    def _see(
-        self, query: Tensor, window: int | None, padding_mask: Tensor | None, mask: Tensor | None, cache: KVCache | None
-    ) -> Visibility:
-        """Who sees whom in this pass; nothing is written out where the fused kernel's causal flag is enough."""
-        held = 0 if cache is None else cache.held(self._windows()[window])
-        key = torch.arange(int(query[0]) - held, int(query[-1]) + 1, device=query.device)
-        plain = mask is None and self.causal and held == 0
+    def _self_mask(
+        self,
+        n: int,
+        start: int,
+        device: torch.device,
+        window: int | None,
+        padding_mask: Tensor | None,
+        mask: Tensor | None,
+        cache: KVCache | None,
+    ) -> AttentionMask:
+        """Which key each of the n new tokens may see; no matrix is made where the kernel's causal flag is enough."""
+        n_cached = 0 if cache is None else cache.n_cached(self._first_layers()[window])
+        query = torch.arange(start, start + n, device=device)
+        key = torch.arange(start - n_cached, start + n, device=device)
+        is_causal = mask is None and self.causal and n_cached == 0
+        given = mask is not None
         if mask is not None:
-            mask = mask.to(query.device)
+            mask = mask.to(device)
         elif window is not None and window < len(key):
             back = query[:, None] - key[None, :]
-            mask = back < window if self.causal else back.abs() < window
-            mask = mask & (back >= 0) if self.causal else mask
-        elif held and len(query) > 1:
+            mask = (back >= 0) & (back < window) if self.causal else back.abs() < window
+        elif n_cached and n > 1:
             mask = key[None, :] <= query[:, None]
         if padding_mask is not None:
-            if mask is None and plain:
+            if mask is None and is_causal:
                 mask = key[None, :] <= query[:, None]
-            seen = padding_mask[:, None, None, :].to(query.device) | (query[:, None] == key[None, :])
-            given, mask = mask is not None, seen if mask is None else mask & seen
+            seen = padding_mask[:, None, None, :].to(device) | (query[:, None] == key[None, :])
+            mask = seen if mask is None else mask & seen
             if given and not bool(mask.any(-1).all()):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
-        bias, angles = self._relations(query, key)
-        return Visibility(mask=mask, is_causal=plain, bias=bias, angles=angles, n_query=len(query), device=query.device)
+        bias, angles = self._relations(start, query, key)
+        return AttentionMask(mask=mask, is_causal=is_causal, bias=bias, angles=angles, n_query=n, device=device)
 
-    def _relations(self, query: Tensor, key: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """What positions add to the scores, and how they turn queries and keys."""
+    def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """What positions add to the scores, (head, query, key), and the angles that rotate queries and keys."""
         config = self.config
         if config.positions == "alibi":
             return alibi_bias(alibi_slopes(config.n_heads).to(query.device), query, key), None
@@ -121,6 +142,8 @@ class Stack(nn.Module):
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
             return self.relative_bias(bucket).permute(2, 0, 1), None  # (head, query, key)
         if config.positions == "rope":
-            angles = rope_angles(query.cpu(), config.head_size, config.rope_base, config.rope_scaling)
+            # computed on the CPU, in double precision, which not every device has
+            places = torch.arange(start, start + len(query))
+            angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
             return None, angles.to(query.device)
         return None, None

@@ -50,8 +50,8 @@ def test_writing_over_the_scores_gives_the_same_weights(n):
         scores, mask = 5 * torch.randn(shape), torch.rand(shape[-2:]) < 0.5
         mask[:, 0] = True
         expected = attention_weights(scores, mask)
-        minus = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
-        found = attention_weights_(scores, minus)
+        additive_mask = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+        found = attention_weights_(scores, additive_mask)
         assert torch.equal(found, expected)
         assert found.data_ptr() == scores.data_ptr()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.expert_layers import Recorder, dense, feed, layer, options, plan, run
 from tests.small import config, difference
 from tfcore.experts import Experts, mix
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.routing import (
     choose_experts,
     choose_tokens,
@@ -35,7 +35,7 @@ def test_it_is_the_sum_that_plain_loops_give(values, activation, batch, seq, see
     with torch.no_grad():
         output, kept = run(experts, x, real)
         assert difference(output, dense(experts, x, real, activation)) < 1e-10
-        assert difference(output, experts(x, Tape(), real)) == 0  # recording changes nothing
+        assert difference(output, experts(x, ActivationRecorder(), real)) == 0  # recording changes nothing
     assert_slots_are(plan(experts, x, real), kept, batch, seq, experts.config)
 
 
@@ -111,7 +111,7 @@ def test_padding_counts_in_no_loss():
     x, losses = torch.randn(1, 6, 8, dtype=torch.float64), []
     real = torch.tensor([[True] * 4 + [False] * 2])
     for tokens, mask in ((x, real), (x[:, :4], None)):
-        tape = Tape()
+        tape = ActivationRecorder()
         experts(tokens, tape, mask)
         losses.append(tape.losses)
     assert set(losses[0]) == {"balance_loss", "z_loss"}
@@ -122,7 +122,7 @@ def test_padding_counts_in_no_loss():
 def test_losses_in_training_only_and_only_those_that_are_set():
     x = torch.randn(1, 5, 8, dtype=torch.float64)
     for values, names in (({}, {"balance_loss"}), ({"balance_loss": 0.0, "z_loss": 1.0}, {"z_loss"})):
-        experts, tape = layer(**values), Tape()
+        experts, tape = layer(**values), ActivationRecorder()
         experts(x, tape)
         assert tape.losses == {}
         experts.train()(x, tape)
@@ -160,7 +160,7 @@ def test_gradients(values):
     names, weights = zip(*experts.named_parameters(), strict=True)
 
     def output(x, *weights):
-        tape = Tape()
+        tape = ActivationRecorder()
         y = torch.func.functional_call(experts, dict(zip(names, weights, strict=True)), (x, tape))
         return y, *tape.losses.values()
 
@@ -228,10 +228,10 @@ def test_noise_changes_the_choice_in_training_only():
     assert abs(float(noise.detach().mean())) < 0.2
     assert float(noise.detach().std()) == pytest.approx(2.0, rel=0.1)
     torch.manual_seed(5)
-    once = experts(x, Tape())
+    once = experts(x, ActivationRecorder())
     torch.manual_seed(5)
-    assert torch.equal(once, experts(x, Tape()))
-    assert difference(once, experts(x, Tape())) > 1e-3
+    assert torch.equal(once, experts(x, ActivationRecorder()))
+    assert difference(once, experts(x, ActivationRecorder())) > 1e-3
 
 
 def test_edits_take_effect():

@@ -7,7 +7,7 @@ import torch
 
 from tests.small import config, difference, ids, model
 from tfcore.feedforward import FeedForward
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 
 
 def phi(x):
@@ -36,7 +36,7 @@ def test_it_is_its_formula(activation, bias):
     shift, end = (layer.up.bias, layer.down.bias) if bias else (0, 0)
     h = x @ layer.up.weight.T + shift
     expected = FORMULAS[activation](h[..., :10], h[..., 10:]) @ layer.down.weight.T + end
-    assert difference(layer(x, Tape()), expected) < 1e-5
+    assert difference(layer(x, ActivationRecorder()), expected) < 1e-5
 
 
 def test_no_width_leaves_the_layer_out():

@@ -93,7 +93,9 @@ def test_stops_where_the_context_is_full(model):
 def test_the_cache_is_no_larger_than_the_text(model, monkeypatch):
     module, rooms = sys.modules["tfcore.generation.generate"], []
     cache = module.KVCache
-    monkeypatch.setattr(module, "KVCache", lambda *args, **given: rooms.append(given["room"]) or cache(*args, **given))
+    monkeypatch.setattr(
+        module, "KVCache", lambda *args, **given: rooms.append(given["capacity"]) or cache(*args, **given)
+    )
     generate(model, [1, 2, 3], max_new_tokens=4)
     generate(model, [1, 2, 3], max_new_tokens=400)
     assert rooms == [7, 24]

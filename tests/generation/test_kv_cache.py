@@ -42,7 +42,7 @@ def test_a_cache_counts_its_room_and_refuses_what_does_not_fit():
     subject = model(max_seq_len=8)
     cache = KVCache(subject.config, batch=2)
     subject(ids(seq=6), cache=cache)
-    assert (cache.length, cache.room) == (6, 2)
+    assert (cache.length, cache.remaining) == (6, 2)
     with pytest.raises(ValueError, match="9 tokens are more than max_seq_len=8"):
         subject(ids(seq=3), cache=cache)
     assert cache.length == 6
@@ -79,13 +79,13 @@ def test_a_window_keeps_a_ring_of_what_can_still_be_seen():
     tokens = ids(seq=200)
     parts = [part(chunk, cache=ring).logits for chunk in tokens.split((1, 50, 3, 1, 1, 144), dim=1)]
     assert difference(torch.cat(parts, 1), part(tokens).logits) < 1e-5
-    assert [ring.held(i) for i in range(3)] == [200, 3, 3]
+    assert [ring.n_cached(i) for i in range(3)] == [200, 3, 3]
 
 
 @pytest.mark.parametrize("window", [None, 1, 4])
 def test_what_was_taken_back_leaves_no_trace(window):
     subject = model(window=window)
-    cache = KVCache(subject.config, batch=2, slack=3)
+    cache = KVCache(subject.config, batch=2, rollback=3)
     subject(ids()[:, :8], cache=cache)
     for taken in (1, 3, 2):
         subject(ids(2, taken, seed=9), cache=cache)
@@ -96,11 +96,11 @@ def test_what_was_taken_back_leaves_no_trace(window):
 
 def test_more_than_the_slack_cannot_be_taken_back_from_a_ring():
     subject = model(window=4)
-    cache = KVCache(subject.config, batch=2, slack=2)
+    cache = KVCache(subject.config, batch=2, rollback=2)
     subject(ids(), cache=cache)
     cache.truncate(11)
     with pytest.raises(
-        ValueError, match="going back from 13 to 10 tokens needs slack=3, this cache was made with slack=2"
+        ValueError, match="going back from 13 to 10 tokens needs rollback=3, this cache was made with rollback=2"
     ):
         cache.truncate(10)
     with pytest.raises(ValueError, match="length=12 must be between 0 and the 11 tokens held"):
@@ -129,12 +129,14 @@ def test_rows_can_be_chosen_and_repeated(both):
     assert difference(step(whole[rows, 6:]), expected) < 1e-4
 
 
-def test_room_may_be_less_than_the_context():
+def test_capacity_may_be_less_than_the_context():
     subject = model(max_seq_len=512)
-    cache = KVCache(subject.config, batch=2, room=14)
+    cache = KVCache(subject.config, batch=2, capacity=14)
     assert cache.bytes == KVCache(subject.config, batch=2).bytes * 14 // 512
     subject(ids(), cache=cache)
-    with pytest.raises(ValueError, match="2 tokens are more than the cache's room for 1; make it larger"):
+    with pytest.raises(
+        ValueError, match="2 tokens are more than the 1 that the cache has room for; make it with a larger capacity"
+    ):
         subject(ids(seq=2), cache=cache)
-    with pytest.raises(ValueError, match="room=513 must be between 1 and max_seq_len=512, or None"):
-        KVCache(subject.config, room=513)
+    with pytest.raises(ValueError, match="capacity=513 must be between 1 and max_seq_len=512, or None"):
+        KVCache(subject.config, capacity=513)

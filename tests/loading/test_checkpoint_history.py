@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.training.measures import copying, of_induction
 
@@ -18,7 +18,7 @@ FOLDER = PRETRAINED / "induction"
 
 @pytest.fixture(scope="module")
 def film():
-    return load_film("induction")
+    return load_history("induction")
 
 
 def test_it_is_as_long_and_as_small_as_promised(film):
@@ -69,10 +69,10 @@ def test_a_damaged_film_is_refused_in_one_sentence(tmp_path):
     weights = load_file(tmp_path / "film.safetensors")
     save_file({name: values[1:].contiguous() for name, values in weights.items()}, tmp_path / "film.safetensors")
     with pytest.raises(CheckpointError, match=r"has shape \(26, .*\), the config and 27 frames ask for \(27, "):
-        load_film(tmp_path)
+        load_history(tmp_path)
     (tmp_path / "film.safetensors").write_bytes(b"no film")
     with pytest.raises(CheckpointError, match=r"film\.safetensors cannot be read"):
-        load_film(tmp_path)
+        load_history(tmp_path)
     (tmp_path / "film.json").write_text("{}")
     with pytest.raises(CheckpointError, match="must list frames"):
-        load_film(tmp_path)
+        load_history(tmp_path)

@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 import tfcore
@@ -54,7 +55,7 @@ def test_the_biases_that_balance_experts_are_kept(tmp_path):
 
 def test_half_precision_halves_the_file_and_hardly_moves_the_answers(tmp_path):
     saved = model(d_model=96)
-    save(saved, tmp_path / "half")
+    save(saved, tmp_path / "half", dtype=torch.float16)
     save(saved, tmp_path / "single", dtype=torch.float32)
     half, _ = load(tmp_path / "half", device="cpu")
     sizes = [(tmp_path / kind / "model.safetensors").stat().st_size for kind in ("half", "single")]
@@ -178,3 +179,10 @@ def test_shipped_models_are_listed_by_architecture():
     assert "stories" in shipped("decoder")
     assert sorted(shipped("decoder") + shipped("encoder", "encoder-decoder")) == shipped()
     assert all(load(name, device="cpu")[0].config.architecture == "decoder" for name in shipped("decoder"))
+
+
+def test_a_model_is_saved_in_its_own_type_unless_told(tmp_path):
+    for dtype in (torch.float32, torch.bfloat16):
+        save(model().to(dtype), tmp_path / str(dtype))
+        with safe_open(tmp_path / str(dtype) / "model.safetensors", "pt") as file:
+            assert {file.get_tensor(name).dtype for name in file.keys()} == {dtype}  # noqa: SIM118 - a file is no dict

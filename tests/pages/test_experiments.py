@@ -20,8 +20,9 @@ from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
+from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened
 from tfcore.training.lab.train import train_slice
@@ -117,6 +118,8 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
+    if name not in LIVE:
+        assert compare(name, record(test)) == []
 
 
 def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:

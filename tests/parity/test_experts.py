@@ -11,7 +11,7 @@ from transformers.models.qwen2_moe.modeling_qwen2_moe import Qwen2MoeSparseMoeBl
 from benchmarks.experts import peer
 from tests.small import config, difference
 from tfcore.experts import Experts
-from tfcore.inspection.capture import Tape
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.part_configs import ExpertsConfig
 
 TOLERANCE = 1e-5
@@ -39,11 +39,11 @@ def ours(theirs, **values):
 
 def assert_same(layer, theirs, shape):
     x = torch.randn(*shape, 24)
-    output = layer(x, Tape())
+    output = layer(x, ActivationRecorder())
     assert difference(output, theirs(x)) < TOLERANCE
     assert float(output.abs().max()) > 0.1
     _, weights, indices = theirs.gate(x.view(-1, 24))
-    tape = Tape(capture=("mlp.router.*",))
+    tape = ActivationRecorder(capture=("mlp.router.*",))
     layer(x, tape)
     found = torch.zeros(len(weights), 5).scatter(1, tape.record["mlp.router.indices"].flatten(0, 1), 1.0)
     assert torch.equal(found, torch.zeros(len(weights), 5).scatter(1, indices, 1.0))
@@ -90,4 +90,4 @@ def test_the_peer_of_the_benchmark_has_our_weights(implementation):
     shape = config(d_ff=16, experts=ExpertsConfig())
     layer = Experts(shape).eval().requires_grad_(False)
     x = torch.randn(2, 5, 24)
-    assert difference(layer(x, Tape()), peer(layer, implementation)(x)) < TOLERANCE
+    assert difference(layer(x, ActivationRecorder()), peer(layer, implementation)(x)) < TOLERANCE

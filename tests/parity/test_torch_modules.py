@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from tests.small import config, difference
-from tfcore.attention import Attention, Visibility
+from tfcore.attention import Attention, AttentionMask
 from tfcore.block import Block
-from tfcore.inspection.capture import Tape, known_names
+from tfcore.inspection.capture import ActivationRecorder, known_names
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
 REAL = torch.tensor([[True] * 9, [True] * 6 + [False] * 3])
@@ -16,13 +16,13 @@ PLAIN = {"positions": "none", "norm": "layernorm", "bias": True, "d_ff": 40}
 
 def see(mask=None, n=9):
     causal = mask is None
-    return Visibility(mask=mask, is_causal=causal, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
+    return AttentionMask(mask=mask, is_causal=causal, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
 
 
 def full(real, n=9):
     """Everyone sees all real tokens."""
     mask = None if real is None else real[:, None, None, :]
-    return Visibility(mask=mask, is_causal=False, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
+    return AttentionMask(mask=mask, is_causal=False, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
 
 
 def scrambled(module):
@@ -46,10 +46,10 @@ def test_attention_is_multihead_attention(padded):
     expected, weights = theirs(
         x, x, x, attn_mask=~CAUSAL, key_padding_mask=~REAL if padded else None, average_attn_weights=False
     )
-    tape = Tape(capture=("pattern",))
+    tape = ActivationRecorder(capture=("pattern",))
     mask = CAUSAL & REAL[:, None, None, :] if padded else None
     assert difference(ours(x, see(mask), tape), expected) < 1e-5
-    assert difference(ours(x, see(mask), Tape()), expected) < 1e-5
+    assert difference(ours(x, see(mask), ActivationRecorder()), expected) < 1e-5
     assert difference(tape.record["pattern"], weights) < 1e-5
 
 
@@ -64,7 +64,7 @@ def test_a_block_is_an_encoder_layer_under_a_causal_mask(placement, activation):
     copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
     x = torch.randn(2, 9, 24)
     for capture in ((), ("attn.pattern",)):
-        assert difference(ours(x, see(), Tape(capture)), theirs(x, src_mask=~CAUSAL)) < 1e-4
+        assert difference(ours(x, see(), ActivationRecorder(capture)), theirs(x, src_mask=~CAUSAL)) < 1e-4
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -77,7 +77,7 @@ def test_a_block_is_an_encoder_layer(placement, padded):
     copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
     x = torch.randn(2, 9, 24)
     expected = theirs(x, src_key_padding_mask=~REAL if padded else None)
-    found = ours(x, full(REAL if padded else None), Tape())
+    found = ours(x, full(REAL if padded else None), ActivationRecorder())
     assert difference(found[REAL], expected[REAL]) < 1e-4
 
 
@@ -99,8 +99,8 @@ def test_a_block_with_cross_attention_is_a_decoder_layer(placement, padded):
     real = REAL if padded else None
     expected = theirs(x, memory, tgt_mask=~CAUSAL[:7, :7], memory_key_padding_mask=None if real is None else ~real)
     for capture in ((), ("*.pattern",)):
-        tape = Tape(capture, shapes=known_names(shape), prefix="decoder.blocks.0.")
-        assert difference(ours(x, see(n=7), tape, memory=memory, see_memory=full(real, 7)), expected) < 1e-4
+        tape = ActivationRecorder(capture, shapes=known_names(shape), prefix="decoder.blocks.0.")
+        assert difference(ours(x, see(n=7), tape, memory=memory, cross_attn_mask=full(real, 7)), expected) < 1e-4
 
 
 def copy_rest(ours, theirs, before_attention, before_feedforward):

@@ -6,14 +6,14 @@ import torch
 
 from tfcore.analysis.inside.composition import composition
 from tfcore.analysis.inside.growth import Moment, formation, formed, in_context_score, jump, places
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 
 TINY = GrowConfig(steps=12, vocab_size=16, seq=24, rows=4)
 
 
 def test_a_frame_says_what_was_measured_when_the_film_was_made():
-    film = load_film("induction")
+    film = load_history("induction")
     assert film_steps() == film.steps
     for frame in (0, 12, 26):
         found, kept = film_moment(frame), film.measures[frame]
@@ -87,7 +87,7 @@ def test_impossible_settings_are_refused(wrong):
 
 
 def test_the_phase_change_is_told_by_the_measures_of_the_film():
-    kept = load_film("induction").measures
+    kept = load_history("induction").measures
     moments = [film_moment(frame) for frame in range(len(kept))]
     found = formation(moments)
     for kind, step in (("previous", found.previous), ("induction", found.induction)):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import load
 from tfcore.training.recipes.induction import INDUCTION, induction
 
@@ -26,7 +26,7 @@ def test_it_leaves_a_model_and_a_film(tmp_path):
     found = induction(None, tmp_path, lambda _: None, SMALL)
     model, tokenizer = load(tmp_path, device="cpu")
     assert tokenizer.decode(tokenizer.encode("zab")) == "zab"
-    film = load_film(tmp_path)
+    film = load_history(tmp_path)
     assert film.steps == (0, 2, 6)
     assert film.measures[-1]["second_loss"] == found["second_loss"]
     last = film.model(2).state_dict()
@@ -43,6 +43,6 @@ def test_a_stopped_run_leaves_the_same_film(tmp_path):
     with pytest.raises(StoppedError):
         induction(None, tmp_path / "stopped", stop, SMALL)
     induction(None, tmp_path / "stopped", lambda _: None, SMALL)
-    whole, stopped = load_film(tmp_path / "whole"), load_film(tmp_path / "stopped")
+    whole, stopped = load_history(tmp_path / "whole"), load_history(tmp_path / "stopped")
     assert whole.measures == stopped.measures
     assert all(torch.equal(whole.weights[name], stopped.weights[name]) for name in whole.weights)

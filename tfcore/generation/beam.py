@@ -119,10 +119,10 @@ def beam_steps(
     wanted = max(2, 1 + len(stop)) * beams  # enough to go on even where every beam could stop in every way
     texts, scores, finished = [tuple[int, ...]()], torch.zeros(1), list[Beam]()
     new = torch.tensor([reader.prompt])
-    for length in range(1, reader.room + 1):
+    for length in range(1, reader.capacity + 1):
         totals, parents, tokens = _best(scores, reader.read(new)[:, -1], wanted)
         longer = [(*texts[parent], token) for parent, token in zip(parents, tokens, strict=True)]
-        over = [token in stop or length == reader.room for token in tokens]
+        over = [token in stop or length == reader.capacity for token in tokens]
         ended = [i for i in range(len(longer[:beams])) if over[i]]
         finished += [Beam(longer[i], float(totals[i]) / length**length_penalty) for i in ended]
         finished = sorted(finished, key=lambda beam: -beam.score)[:beams]

@@ -1,4 +1,4 @@
-"""Drafts for speculative decoding that are made of the model itself: its first blocks, or a table of what it says."""
+"""Draft models for speculative decoding made of the model itself: its first blocks, or a table of its logits."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -40,10 +40,8 @@ def early_exit(model: Transformer, n_layers: int) -> Transformer:
     return draft.eval().requires_grad_(False)
 
 
-class SingleTokenTable(Transformer):
-    """What a model says after each token that stands alone, looked up: a draft that sees one token back.
-
-    Behind the interface of a Transformer there is no Transformer; its own weights are not used.
+class SingleTokenTable:
+    """The model's next-token logits after each token that stands alone, looked up: a bigram table as draft model.
 
     Args:
         model: a decoder with a vocabulary of at most LARGEST_TABLE ids.
@@ -52,29 +50,33 @@ class SingleTokenTable(Transformer):
         ValueError: another kind of model, or one with a larger vocabulary.
     """
 
+    device = torch.device("cpu")
+    dtype = torch.float32
+
     def __init__(self, model: Transformer) -> None:
         config = model.config
         kind, n = config.architecture, config.vocab_size
         if kind != "decoder" or n > LARGEST_TABLE:
             raise ValueError(f"a table of a {kind} of {n} ids: take a decoder of at most {LARGEST_TABLE}")
         context = config.max_seq_len
-        super().__init__(ModelConfig(vocab_size=n, max_seq_len=context, d_model=2, n_layers=1, n_heads=1, d_ff=2))
-        self.table = single_token_scores(model)
+        self.config = ModelConfig(vocab_size=n, max_seq_len=context, d_model=2, n_layers=1, n_heads=1, d_ff=2)
+        self.table = single_token_logits(model)
 
-    def forward(  # type: ignore[override]  # nothing but what a Reader asks for
+    def __call__(
         self,
         ids: Int[Tensor, "batch seq"],
         *,
         cache: KVCache,
         edits: Iterable[Edit] = (),  # noqa: ARG002 - there is nothing to edit
     ) -> Output:
-        """The row of each token; the cache only counts."""
+        """The row of each token; the cache only counts the tokens."""
         cache.advance(ids.shape[1])
-        return Output(self.embed(ids), self.table[ids], {})
+        rows = self.table[ids]  # (batch, seq, vocab)
+        return Output(rows, rows, {})
 
 
 @torch.inference_mode()
-def single_token_scores(model: Transformer) -> Float[Tensor, "vocab vocab"]:
-    """The model's scores for the next token after a text that is one token long, for every token there is."""
+def single_token_logits(model: Transformer) -> Float[Tensor, "vocab vocab"]:
+    """The model's next-token logits after each text of one token."""
     every = torch.arange(model.config.vocab_size, device=model.embed.weight.device)
     return torch.cat([model(part[:, None]).logits[:, 0].float().cpu() for part in every.split(ROWS)])

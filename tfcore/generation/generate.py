@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling, Stage, pick, uniform
 from tfcore.inspection.edits import Edit
-from tfcore.model import Transformer
+from tfcore.model import Output, Transformer
 
 Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
 Record = TypeVar("Record")
 
 
 def generate(
-    model: Transformer,
+    model: "Transformer | DraftModel",
     ids: Ids,
     *,
     max_new_tokens: int = 64,
@@ -120,7 +121,7 @@ def _continue(
     """Read, choose, yield what there is to tell of the choice; and again with the chosen token."""
     text = list(reader.prompt)
     new, stop = text, frozenset(stop_ids)
-    for _ in range(reader.room):
+    for _ in range(reader.capacity):
         logits = reader.read(torch.tensor([new]))[0, -1]  # (vocab)
         previous = torch.tensor(text) if sampling.repetition_penalty != 1 else None
         token, record = choose(logits, previous)
@@ -131,16 +132,32 @@ def _continue(
         text += new
 
 
+@runtime_checkable
+class DraftModel(Protocol):
+    """What a Reader needs of a model: every Transformer is one, and so is a table of next-token logits."""
+
+    config: ModelConfig
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+    def __call__(self, ids: Tensor, *, cache: KVCache, edits: Iterable[Edit] = ()) -> Output:
+        """Logits of the token after each of the ids, which follow those that the cache has counted."""
+
+
 class Reader:
     """A model that reads a text piece by piece, and its cache; decoder-only or encoder-decoder is all the same here.
 
     Args:
         model, ids, max_new_tokens, decoder_ids, edits: see generate.
-        slack: how many tokens the caller may take back from the cache.
+        rollback: how many tokens the caller may take back from the cache.
 
     Attributes:
         prompt: ids the decoder starts with; read them first.
-        room: how many new tokens there will be: max_new_tokens, or what the context has room for.
+        capacity: how many new tokens there can be: max_new_tokens, or as many as the context has room for.
 
     Raises:
         ValueError: nothing to continue, a model that does not continue texts, or more ids than it can take.
@@ -148,15 +165,15 @@ class Reader:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | DraftModel,
         ids: Ids,
         *,
         max_new_tokens: int,
         decoder_ids: Ids | None = None,
-        slack: int = 0,
+        rollback: int = 0,
         edits: Iterable[Edit] = (),
     ) -> None:
-        config, weight = model.config, model.embed.weight
+        config = model.config
         if max_new_tokens < 0:
             raise ValueError(f"max_new_tokens={max_new_tokens} must be 0 or more")
         if config.architecture == "encoder" or config.head == "none":
@@ -167,24 +184,26 @@ class Reader:
         self.model, self.source, self.edits = model, None, tuple(edits)
         self.prompt = _listed(ids)
         if config.architecture == "encoder-decoder":
-            self.source = torch.tensor([self.prompt], device=weight.device)
+            self.source = torch.tensor([self.prompt], device=model.device)
             self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids)
         elif decoder_ids is not None:
             raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
-        if (room := config.max_seq_len - len(self.prompt)) < 0:
+        if (left := config.max_seq_len - len(self.prompt)) < 0:
             raise ValueError(f"{len(self.prompt)} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
-        self.room = min(max_new_tokens, room)
-        held = len(self.prompt) + self.room
-        self.cache = KVCache(config, room=held, slack=slack, device=weight.device, dtype=weight.dtype)
+        self.capacity = min(max_new_tokens, left)
+        self.cache = KVCache(
+            config, capacity=len(self.prompt) + self.capacity, rollback=rollback, device=model.device, dtype=model.dtype
+        )
 
     @torch.inference_mode()  # here, not on what calls it: around a generator it depends on who wraps it
     def read(self, tokens: Int[Tensor, "batch new"]) -> Float[Tensor, "batch new vocab"]:
-        """Scores for the token after each of these, which follow those read before; on the CPU in float32."""
-        tokens = tokens.to(self.model.embed.weight.device)
+        """Logits of the token after each of these, which follow those read before; on the CPU in float32."""
+        tokens = tokens.to(self.model.device)
         if self.source is None:
             output = self.model(tokens, cache=self.cache, edits=self.edits)
         else:
             source = self.source.expand(len(tokens), -1)
+            assert isinstance(self.model, Transformer)  # only these have an encoder
             output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
         return output.logits.float().cpu()
 

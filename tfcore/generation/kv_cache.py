@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 
-Held = Float[Tensor, "batch kv_head key d_head"]
+Cached = Float[Tensor, "batch kv_head key d_head"]
 New = Float[Tensor, "batch kv_head new d_head"]
 
 
@@ -20,8 +20,8 @@ class KVCache:
 
     Args:
         batch: rows of ids that each forward pass will have.
-        room: tokens it must be able to hold; None means max_seq_len.
-        slack: tokens that truncate may take back where there is a window.
+        capacity: tokens it can hold; None means max_seq_len.
+        rollback: tokens that truncate may take back where there is a window.
         device, dtype: those of the model.
     """
 
@@ -30,20 +30,21 @@ class KVCache:
         config: ModelConfig,
         batch: int = 1,
         *,
-        room: int | None = None,
-        slack: int = 0,
+        capacity: int | None = None,
+        rollback: int = 0,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        if room is not None and not 1 <= room <= config.max_seq_len:
-            raise ValueError(f"room={room} must be between 1 and max_seq_len={config.max_seq_len}, or None")
+        if capacity is not None and not 1 <= capacity <= config.max_seq_len:
+            raise ValueError(f"capacity={capacity} must be between 1 and max_seq_len={config.max_seq_len}, or None")
         self.length = 0  # tokens held, the same in every layer once a forward pass is over
         self._written = 0  # the most that were ever held: what a ring has overwritten does not come back
-        self._room, self._slack = room or config.max_seq_len, slack
+        self.capacity = capacity or config.max_seq_len
+        self.rollback = rollback
         self._kept = []  # how many tokens each layer keeps
         for i in range(config.decoder_layers):
             window = config.window_of(i)
-            self._kept.append(self._room if window is None else min(self._room, window - 1 + slack))
+            self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
         shape = (2, batch, config.kv_heads, -1, config.head_size)
         self._store = [
             torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept
@@ -57,29 +58,29 @@ class KVCache:
         return self._store[0].shape[1]
 
     @property
-    def room(self) -> int:
+    def remaining(self) -> int:
         """How many more tokens fit."""
-        return self._room - self.length
+        return self.capacity - self.length
 
     @property
     def bytes(self) -> int:
         """Memory of the self-attention's keys and values."""
         return sum(store.nbytes for store in self._store)
 
-    def held(self, layer: int) -> int:
+    def n_cached(self, layer: int) -> int:
         """How many of the earlier tokens this layer still has."""
         oldest = max(0, self._written - self._kept[layer])
         return max(0, self.length - oldest)
 
-    def extend(self, layer: int, k: New, v: New) -> tuple[Held, Held]:
+    def extend(self, layer: int, k: New, v: New) -> tuple[Cached, Cached]:
         """Put in the keys and values of the new tokens; returns those still held and the new ones, oldest first."""
         new, kept, store = k.shape[2], self._kept[layer], self._store[layer]
         end = self.length + new
-        if kept == self._room:  # no window: the tokens lie in order, nothing is moved
+        if kept == self.capacity:  # no window: the tokens lie in order, nothing is moved
             store[0, :, :, self.length : end] = k
             store[1, :, :, self.length : end] = v
             return store[0, :, :, :end], store[1, :, :, :end]
-        places = torch.arange(self.length - self.held(layer), self.length, device=store.device) % max(1, kept)
+        places = torch.arange(self.length - self.n_cached(layer), self.length, device=store.device) % max(1, kept)
         before = store[:, :, :, places]  # a copy: the new tokens may take these places
         last = min(new, kept)
         places = torch.arange(end - last, end, device=store.device) % max(1, kept)
@@ -96,15 +97,15 @@ class KVCache:
         """Forget all tokens from position `length` on.
 
         Raises:
-            ValueError: more tokens than are held, or further back than the slack allows where there is a window.
+            ValueError: more tokens than are held, or further back than the rollback allows where there is a window.
         """
         if not 0 <= length <= self.length:
             raise ValueError(f"length={length} must be between 0 and the {self.length} tokens held")
         ring = any(kept < self._written for kept in self._kept)
-        if ring and self._written - length > self._slack:
+        if ring and self._written - length > self.rollback:
             raise ValueError(
-                f"going back from {self._written} to {length} tokens needs slack={self._written - length}, "
-                f"this cache was made with slack={self._slack}"
+                f"going back from {self._written} to {length} tokens needs rollback={self._written - length}, "
+                f"this cache was made with rollback={self.rollback}"
             )
         self.length = length
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tfcore.generation.generate import Ids, Reader
+from tfcore.generation.generate import DraftModel, Ids, Reader
 from tfcore.generation.sampling import Sampling, draw
 from tfcore.model import Transformer
 
@@ -69,7 +69,7 @@ class Checked:
 
 def speculative(
     model: Transformer,
-    draft: Transformer,
+    draft: Transformer | DraftModel,
     ids: Ids,
     *,
     max_new_tokens: int = 64,
@@ -119,7 +119,7 @@ def speculative(
 
 def speculate(
     model: Transformer,
-    draft: Transformer,
+    draft: Transformer | DraftModel,
     ids: Ids,
     sampling: Sampling,
     *,
@@ -131,9 +131,9 @@ def speculate(
 ) -> Iterator[Checked]:
     """The same as speculative, round by round, as soon as the model has checked what the draft guessed."""
     _check_pair(model, draft, guess)
-    large = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, slack=guess)
+    large = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, rollback=guess)
     small = _reader_of_draft(draft, ids, large, guess) if guess else None
-    text, end, stop = list(large.prompt), len(large.prompt) + large.room, frozenset(stop_ids)
+    text, end, stop = list(large.prompt), len(large.prompt) + large.capacity, frozenset(stop_ids)
     generator, over = torch.Generator().manual_seed(seed), False
     while len(text) < end and not over:
         n = min(guess, end - len(text) - 1)
@@ -164,8 +164,8 @@ def accept(
     Source: arXiv:2211.17192, algorithm 1 and appendix A.1.
     """
     rows, tokens = torch.arange(len(guessed)), torch.tensor(guessed, dtype=torch.int64)
-    chances = torch.rand(len(guessed), generator=generator)
-    stays = (chances * q[rows, tokens] < p[rows, tokens]).tolist()
+    draws = torch.rand(len(guessed), generator=generator)
+    stays = (draws * q[rows, tokens] < p[rows, tokens]).tolist()
     if all(stays):
         return len(guessed), draw(p[-1], generator)
     i = stays.index(False)
@@ -199,7 +199,11 @@ def _guess(
 ) -> tuple[list[int], Tensor]:
     """Up to n tokens after the text, fewer where the draft's context is full; and the distribution of each."""
     guessed, rows = list[int](), list[Tensor]()
-    while small is not None and len(guessed) < n and len(text) + len(guessed) <= small.cache.length + small.cache.room:
+    while (
+        small is not None
+        and len(guessed) < n
+        and len(text) + len(guessed) <= small.cache.length + small.cache.remaining
+    ):
         rows.append(_distributions(small, text + guessed, 1, sampling))
         guessed.append(draw(rows[-1][0], generator))
     return guessed, torch.cat(rows) if rows else torch.empty(0, vocab)
@@ -223,13 +227,13 @@ def _until(tokens: list[int], stop: frozenset[int]) -> list[int]:
     return tokens[: ends[0] + 1] if ends else tokens
 
 
-def _reader_of_draft(draft: Transformer, ids: Ids, large: Reader, guess: int) -> Reader:
+def _reader_of_draft(draft: Transformer | DraftModel, ids: Ids, large: Reader, guess: int) -> Reader:
     """The draft, its decoder started like the model's: its own start id may be another."""
     start = None if draft.config.architecture == "decoder" else large.prompt
-    return Reader(draft, ids, max_new_tokens=large.room, decoder_ids=start, slack=guess)
+    return Reader(draft, ids, max_new_tokens=large.capacity, decoder_ids=start, rollback=guess)
 
 
-def _check_pair(model: Transformer, draft: Transformer, guess: int) -> None:
+def _check_pair(model: Transformer, draft: Transformer | DraftModel, guess: int) -> None:
     """Refuse two models that cannot work on one text."""
     for name in ("architecture", "vocab_size"):
         ours, theirs = getattr(model.config, name), getattr(draft.config, name)

@@ -1,9 +1,9 @@
 """Names of all activations, what to record of them and what to change: nothing else in tfcore invents names.
 
-The vocabulary is that of TransformerLens (without "hook_"): `blocks.3.attn.pattern`, `blocks.3.resid_post`; in an
-encoder-decoder with `encoder.` or `decoder.` before it. A model of one stack takes that prefix too, and answers under
-the names it was asked with. Names may be given as shell-style patterns: `blocks.*.attn.pattern`,
-`*cross_attn.pattern`, `blocks.[01].mlp.*`.
+The vocabulary is that of TransformerLens (without "hook_"): `blocks.3.attn.pattern`, `blocks.3.resid_post`; but
+`attn.scores` are those before the mask, where TransformerLens has them after it. In an encoder-decoder `encoder.` or
+`decoder.` stands before a name. A model of one stack takes that prefix too, and answers under the names it was asked
+with. Names may be given as shell-style patterns: `blocks.*.attn.pattern`, `*cross_attn.pattern`, `blocks.[01].mlp.*`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -156,8 +156,10 @@ def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
 
 
 @dataclass(slots=True)
-class Tape:
-    """What one forward pass records and edits. Called with a name and a value at each named place of the model.
+class ActivationRecorder:
+    """Records and edits the activations of one forward pass: the model calls it at each named place.
+
+    Called with a name and a value, it returns the value, edited where an edit asks for it.
 
     Args:
         start: position of the first token of the pass; None when no cache holds earlier ones.
@@ -174,8 +176,10 @@ class Tape:
     losses: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, capture: Capture, edits: Iterable[Edit], config: ModelConfig, start: int | None = None) -> "Tape":
-        """A tape for a model, its patterns checked."""
+    def of(
+        cls, capture: Capture, edits: Iterable[Edit], config: ModelConfig, start: int | None = None
+    ) -> "ActivationRecorder":
+        """A recorder for one pass of a model, its patterns checked."""
         capture, edits = (capture,) if isinstance(capture, str) else tuple(capture), tuple(edits)
         if not capture and not edits:
             return cls(start=start)
@@ -185,9 +189,11 @@ class Tape:
             edit.check({name: shape for name, shape in shapes.items() if fnmatchcase(name, edit.name)})
         return cls(capture, edits, prefix, start, shapes)
 
-    def under(self, prefix: str) -> "Tape":
-        """The same tape, its names under one more prefix."""
-        return Tape(self.capture, self.edits, self.prefix + prefix, self.start, self.shapes, self.record, self.losses)
+    def under(self, prefix: str) -> "ActivationRecorder":
+        """The same recorder, its names under one more prefix."""
+        return ActivationRecorder(
+            self.capture, self.edits, self.prefix + prefix, self.start, self.shapes, self.record, self.losses
+        )
 
     def wants(self, name: str) -> bool:
         """Whether this activation is recorded or edited at all, so that it need not be computed otherwise."""

@@ -20,7 +20,7 @@ WEIGHTS, MEASURES = "film.safetensors", "film.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Film:
+class CheckpointHistory:
     """A training, frame by frame.
 
     Args:
@@ -53,7 +53,9 @@ class Film:
         return next((i for i, measured in enumerate(self.measures) if measured[name] >= least), None)
 
 
-def save_film(folder: Path, frames: Mapping[int, Mapping[str, Tensor]], measures: Sequence[Mapping[str, Any]]) -> None:
+def save_history(
+    folder: Path, frames: Mapping[int, Mapping[str, Tensor]], measures: Sequence[Mapping[str, Any]]
+) -> None:
     """Write a film beside a model's config.json, in half precision.
 
     Args:
@@ -69,7 +71,7 @@ def save_film(folder: Path, frames: Mapping[int, Mapping[str, Tensor]], measures
     (folder / MEASURES).write_text(json.dumps({"frames": content}, indent=1) + "\n", "utf-8")
 
 
-def load_film(name_or_folder: str | Path) -> Film:
+def load_history(name_or_folder: str | Path) -> CheckpointHistory:
     """The film of a shipped model, or of a folder.
 
     Raises:
@@ -93,4 +95,4 @@ def load_film(name_or_folder: str | Path) -> Film:
             f"{asked.get(name)}"
         )
     steps = tuple(int(frame["step"]) for frame in frames)
-    return Film(config, steps, tuple(frames), weights)
+    return CheckpointHistory(config, steps, tuple(frames), weights)

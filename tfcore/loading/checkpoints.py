@@ -32,15 +32,17 @@ def save(
     folder: str | Path,
     tokenizer: Tokenizer | None = None,
     card: str | None = None,
-    dtype: torch.dtype = torch.float16,
+    dtype: torch.dtype | None = None,
 ) -> None:
-    """Write a model folder. Half precision halves the file; load computes in float32 again.
+    """Write a model folder: config.json, model.safetensors, and tokenizer.json and CARD.md where they are given.
 
     Args:
         card: text of CARD.md; None leaves an existing card alone.
+        dtype: of the weights in the file; None means the model's own. `load` computes in float32 unless told.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    dtype = dtype or model.dtype
     weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", "utf-8")
@@ -167,7 +169,7 @@ def _floating(dtype: torch.dtype | None) -> torch.dtype:
 
 
 def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
-    """What config.json alone says."""
+    """Config and tensor shapes of a checkpoint, from its config.json; no weights are read."""
     values = read_json(folder / "config.json")
     config = _config(folder, _family(folder, values), values, NoTensors())
     return config, shapes_of(blank(config))
@@ -253,19 +255,19 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
 
 
 def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """One tensor of ours, made of theirs."""
+    """One tensor of our model, assembled from those of the checkpoint."""
     tensor = torch.empty(shape, dtype=dtype, device=device)
     for piece in pieces:
         part = weights.read(piece.source)
-        part = part.T if piece.turned else part
-        tensor[piece.place] = part if piece.plus == 0 else part.float() + piece.plus
+        part = part.T if piece.transposed else part
+        tensor[piece.place] = part if piece.offset == 0 else part.float() + piece.offset
     if not bool(torch.isfinite(tensor).all()):
         raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {dtype}")
     return tensor
 
 
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
-    """Of a model that ships, here; of all others, in a process of its own."""
+    """The tokenizer of a folder: that of a shipped model in this process, all others in a process of their own."""
     if not path.exists() and not path.is_symlink():
         return None
     if path.parent.parent == PRETRAINED:

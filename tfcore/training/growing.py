@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tfcore.analysis.inside.growth import Moment, moment
 from tfcore.checks import check_whole
 from tfcore.config import ModelConfig
-from tfcore.loading.checkpoint_history import Film, load_film
+from tfcore.loading.checkpoint_history import CheckpointHistory, load_history
 from tfcore.model import Transformer
 from tfcore.training.data import periodic, shift
 from tfcore.training.optim import adamw, warmup_cosine
@@ -98,8 +98,8 @@ def grow(config: GrowConfig) -> Iterator[Moment | None]:
 
 
 @lru_cache(maxsize=2)
-def _film(name: str) -> Film:
-    return load_film(name)
+def _film(name: str) -> CheckpointHistory:
+    return load_history(name)
 
 
 def film_steps(name: str = FILM) -> tuple[int, ...]:

@@ -9,18 +9,17 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.block.neuron_scan import load_scan
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import snippets
 from tfcore.analysis.experts.expert_load import ExpertLoad, expert_load
 from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
 from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.model.alignment import read_links, right
 from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import chrf, exact, translate
+from tfcore.analysis.model.translation import chrf, exact, read_links, right, translate
 from tfcore.analysis.training.information import bits_per_byte
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
@@ -109,7 +108,7 @@ def best(measures: Mapping[str, Any]) -> dict[str, float]:
 
 def of_induction(name: str) -> dict[str, float]:
     """What the last frame of a film does, and from which step on its heads were there."""
-    film = load_film(name)
+    film = load_history(name)
     formed = {kind: film.first(f"{kind}_head", THRESHOLD) for kind in ("previous_token", "induction")}
     return {
         "chance_loss": round(math.log(film.config.vocab_size), 4),
@@ -160,7 +159,7 @@ def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
 
 def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     """How large the scan of a model's neurons is, and how far every so many-th neuron's activations are from it now."""
-    model, found = load(name, device="cpu")[0], load_scan(name)
+    model, found = load(name, device="cpu")[0], load_neuron_scan(name)
     layers, per_layer, sides, _ = found.value.shape
     chosen = [divmod(i, per_layer) for i in range(0, layers * per_layer, every)]
     read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 
-from pages.block.residuals import depth as depth
-from pages.block.residuals import paths as paths
+from pages.block.residuals import ablation, depth, dropout
 from pages.ui import controls, page
 
 PANELS: dict[str, Callable[[], None]] = {
     "Gradients": depth.gradients,
-    "Skip blocks": paths.skip_blocks,
+    "Skip blocks": ablation.skip_blocks,
     "Initial weights": depth.initial_weights,
-    "Dropout": paths.dropout,
+    "Dropout": dropout.dropout,
 }
 
 page.begin(

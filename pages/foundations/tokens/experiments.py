@@ -13,9 +13,9 @@ from tfcore.analysis.foundations.media import picture, scaled, sound
 from tfcore.analysis.foundations.patches import patch_count, patchify
 from tfcore.analysis.foundations.protein import GROUPS, read_protein
 from tfcore.analysis.foundations.sample_sequences import Melody, melody
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
 from tfcore.analysis.foundations.text_pieces import cut, densities
 from tfcore.analysis.foundations.time_windows import cut_windows
+from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures.foundations.bpe import learning_figure, vocabulary_figure
 from tfcore.figures.foundations.embedding_table import neighbours_figure, recognised_figure
 from tfcore.figures.foundations.protein import composition_figure

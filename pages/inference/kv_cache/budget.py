@@ -7,8 +7,9 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache import models as models
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import cache_size, serving_budget
-from tfcore.analysis.inference.serving_budget import ENDLESS, Budget, Remedy, Service
+from tfcore.analysis.inference import kv_cache, serving
+from tfcore.analysis.inference.serving import ENDLESS, Budget, Remedy, Service
+from tfcore.analysis.precision import stored_bytes
 from tfcore.figures.byte_words import Unit, amount, both
 from tfcore.figures.inference.cache_sizes import budget_figure, verdict
 
@@ -21,8 +22,8 @@ SOLD = "What is sold as 80 GB has nearly 80 GiB: 80 × 2³⁰ = 85.9 × 10⁹ by
 @cache.data(max_entries=128)
 def budgets(service: Service) -> dict[Remedy, tuple[Service, Budget]]:
     """Each remedy, with what then has to be held."""
-    better = serving_budget.remedies(service, BLOCK)
-    return {name: (changed, serving_budget.budget(changed)) for name, changed in better.items()}
+    better = serving.remedies(service, BLOCK)
+    return {name: (changed, serving.budget(changed)) for name, changed in better.items()}
 
 
 def panel() -> None:
@@ -56,7 +57,7 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
         parallel = controls.select(
             "Tensor parallelism",
             "parallel",
-            cache_size.even_parts(gpus),
+            kv_cache.even_parts(gpus),
             min(4, gpus),
             help="GPUs that share one copy of the weights",
         )
@@ -66,10 +67,10 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
     with third:
         filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
         in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
-    shape = cache_size.shared(chosen.shape, sharing)
+    shape = kv_cache.shared(chosen.shape, sharing)
     return Service(
-        parameters=serving_budget.regrouped(chosen.parameters, chosen.shape, shape, chosen.d_model),
-        d_model=chosen.d_model,
+        parameters=serving.regrouped(chosen.parameters, chosen.shape, shape, chosen.kv_head),
+        kv_head=chosen.kv_head,
         weights=weights,
         shape=shape,
         cache=kept,
@@ -87,7 +88,7 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
 def labels(service: Service) -> dict[Remedy, str]:
     return {
         "asked": "as set above",
-        "gqa": f"{cache_size.grouped_heads(service.shape.heads)} KV heads",
+        "gqa": f"{kv_cache.grouped_heads(service.shape.heads)} KV heads",
         "int8 cache": "cache in int8",
         "int8 weights": "weights in int8",
         "paging": "paged cache",
@@ -99,8 +100,8 @@ def labels(service: Service) -> dict[Remedy, str]:
 def facts(service: Service, need: Budget, unit: Unit) -> None:
     """The verdict and the two sizes it comes from."""
     other: Unit = "binary" if unit == "decimal" else "decimal"
-    one = cache_size.cache_bytes(service.shape, service.tokens, 1, service.cache)
-    model = service.parameters * cache_size.BITS[service.weights] // 8
+    one = kv_cache.cache_bytes(service.shape, service.tokens, 1, service.cache)
+    model = stored_bytes(service.parameters, service.weights)
     groups = service.gpus // service.parallel
     copies = "1 copy" if groups == 1 else f"{groups} copies"
     for place, (label, value, note) in zip(
@@ -220,7 +221,7 @@ def words() -> None:
         "memory of the other copies; the caches in all stay as large. Split over more GPUs than there are KV heads, "
         "several GPUs keep the same head; the latent vector is kept by all."
     )
-    page.source(serving_budget.budget, serving_budget.user_bytes, serving_budget.remedies)
+    page.source(serving.budget, serving.user_bytes, serving.remedies)
     st.caption(
         "Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query attention: "
         f"arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, and int8 a "

@@ -1,11 +1,10 @@
 """The experiments of the page on the KV cache."""
 
 from tfcore import load
-from tfcore.analysis.inference.cache_size import CacheShape, Precision, cache_bytes, shared
-from tfcore.analysis.inference.cached_generation import Exactness, both_ways, cache_work
-from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import Service, budget, remedies
+from tfcore.analysis.inference.kv_cache import CacheShape, Exactness, both_ways, cache_bytes, cache_work, shared
+from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, Traffic, compare
+from tfcore.analysis.inference.serving import Service, budget, remedies
+from tfcore.analysis.precision import Precision
 from tfcore.figures.byte_words import Unit, both
 from tfcore.figures.inference.cache_sizes import Size, budget_figure, verdict, ways_figure
 from tfcore.figures.inference.cache_steps import steps_figure

@@ -6,9 +6,10 @@ from pages.ui import cache, controls
 from pages.ui.loading import models
 from pages.ui.loading.presets import NAMES, known
 from tfcore import shipped
-from tfcore.analysis.inference import cache_size
-from tfcore.analysis.inference.cache_size import BITS, CacheShape, Precision, Sharing
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.inference import kv_cache
+from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
+from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
+from tfcore.analysis.precision import BITS, Precision
 from tfcore.figures.byte_words import Unit
 
 LATENT, OWN = "deepseek_v2", "own"
@@ -25,7 +26,7 @@ class Known(NamedTuple):
     parameters: int
     shape: CacheShape
     longest: int | None = None  # its context, where it has a fixed one
-    d_model: int = 0  # where its weights are known matrix by matrix
+    kv_head: int = 0  # parameters of one KV head, where they are known
 
 
 @cache.data(max_entries=1)
@@ -33,14 +34,15 @@ def all_known() -> dict[str, Known]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
     names = NAMES | {key: f"{key} (ours)" for key in shipped("decoder")}
     found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
-    found[LATENT] = Known("DeepSeek-V2", cache_size.DEEPSEEK_V2_PARAMETERS, cache_size.DEEPSEEK_V2, 131_072)
+    found[LATENT] = Known("DeepSeek-V2", kv_cache.DEEPSEEK_V2_PARAMETERS, kv_cache.DEEPSEEK_V2, 131_072)
     return found
 
 
 def described(key: str, name: str) -> Known:
     """A decoder whose config is at hand."""
     config = known(key)
-    return Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len, config.d_model)
+    shape = kv_cache.cache_shape(config)
+    return Known(name, parameters(config).total, shape, config.max_seq_len, kv_head_parameters(config))
 
 
 def choose_model() -> Known:
@@ -57,7 +59,7 @@ def by_sliders() -> Known:
     """The few numbers that decide."""
     layers = controls.slider("Layers", "layers", 1, 160, 80)
     heads = controls.slider("Query heads", "heads", 1, 160, 64)
-    kv_heads = controls.select("KV heads", "kv_heads", cache_size.even_parts(heads), heads)
+    kv_heads = controls.select("KV heads", "kv_heads", kv_cache.even_parts(heads), heads)
     d_head = controls.slider("Head width d_head", "d_head", 16, 256, 128, 16)
     billions = controls.slider("Parameters (10⁹)", "billions", 1, 1_000, 70)
     shape = CacheShape(layers=layers, heads=heads, kv_heads=kv_heads, d_head=d_head)

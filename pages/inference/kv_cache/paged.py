@@ -6,10 +6,8 @@ import streamlit as st
 from pages.inference.kv_cache import experiments as experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import allocators, paged_memory
-from tfcore.analysis.inference import serving_findings as findings
-from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
-from tfcore.analysis.inference.request_trace import Traffic
+from tfcore.analysis.inference import paged_memory, serving
+from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy, Traffic
 from tfcore.figures.inference import paged_memory as figures
 
 BLOCKS = [1, 4, 16, 64, 256]
@@ -153,10 +151,10 @@ def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
         "The length of an output is not known in advance. A contiguous cache therefore reserves the maximum length for "
         "each request. Even an oracle that knew every length would reserve memory for tokens to come, and as requests "
         "end, gaps stay between the others: enough memory in all, but in no one piece. A paged cache allocates blocks "
-        f"on demand, anywhere; only the last block of a request has unused slots. {findings.fragmentation(runs)} When "
+        f"on demand, anywhere; only the last block of a request has unused slots. {serving.fragmentation(runs)} When "
         "no block is left, the youngest request is preempted: it gives its blocks up and is computed again later."
     )
-    page.source(paged_memory.run_trace, paged_memory.Server, allocators.Contiguous, allocators.Paged)
+    page.source(paged_memory.run_trace, paged_memory.Server, paged_memory.Contiguous, paged_memory.Paged)
     st.caption(
         "PagedAttention: arXiv:2309.06180, which measured 20.4 to 38.2 % of the cache memory holding tokens in earlier "
         "servers (section 1, figure 2). Lengths here are drawn from log-normal distributions, arrivals from a Poisson "

@@ -7,8 +7,9 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache import models as models
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import cache_size
-from tfcore.analysis.inference.cache_size import CacheShape, Precision, cache_bytes
+from tfcore.analysis.inference import kv_cache
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
+from tfcore.analysis.precision import Precision
 from tfcore.figures.byte_words import Unit, amount, both
 from tfcore.figures.inference.cache_sizes import Size, models_figure, ways_figure
 
@@ -39,7 +40,7 @@ def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None
     """The cache per token and per sequence, in both units."""
     token = cache_bytes(shape, 1, 1, precision)
     other: Unit = "binary" if unit == "decimal" else "decimal"
-    plain = cache_size.shared(shape, "mha").numbers
+    plain = kv_cache.shared(shape, "mha").numbers
     for place, (label, value, note) in zip(
         st.columns(3),
         (
@@ -55,7 +56,7 @@ def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None
 def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, unit: Unit) -> None:
     """The chosen model as it is, and had it been built otherwise."""
     built = chosen.shape
-    shapes = [cache_size.shared(built, way) for way in ("mha", "gqa", "mqa", "mla")]
+    shapes = [kv_cache.shared(built, way) for way in ("mha", "gqa", "mqa", "mla")]
     if built not in shapes:
         shapes.append(built)
     unique = sorted(set(shapes), key=lambda shape: -shape.numbers)
@@ -136,7 +137,7 @@ def words() -> None:
         "DeepSeek-V2, below 2 % of MHA. A sliding window bounds the cache. 85.9 GB and 80.0 GiB are the same bytes: a "
         "GB is 10⁹, a GiB 2³⁰."
     )
-    page.source(cache_size.cache_bytes, cache_size.shared, cache_size.CacheShape)
+    page.source(kv_cache.cache_bytes, kv_cache.shared, kv_cache.CacheShape)
     st.caption(
         "Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
         "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "

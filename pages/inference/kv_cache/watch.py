@@ -9,8 +9,8 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference import cached_generation
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, both_ways
+from tfcore.analysis.inference import kv_cache
+from tfcore.analysis.inference.kv_cache import BothWays, CacheWork, Exactness, both_ways
 from tfcore.figures.byte_words import amount
 from tfcore.figures.inference.cache_steps import steps_figure
 from tfcore.figures.model.parameters import short
@@ -20,12 +20,12 @@ TEXT = "Once upon a time there was a little dog named Max."
 CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
-work_of = cache.data(max_entries=32)(cached_generation.cache_work)
+work_of = cache.data(max_entries=32)(kv_cache.cache_work)
 
 
 @cache.data(max_entries=32)
 def work(model_name: str, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
-    return cached_generation.cache_work(cache.model(model_name)[0].config, prompt, steps, exactness)
+    return kv_cache.cache_work(cache.model(model_name)[0].config, prompt, steps, exactness)
 
 
 def panel() -> None:
@@ -131,7 +131,7 @@ def words(seed: int) -> None:
         "operations it has. The logits differ by rounding alone, because the same sums run in another order: float64 "
         "has 29 more bits, and its difference is about 2²⁹, half a billion, times smaller."
     )
-    page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
+    page.source(both_ways, kv_cache.next_scores, kv_cache.cache_work, KVCache.extend)
     st.caption(
         "Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through (after "
         "arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4."

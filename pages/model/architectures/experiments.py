@@ -1,10 +1,9 @@
 """The experiments of the page on architectures."""
 
 from tfcore import load
-from tfcore.analysis.model.alignment import writing
 from tfcore.analysis.model.architectures import seen
 from tfcore.analysis.model.masked_tokens import guesses, with_blanks
-from tfcore.analysis.model.translation import source_ids, written
+from tfcore.analysis.model.translation import source_ids, writing, written
 from tfcore.analysis.one_text import one_text
 from tfcore.config import Architecture
 from tfcore.figures.guesses import guesses_figure

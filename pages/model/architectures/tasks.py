@@ -11,9 +11,8 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from tfcore import shipped
-from tfcore.analysis.model.alignment import Writing, writing
 from tfcore.analysis.model.masked_tokens import fill_masked, guesses, mask_id, with_blanks
-from tfcore.analysis.model.translation import source_ids, written
+from tfcore.analysis.model.translation import Writing, source_ids, writing, written
 from tfcore.analysis.training.likeliest import Likeliest, next_tokens, top
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure

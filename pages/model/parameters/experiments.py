@@ -1,7 +1,7 @@
 """The experiment of the page on parameters."""
 
-from tfcore.analysis.model.memory_use import Dtype
-from tfcore.analysis.model.model_costs import model_costs
+from tfcore.analysis.model.costs import model_costs
+from tfcore.analysis.precision import Dtype
 from tfcore.config import ModelConfig
 from tfcore.figures.model.parameters import ring_figure
 from tfcore.figures.theme import Figure

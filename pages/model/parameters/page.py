@@ -10,10 +10,9 @@ from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.loading.presets import all_names, known
-from tfcore.analysis.model import model_costs
-from tfcore.analysis.model.memory_use import Dtype
-from tfcore.analysis.model.model_costs import ModelCosts
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.model.costs import ModelCosts
+from tfcore.analysis.model.parameter_count import parameters, published_sizes, rule_of_thumb
+from tfcore.analysis.precision import Dtype
 from tfcore.config import ModelConfig
 from tfcore.figures.byte_words import amount
 from tfcore.figures.model import parameters as figures
@@ -52,7 +51,7 @@ def facts(config: ModelConfig, found: ModelCosts) -> None:
 
 def quoted(config: ModelConfig, found: ModelCosts) -> str:
     """The sizes quoted of a masked language model, where the count here is neither of them."""
-    sizes, parts = model_costs.published_sizes(config), found.count.by_component
+    sizes, parts = published_sizes(config), found.count.by_component
     if sizes is None:
         return ""
     pooler = f", the pooler's {parts['pooler']:,} among them" if "pooler" in parts else ""
@@ -134,15 +133,15 @@ with right:
     height = 200 + 44 * (len(uses) - 1)
     words = f"{label} in {dtype}, batch of {batch} x {found.seq:,} tokens: {train:,.2f} GB to train with AdamW, "
     words += f"{generate:,.2f} GB to generate." + "".join(most(name, one, seq) for name, one in compared.items())
-    alone = found.weights
+
     figure(
         figures.memory_figure(uses, ("train", "generate"), height),
         key="memory",
         height=height,
         min_width=480,
         alt=words,
-        caption=f"{words} Weights alone, quantised: {amount(alone['int8'])} in int8, {amount(alone['int4'])} in int4, "
-        "without the scales these need besides.",
+        caption=f"{words} Weights alone, quantised: {amount(found.weights('int8'))} in int8, "
+        f"{amount(found.weights('int4'))} in int4, without the scales these need besides.",
         table=lambda: pd.DataFrame({name: figures.bytes_of(use, "train") for name, use in uses.items()}),
     )
     if versus != NONE:
@@ -190,7 +189,7 @@ st.caption(
     "prediction."
 )
 page.terms("FLOPs", "KV cache", "mixture of experts")
-page.source(parameters, model_costs.formula)
+page.source(parameters, rule_of_thumb)
 page.experiment(experiments.counted, config, batch, seq, dtype)
 st.caption(
     "N and 6 N: arXiv:2001.08361, table 1 and section 2.1. Memory in training: arXiv:1910.02054, section 3.1. Sizes of "

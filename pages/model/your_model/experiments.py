@@ -3,10 +3,10 @@
 import numpy as np
 
 from tfcore import load
+from tfcore.analysis.model.costs import free_now, needs
 from tfcore.analysis.model.first_words import first_words, round_trip
-from tfcore.analysis.model.memory_use import Dtype
 from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.model.what_fits import free_now, needs
+from tfcore.analysis.precision import Dtype
 from tfcore.config import ModelConfig
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.your_model import fits_figure

@@ -15,8 +15,8 @@ from pages.ui.loading.model_settings import LONGEST, Settings
 from pages.ui.loading.own_models import Refused
 from pages.ui.work import jobs
 from tfcore import presets, shipped
-from tfcore.analysis.model import first_words, what_fits
-from tfcore.analysis.model.memory_use import Dtype
+from tfcore.analysis.model import costs, first_words
+from tfcore.analysis.precision import Dtype
 from tfcore.config import ModelConfig
 from tfcore.figures.model import your_model as figures
 from tfcore.figures.model.your_model import gigabytes
@@ -45,7 +45,7 @@ TRY: dict[str, dict[str, Any]] = {
     "a long context": {"tokens": 131_072},
 }
 
-needs = cache.data(max_entries=64)(what_fits.needs)
+needs = cache.data(max_entries=64)(costs.needs)
 
 
 def settings_of_here() -> Settings:
@@ -101,7 +101,7 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
         tokens = controls.slider("Sequence length (tokens)", "tokens", 1_024, 131_072, 1_024, 1_024)
     with precise:
         dtype = controls.segmented("Data type", "dtype", list(DTYPES), "float32", DTYPES)
-    room = what_fits.free_now()
+    room = costs.free_now()
     room = None if room is None else room + own_models.STORE.used
     limit = settings.kept if settings.policy != "off" else None
     label = text.shorten(name.rpartition("/")[2], 22)
@@ -210,7 +210,7 @@ page.what_to_see(
     "and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value moves "
     "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
 )
-page.source(what_fits.needs, first_words.first_words, checkpoints.estimate)
+page.source(costs.needs, first_words.first_words, checkpoints.estimate)
 st.caption(
     "Bytes of weights: arXiv:1910.02054, section 3.1. Keys and values: arXiv:1911.02150, section 2.4. At most "
     f"{own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes first."

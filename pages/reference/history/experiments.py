@@ -1,7 +1,7 @@
 """The experiments of the page on history."""
 
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
 from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.analysis.reference.history import ancestors, descendants, matching, milestones, timeline
 from tfcore.figures.reference.history import lengths_figure, timeline_figure
 from tfcore.figures.theme import Figure
@@ -23,7 +23,7 @@ def cut(kind: str, values: dict[str, float]) -> Figure:
     """What else is a sequence: how many tokens it becomes, and what attention pays for them."""
     n = SEQUENCES[kind].count(**values)
     cost = sequence_cost((n,))
-    print(f"{SEQUENCES[kind].name}: {n:,} tokens, {cost.pairs[0]:,.0f} scores in each head")
+    print(f"{SEQUENCES[kind].name}: {n:,} tokens, {cost.cells[0]:,.0f} scores in each head")
     order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
     names = [(SEQUENCES[key].name, SEQUENCES[key].model) for key in order]
     lengths = [SEQUENCES[key].published() for key in order]

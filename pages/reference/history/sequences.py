@@ -9,8 +9,8 @@ from pages.reference import views as _views
 from pages.reference.history import experiments as experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
 from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures.reference import history as figures
 
 HEIGHT = 430
@@ -54,7 +54,7 @@ def panel() -> None:
     cost = sequence_cost((n,))
     usual = all(values[knob.name] == knob.default for knob in one.knobs)
     what = f"{one.name} as in {one.model}" if usual else f"{one.name}, cut your way ({one.model}: {one.published():,})"
-    finding = f"{what}: {n:,} tokens, so {int(cost.pairs[0]):,} scores per head"
+    finding = f"{what}: {n:,} tokens, so {int(cost.cells[0]):,} scores per head"
     with right:
         figure(
             figures.lengths_figure(
@@ -78,7 +78,7 @@ def panel() -> None:
         )
         with st.container(horizontal=True, gap="medium"):
             st.metric("Tokens", f"{n:,}", width="content")
-            st.metric("Scores per head", f"{int(cost.pairs[0]):,}", width="content", help="n × n")
+            st.metric("Scores per head", f"{int(cost.cells[0]):,}", width="content", help="n × n")
             st.metric(
                 "FLOPs that grow with n²",
                 f"{cost.share[0]:.1%}",

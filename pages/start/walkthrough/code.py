@@ -11,7 +11,6 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts, mix
 from tfcore.feedforward import FeedForward
-from tfcore.linear import linear
 from tfcore.model import MaskedHead, Transformer
 from tfcore.norms import layer_norm, rms_norm
 from tfcore.stack import Stack
@@ -24,22 +23,21 @@ def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
     config, encoder = walk.config, type(tokenizer)
     attention = _attention(config, walk.layer)
     norm = rms_norm if config.norm == "rmsnorm" else layer_norm
-    around = Block._add if config.norm_placement == "post" else Block._before
     others: dict[str, tuple[Code, ...]] = {
         **dict.fromkeys(("characters", "tokens"), (encoder.encode,)),
         "ids": (encoder.tokens, encoder.token_bytes),
         **dict.fromkeys(("embedding", "scaling", "segments"), (Transformer._embed,)),
-        "positions": (Stack._positioned, *([positions.sinusoidal] if config.positions == "sinusoidal" else [])),
-        "embedding-norm": (norm, Stack._positioned),
-        **dict.fromkeys(("norm-1", "norm-2"), (norm, around)),
-        **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block._after)),
-        **dict.fromkeys(("add-1", "add-2"), (Block.forward if config.parallel else Block._add,)),
+        "positions": (Stack._with_positions, *([positions.sinusoidal] if config.positions == "sinusoidal" else [])),
+        "embedding-norm": (norm, Stack._with_positions),
+        **dict.fromkeys(("norm-1", "norm-2"), (norm, Block.forward)),
+        **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block.forward)),
+        **dict.fromkeys(("add-1", "add-2"), (Block.forward,)),
         **dict.fromkeys(("up", "activation", "down"), (FeedForward.forward,)),
         "router": (Experts,),
         "experts": (mix,),
         "final-norm": (norm,),
         "mlm-head": (MaskedHead,),
-        "logits": (Transformer._scores,),
+        "logits": (Transformer._logits,),
         **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
     }
     return (attention | others)[stage]
@@ -48,7 +46,8 @@ def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
 def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
     mask = masks.causal if config.window_of(layer) is None else masks.sliding_window
     return {
-        **dict.fromkeys(("qkv", "output"), (linear,)),
+        "qkv": (Attention._within,),
+        "output": (Attention.forward,),
         "heads": (Attention.heads,),
         "concat": (Attention.forward,),
         "qk-norm": (rms_norm,),

@@ -3,13 +3,15 @@
 // Streamlit adds one history entry for each parameter that Python changes: a button that sets five controls would take
 // five presses of Back. Entries for the same page within a second become one. Between the click on a link and the page
 // it leads to, entries for the page that is left are none at all: its own, with its view, is there already.
+/** @param {History} history */
 const oneEntryEach = history => {
   if (history.oneEntryEach) return
   history.oneEntryEach = true
   const push = history.pushState.bind(history)
   let last = -Infinity, leaving = -Infinity
   addEventListener("click", event => {
-    const link = event.composedPath().find(node => node.matches?.("a[href]"))
+    const nodes = /** @type {Element[]} */ (event.composedPath())
+    const link = /** @type {HTMLAnchorElement | undefined} */ (nodes.find(node => node.matches?.("a[href]")))
     const elsewhere = link && !link.target && new URL(link.href).pathname !== location.pathname
     if (elsewhere && event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey) leaving = event.timeStamp
   }, true)
@@ -24,14 +26,16 @@ const oneEntryEach = history => {
   }
 }
 
+/** @param {Component<CopyLinkData>} component */
 export default function (component) {
   const { data, parentElement } = component
   oneEntryEach(window.history)
-  const find = name => parentElement.querySelector(name)
+  /** @param {string} name */
+  const find = name => /** @type {HTMLElement} */ (parentElement.querySelector(name))
   const button = find(".copy")
   const words = find(".words")
   const status = find(".status")
-  const field = find(".address")
+  const field = /** @type {AddressField} */ (find(".address"))
 
   const address = () => {
     const url = new URL(window.location.href)
@@ -41,6 +45,7 @@ export default function (component) {
     return url.toString()
   }
 
+  /** @param {string} short @param {string} long */
   const say = (short, long) => {
     words.textContent = short
     button.classList.add("said")
@@ -54,6 +59,7 @@ export default function (component) {
   }
 
   // No clipboard without https, or when the browser refuses: show the address, selected, ready for Ctrl+C.
+  /** @param {string} link */
   const offer = link => {
     field.hidden = false
     field.value = link

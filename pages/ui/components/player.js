@@ -3,23 +3,27 @@
 const TAKES_ARROWS = `input, textarea, select, audio, video, [contenteditable], [role=slider], [role=radio], [role=radiogroup],
   [role=tab], [role=menu], [role=listbox], [role=combobox], [role=dialog], .tf-scroll, pre`
 
+/** @param {Component<PlayerData>} component */
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
-  const group = parentElement.querySelector(".player")
+  const group = /** @type {PlayerGroup} */ (parentElement.querySelector(".player"))
+  const words = /** @type {HTMLElement} */ (group.querySelector(".words"))
   const [back, play, forward] = group.querySelectorAll("button")
   group.setAttribute("aria-label", data.label)
 
+  /** @param {number} to */
   const go = to => setTriggerValue("to", Math.min(Math.max(to, data.low), data.high))
   const next = () => (data.value < data.high ? data.value + data.step : data.low)
   const wait = () => {
     clearTimeout(group.timer)
     if (group.playing) group.timer = setTimeout(() => go(next()), data.period)
   }
+  /** @param {boolean} playing */
   const set = playing => {
     group.playing = playing
     play.setAttribute("aria-pressed", String(playing))
     play.setAttribute("aria-label", playing ? "Pause" : "Play")
-    play.querySelector(".words").textContent = playing ? "Pause" : "Play"
+    words.textContent = playing ? "Pause" : "Play"
     clearTimeout(group.timer)
   }
 
@@ -31,6 +35,7 @@ export default function (component) {
     set(!group.playing)
     if (group.playing) go(next())
   }
+  /** @param {KeyboardEvent} event */
   const press = event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     const by = { ArrowLeft: -data.step, ArrowRight: data.step }[event.key]
@@ -41,7 +46,10 @@ export default function (component) {
   }
   group.onkeydown = press
   document.removeEventListener("keydown", group.listening)
-  group.listening = event => event.defaultPrevented || event.target.closest(TAKES_ARROWS) || press(event)
+  group.listening = event => {
+    const element = /** @type {Element} */ (event.target)
+    if (!event.defaultPrevented && !element.closest(TAKES_ARROWS)) press(event)
+  }
   if (data.everywhere) document.addEventListener("keydown", group.listening)
   wait()
   return () => {

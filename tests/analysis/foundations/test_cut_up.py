@@ -10,9 +10,8 @@ import tfcore
 from tfcore.analysis.foundations.patches import patch_count, patchify
 from tfcore.analysis.foundations.protein import GROUPS, LETTERS, SPECIAL, read_protein
 from tfcore.analysis.foundations.sample_sequences import melody, scene, temperatures
-from tfcore.analysis.foundations.sequence_cost import D_MODEL, sequence_cost
 from tfcore.analysis.foundations.time_windows import cut_windows, window_count
-from tfcore.analysis.model.accounting import flops
+from tfcore.analysis.model.flop_count import flops, sequence_cost
 
 
 @pytest.mark.parametrize(("side", "patch", "n"), [(224, 16, 196), (224, 14, 256), (224, 32, 49), (100, 30, 9)])
@@ -64,15 +63,15 @@ def test_windows_of_nothing_are_refused(length, stride):
 def test_cost_by_hand_and_as_the_accountant_says():
     n = 196
     cost = sequence_cost([n])
-    assert cost.pairs[0] == 38_416
-    assert cost.memory[0] == 12 * 38_416 * 2
+    assert cost.cells[0] == 38_416
+    assert cost.matrices[0] == 12 * 38_416 * 2
     counted = flops(tfcore.presets.gpt2_small(), n)
     inside = sum(v for k, v in counted.by_component.items() if "embed" not in k)
     assert cost.total[0] == inside
 
 
 def test_attention_is_half_of_the_work_at_six_widths():
-    assert sequence_cost([6 * D_MODEL]).share[0] == pytest.approx(0.5)
+    assert sequence_cost([6 * 768]).share[0] == pytest.approx(0.5)
 
 
 def test_the_samples_are_the_same_every_time_and_never_too_loud():

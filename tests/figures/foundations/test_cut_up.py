@@ -6,8 +6,8 @@ import pytest
 import tfcore
 from tfcore.analysis.foundations import audio_frames, embedding_table, media, sample_sequences, time_windows
 from tfcore.analysis.foundations.bpe import learn, replay
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
 from tfcore.analysis.foundations.text_pieces import densities
+from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures import theme
 from tfcore.figures.foundations import bpe, protein, sequences, text_pieces
 from tfcore.figures.foundations import embedding_table as tables
@@ -107,7 +107,7 @@ def test_cost_marks_the_chosen_length():
     cost = sequence_cost([4, 16, 64])
     figure = sequences.cost_figure([8, 4, 2], cost, 1, "side", 300)
     theme.check(figure)
-    assert list(figure.data[2].y) == [cost.weights[1], cost.attention[1]]
+    assert list(figure.data[2].y) == [cost.linear[1], cost.squared[1]]
 
 
 def test_composition():

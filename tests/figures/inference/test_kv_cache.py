@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small import config
-from tfcore.analysis.inference.cached_generation import BothWays, cache_work
-from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import Budget
+from tfcore.analysis.inference.kv_cache import BothWays, cache_work
+from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
+from tfcore.analysis.inference.serving import Budget
 from tfcore.figures import theme
 from tfcore.figures.byte_words import amount, both, scale
 from tfcore.figures.inference import cache_sizes, cache_steps, paged_memory

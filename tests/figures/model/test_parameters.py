@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.analysis.model.model_costs import model_costs
+from tfcore.analysis.model.costs import model_costs
 from tfcore.figures import theme
 from tfcore.figures.model import parameters as figures
 from tfcore.presets import PRESETS

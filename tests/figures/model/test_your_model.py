@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.what_fits import Need
+from tfcore.analysis.model.costs import Need
 from tfcore.figures import theme
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.your_model import fits_figure, gigabytes

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
 from tfcore.analysis.training.budget_splits import splits
 from tfcore.analysis.training.compute_optimal import at_size, iso_flops, optimum

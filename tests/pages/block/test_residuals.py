@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from pages.block.residuals import paths as paths_panel
+from pages.block.residuals import ablation as ablation_panel
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -68,7 +68,7 @@ def test_without_skip_and_norm_the_gradient_is_gone_at_64_layers():
 
 def loss(text: str, *without: str) -> float:
     model, tokenizer = cache.model("stories")
-    ids = tokenizer.encode(text)[: paths_panel.TOKENS]
+    ids = tokenizer.encode(text)[: ablation_panel.TOKENS]
     logits = model(torch.tensor([ids]), edits=[Edit.zero(name) for name in without]).logits[0, :-1]
     return float(F.cross_entropy(logits, torch.tensor(ids[1:])))
 
@@ -76,10 +76,10 @@ def loss(text: str, *without: str) -> float:
 def test_the_losses_are_those_of_the_model_with_these_sublayers_off():
     test = opened(part="Skip blocks")
     whole, mine = (float(metric.value) for metric in test.metric)
-    assert whole == pytest.approx(loss(paths_panel.TEXT), abs=0.006)
-    assert mine == pytest.approx(loss(paths_panel.TEXT, "blocks.2.attn_out", "blocks.2.mlp_out"), abs=0.006)
+    assert whole == pytest.approx(loss(ablation_panel.TEXT), abs=0.006)
+    assert mine == pytest.approx(loss(ablation_panel.TEXT, "blocks.2.attn_out", "blocks.2.mlp_out"), abs=0.006)
     test.toggle(key="attention0").set_value(False)
-    one = loss(paths_panel.TEXT, "blocks.0.attn_out", "blocks.2.attn_out", "blocks.2.mlp_out")
+    one = loss(ablation_panel.TEXT, "blocks.0.attn_out", "blocks.2.attn_out", "blocks.2.mlp_out")
     assert float(run(test).metric[1].value) == pytest.approx(one, abs=0.006)
 
 
@@ -92,12 +92,12 @@ def test_the_texts_go_on_and_change_with_the_set():
 
 def test_a_click_on_a_dot_sets_the_switches(monkeypatch):
     chosen = {}
-    monkeypatch.setattr(paths_panel.controls, "set_values", lambda **values: chosen.update(values))
-    paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
+    monkeypatch.setattr(ablation_panel.controls, "set_values", lambda **values: chosen.update(values))
+    ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
     assert [key for key, kept in chosen.items() if not kept] == ["attention1"]
     chosen.clear()
     for hostile in (-1, 256, "3", None, [1], 2.0):
-        paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
+        ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
     assert not chosen
 
 

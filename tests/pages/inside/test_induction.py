@@ -13,7 +13,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore.analysis.foundations.heads import repeated_tokens
-from tfcore.loading.checkpoint_history import load_film
+from tfcore.loading.checkpoint_history import load_history
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
 
@@ -103,7 +103,7 @@ def test_the_circuit_shows_that_keys_carry_it():
 
 
 def test_the_film_shows_what_its_frames_measured():
-    film = load_film("induction")
+    film = load_history("induction")
     for frame in (0, 12, 26):
         test = opened(show=FILM, frame=str(frame))
         kept = film.measures[frame]

@@ -10,7 +10,7 @@ from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
 from tfcore import presets
 from tfcore.analysis.block.depth import Deep, probe
-from tfcore.analysis.block.feed_forward_widths import block_share
+from tfcore.analysis.block.feedforward import block_share
 from tfcore.analysis.foundations.attention_maps import attention_maps, strongest
 from tfcore.analysis.inside.copying import ROWS, copying, random_rows, twice
 

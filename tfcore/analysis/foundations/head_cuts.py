@@ -9,11 +9,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.model.memory_use import memory
+from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
-from tfcore.config import ModelConfig
 from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 
@@ -108,13 +107,9 @@ def sharing(model: Transformer, ids: Sequence[int]) -> list[Shared]:
         output = shared(tokens, capture=("blocks.*.attn.pattern",))
         patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
         loss = float(F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:]))  # nan where nothing follows
-        found.append(Shared(kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(shared.config)))
+        cache = cache_bytes(cache_shape(shared.config), 1)
+        found.append(Shared(kv_heads, patterns, loss, parameters(shared.config).total, cache))
     return found
-
-
-def cache_bytes(config: ModelConfig) -> int:
-    """Of keys and values of one token in 16 bits: 2 x layers x kv_heads x d_head x 2 bytes."""
-    return memory(config, batch=1, seq=1, dtype="bfloat16").kv_cache
 
 
 def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:

@@ -119,7 +119,7 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
     mask = build(config, len(ids))
     changed = [*ids[:position], replacement, *ids[position + 1 :]]
     outputs = (model(one_text(model, row), mask=mask) for row in (ids, changed))
-    first, second = ((o.hidden if o.scores is None else o.scores)[0].float().cpu() for o in outputs)
+    first, second = ((o.logits if hasattr(o, "logits") else o.hidden)[0].float().cpu() for o in outputs)
     difference = (first - second).abs().amax(-1)  # (seq,)
     same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
     before = float(difference[:position].max())

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from tfcore.generation.generate import Reader, generate
+from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import Checked, outcome, speculate, speculative
 from tfcore.model import Transformer
@@ -75,7 +75,13 @@ class Timing:
 
 
 def watch(
-    model: Transformer, draft: Transformer, ids: Sequence[int], sampling: Sampling, guess: int, seed: int, tokens: int
+    model: Transformer,
+    draft: Transformer | DraftModel,
+    ids: Sequence[int],
+    sampling: Sampling,
+    guess: int,
+    seed: int,
+    tokens: int,
 ) -> Iterator[Pass | Timing]:
     """Every pass of one text, as soon as it is made; then TURNS timings."""
     for checked in speculate(model, draft, ids, sampling, max_new_tokens=tokens, guess=guess, seed=seed):
@@ -108,7 +114,13 @@ def seen(checked: Checked) -> Pass:
 
 
 def timed(
-    model: Transformer, draft: Transformer, ids: Sequence[int], sampling: Sampling, guess: int, seed: int, tokens: int
+    model: Transformer,
+    draft: Transformer | DraftModel,
+    ids: Sequence[int],
+    sampling: Sampling,
+    guess: int,
+    seed: int,
+    tokens: int,
 ) -> Timing:
     """One turn of everything, so that a busy machine is busy for all alike."""
     options = {**asdict(sampling), "seed": seed}
@@ -128,7 +140,7 @@ def timed(
 def _pass(model: Transformer, ids: Sequence[int], new: int) -> float:
     """Seconds for reading so many more tokens at once, the fastest of three."""
     room = min(new, model.config.max_seq_len - len(ids))
-    reader = Reader(model, ids, max_new_tokens=room, slack=new)
+    reader = Reader(model, ids, max_new_tokens=room, rollback=new)
     reader.read(torch.tensor([reader.prompt]))
     tokens, seconds = torch.tensor([list(ids[:1]) * room]), []
     for _ in range(3):

@@ -73,13 +73,13 @@ def logit_direction(model: Transformer, token: int, against: Against = "nothing"
 
 
 def frozen_norm(
-    norm: Norm | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "1"] | None
+    norm: nn.Module | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "1"] | None
 ) -> Float[Tensor, "*batch d_model"]:
     """gamma * x / s with the number s that the norm divides by in this pass, whatever x is; LayerNorm centres x first.
 
     Frozen like this a norm is linear, so it can be applied to each part of a sum. Its bias is left to the caller.
     """
-    if norm is None or scale is None:
+    if not isinstance(norm, Norm) or scale is None:
         return x
     centred = x - x.mean(-1, keepdim=True) if norm.kind == "layernorm" else x
     return centred / scale * norm.weight.double()

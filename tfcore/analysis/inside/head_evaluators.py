@@ -6,13 +6,13 @@ from typing import cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.inside.copying import random_rows, scores_of
 from tfcore.block import Block
-from tfcore.linear import linear
 from tfcore.model import Transformer
 
 TOKENS, COPIES, EXAMPLES = 25, 4, 10  # as in the paper
@@ -62,7 +62,7 @@ def raised(
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z)[0]  # (key, head, d_model)
     if config.norm_placement != "post":
         written = written * model.decoder.ln_final.weight
-    logits = linear(written, model.embed.weight if config.tie_embeddings else model.unembed.weight)
+    logits = F.linear(written, model.embed.weight if config.tie_embeddings else model.unembed.weight)
     return (logits - logits.mean(-1, keepdim=True)).relu()[..., ids]
 
 

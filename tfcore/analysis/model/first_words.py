@@ -115,4 +115,4 @@ def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
     read = one_text(model, ids)
     more = {"decoder_ids": read[:, :1]} if model.config.architecture == "encoder-decoder" else {}
     output = model(read, **more)
-    return bool(torch.isfinite(output.hidden if output.scores is None else output.scores).all())
+    return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.inference.cache_size import cache_shape
+from tfcore.analysis.inference.kv_cache import cache_shape
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate

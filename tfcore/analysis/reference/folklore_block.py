@@ -6,11 +6,11 @@ from typing import Any
 import torch
 
 from tfcore import presets
-from tfcore.analysis.block.depth import Deep, activations
-from tfcore.analysis.block.dropping import dropout
-from tfcore.analysis.block.feed_forward_widths import block_share, layer_cost
+from tfcore.analysis.block.ablation_and_dropout import dropout
+from tfcore.analysis.block.depth import Deep, stream_sizes
+from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.contributions import contributions, stream_parts
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.config import Init, ModelConfig
@@ -58,7 +58,7 @@ def variance_by_depth() -> Finding:
     """
 
     def growth(n_layers: int, init: Init) -> float:
-        size = activations(Deep(n_layers=n_layers, init=init)) ** 2
+        size = stream_sizes(Deep(n_layers=n_layers, init=init)) ** 2
         return float(size[-1] - size[0])
 
     cases = {f"with it, N = {n}": growth(n, "gpt2") / growth(6, "gpt2") for n in (12, 24)}

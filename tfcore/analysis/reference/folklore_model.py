@@ -8,9 +8,9 @@ import torch
 from tfcore import presets
 from tfcore.analysis.block.depth import Deep, probe
 from tfcore.analysis.foundations.attention_steps import entropy_bits
-from tfcore.analysis.model.accounting import flops, memory, parameters
-from tfcore.analysis.model.flop_count import Pairs
-from tfcore.analysis.model.model_costs import published_sizes
+from tfcore.analysis.model.flop_count import Pairs, flops
+from tfcore.analysis.model.memory_use import memory
+from tfcore.analysis.model.parameter_count import parameters, published_sizes
 from tfcore.analysis.reference.folklore import Claim, Finding, compare
 from tfcore.analysis.training.budget_splits import splits
 from tfcore.config import ModelConfig

@@ -141,7 +141,7 @@ def by_place(right: Bool[Tensor, "row answer"]) -> Float[ndarray, " answer"]:
 @torch.no_grad()
 def free_running(model: Transformer, ids: Int[Tensor, "row given"], count: int) -> Int[Tensor, "row answer"]:
     """The likeliest token, read again, and so on: all rows at once, with a KV cache."""
-    cache = KVCache(model.config, len(ids), room=ids.shape[1] + count - 1)
+    cache = KVCache(model.config, len(ids), capacity=ids.shape[1] + count - 1)
     said = []
     for _ in range(count):
         ids = model(ids, cache=cache).logits[:, -1:].argmax(-1)

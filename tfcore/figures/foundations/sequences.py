@@ -11,8 +11,8 @@ from numpy import ndarray
 
 from tfcore.analysis.foundations.audio_frames import AudioFrames
 from tfcore.analysis.foundations.media import RATE
-from tfcore.analysis.foundations.sequence_cost import SequenceCost
 from tfcore.analysis.foundations.time_windows import Windows
+from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import heatmap
 
@@ -316,7 +316,7 @@ def windows_figure(result: Windows, at: int, height: int) -> go.Figure:
     return theme.build([trace], layout)
 
 
-def cost_figure(sizes: Sequence[int | float], cost: SequenceCost, now: int, title: str, height: int) -> go.Figure:
+def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title: str, height: int) -> go.Figure:
     """FLOPs of a forward pass against how finely something is cut: weights grow with n, attention with n squared.
 
     Args:
@@ -340,8 +340,8 @@ def cost_figure(sizes: Sequence[int | float], cost: SequenceCost, now: int, titl
             "hovertemplate": "%{customdata:,} tokens: %{y:.3s} FLOPs<extra>" + name + "</extra>",
         }
         for name, y, colour in (
-            ("weights, with n", cost.weights, "@feedforward"),
-            ("attention, with n²", cost.attention, "@attention"),
+            ("weights, with n", cost.linear, "@feedforward"),
+            ("attention, with n²", cost.squared, "@attention"),
         )
     ]
     dots = {
@@ -350,12 +350,12 @@ def cost_figure(sizes: Sequence[int | float], cost: SequenceCost, now: int, titl
         "x": x[[now, now]],
         "hoverinfo": "skip",
         "showlegend": False,
-        "y": [float(cost.weights[now]), float(cost.attention[now])],
+        "y": [float(cost.linear[now]), float(cost.squared[now])],
         "marker": {"size": 11, "color": ["@feedforward", "@attention"]},
     }
     powers = [10.0**p for p in range(6, 19)]
     names = ["1 M", "10 M", "100 M", "1 G", "10 G", "100 G", "1 T", "10 T", "100 T", "1 P", "10 P", "100 P", "1 E"]
-    low, high = (math.log10(max(float(bound), 1)) for bound in (cost.attention.min(), cost.total.max()))
+    low, high = (math.log10(max(float(bound), 1)) for bound in (cost.squared.min(), cost.total.max()))
     layout = theme.base_layout(
         height,
         xaxis={"title": title},

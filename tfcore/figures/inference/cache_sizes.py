@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.serving_budget import Budget
+from tfcore.analysis.inference.serving import Budget
 from tfcore.figures.byte_words import Unit, amount, scale
 from tfcore.figures.model.parameters import BYTES
 from tfcore.figures.theme import base_layout, build

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 from numpy import ndarray
 
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork
-from tfcore.figures.block.normalising import heading
+from tfcore.analysis.inference.kv_cache import BothWays, CacheWork
+from tfcore.figures.block.normalisation import heading
 from tfcore.figures.byte_words import scale
 from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.theme import base_layout, build

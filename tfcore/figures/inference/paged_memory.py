@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, MemoryRun, Policy
-from tfcore.figures.block.normalising import heading
+from tfcore.figures.block.normalisation import heading
 from tfcore.figures.theme import CATEGORIES, base_layout, build
 
 NAMES: dict[Policy, str] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.what_fits import Need
+from tfcore.analysis.model.costs import Need
 from tfcore.figures import theme
 
 

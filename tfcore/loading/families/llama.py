@@ -193,9 +193,9 @@ GEMMA = replace(
     config=_gemma,
     rows={  # it stores how much a scale differs from 1
         **LLAMA.rows,
-        "decoder.ln_final": of("norm", plus=1),
-        "decoder.blocks.*.ln1": of(f"{_LAYER}input_layernorm", plus=1),
-        "decoder.blocks.*.ln2": of(f"{_LAYER}post_attention_layernorm", plus=1),
+        "decoder.ln_final": of("norm", offset=1),
+        "decoder.blocks.*.ln1": of(f"{_LAYER}input_layernorm", offset=1),
+        "decoder.blocks.*.ln2": of(f"{_LAYER}post_attention_layernorm", offset=1),
     },
     defaults={
         **LLAMA.defaults,

@@ -18,18 +18,18 @@ class Source:
     Args:
         names: of theirs, `*` being the number of the layer. Several lie one below the other in ours, as q, k and v
             do in a joint projection; with `#`, there is one for each expert.
-        turned: theirs are (in, out), ours (out, in).
-        plus: is added to theirs.
+        transposed: theirs are (in, out), ours (out, in).
+        offset: is added to theirs.
     """
 
     names: tuple[str, ...]
-    turned: bool = False
-    plus: float = 0.0
+    transposed: bool = False
+    offset: float = 0.0
 
 
-def of(*names: str, turned: bool = False, plus: float = 0.0) -> tuple[Source, ...]:
+def of(*names: str, transposed: bool = False, offset: float = 0.0) -> tuple[Source, ...]:
     """A row of a table; `of(...) + of(...)` are alternatives, the first that is there counts."""
-    return (Source(names, turned, plus),)
+    return (Source(names, transposed, offset),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Family:
         rows, suffix = (self.rows[pattern], "") if pattern in self.rows else (self.rows[module], f".{kind}")
         layer = number[1] if number else ""
         return tuple(
-            Source(tuple(n.replace("*", layer) + suffix for n in row.names), row.turned, row.plus) for row in rows
+            Source(tuple(n.replace("*", layer) + suffix for n in row.names), row.transposed, row.offset) for row in rows
         )
 
 
@@ -84,7 +84,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        turned, plus: see Source.
+        transposed, offset: see Source.
     """
 
     source: str
@@ -92,8 +92,8 @@ class Piece:
     first: int
     last: int
     expert: int | None = None
-    turned: bool = False
-    plus: float = 0.0
+    transposed: bool = False
+    offset: float = 0.0
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -155,10 +155,10 @@ def _pieces(source: Source, shape: Shape, config: ModelConfig) -> Iterator[Piece
     for expert in experts:
         start = 0
         for part, n in zip(source.names, _rows(inner[0], len(source.names), config), strict=True):
-            turned = source.turned and len(inner) > 1
+            transposed = source.transposed and len(inner) > 1
             asked = (n, *inner[1:])
             name = part if expert is None else part.replace("#", str(expert))
-            yield Piece(name, asked[::-1] if turned else asked, start, start + n, expert, turned, source.plus)
+            yield Piece(name, asked[::-1] if transposed else asked, start, start + n, expert, transposed, source.offset)
             start += n
 
 

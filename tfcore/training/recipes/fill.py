@@ -74,7 +74,7 @@ def fill(corpus: Path, out: Path, report: Callable[[Progress], None], recipe: Fi
     if processes.rank > 0:
         return {}
     measures = measure(model, texts.held_out)
-    save(model, out, texts.tokenizer)
+    save(model, out, texts.tokenizer, dtype=torch.float16)
     return measures
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from tfcore.config import ModelConfig
-from tfcore.loading.checkpoint_history import save_film
+from tfcore.loading.checkpoint_history import save_history
 from tfcore.loading.checkpoints import load, save
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import ByteTokenizer
@@ -63,16 +63,16 @@ def induction(
 
     def evaluate(model: Transformer, step: int) -> dict[str, float]:
         if step in recipe.frames or step == recipe.settings.steps:
-            save(model, _frame(frames, step))
+            save(model, _frame(frames, step), dtype=torch.float16)
         return best(copying(model))
 
     model = Transformer(recipe.model, recipe.seed)
     if processes.rank == 0 and not _frame(frames, 0).is_dir():
-        save(model, _frame(frames, 0))
+        save(model, _frame(frames, 0), dtype=torch.float16)
     train(model, batches, recipe.settings, out / "run", evaluate, report)
     if processes.rank > 0:
         return {}
-    save(model, out, ByteTokenizer())
+    save(model, out, ByteTokenizer(), dtype=torch.float16)
     return best(make_film(frames, out)[-1])
 
 
@@ -84,5 +84,5 @@ def make_film(frames: Path, out: Path) -> list[dict[str, Any]]:
     """Put the frames of a run into one file; returns what was measured at each, from the weights as they are kept."""
     kept = {int(folder.name): load(folder, device="cpu")[0] for folder in sorted(frames.iterdir())}
     measures = [copying(model) for model in kept.values()]
-    save_film(out, {step: model.state_dict() for step, model in kept.items()}, measures)
+    save_history(out, {step: model.state_dict() for step, model in kept.items()}, measures)
     return measures

@@ -174,7 +174,7 @@ def stories(
         model = even_out(model, tales, recipe.even_steps, recipe.even_rate)
     with torch.no_grad():
         measures = measure(model, texts.held_out)
-    save(model, out, texts.tokenizer)
+    save(model, out, texts.tokenizer, dtype=torch.float16)
     return measures
 
 

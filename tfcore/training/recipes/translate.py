@@ -85,7 +85,7 @@ def translate_(
     if processes.rank > 0:
         return {}
     measures = measure(model, tokenizer, split.test)
-    save(model, out, tokenizer)
+    save(model, out, tokenizer, dtype=torch.float16)
     return measures
 
 
