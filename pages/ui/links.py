@@ -9,7 +9,6 @@ above that, and left out (with a sentence) when even that is too long for a link
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
@@ -17,6 +16,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from pages.ui import notices, streamlit_internals
+from pages.ui.components import assets
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
 
@@ -194,13 +194,7 @@ def check_version() -> None:
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
 
 
-_HERE = Path(__file__).parent / "components"
-_COPY = st.components.v2.component(
-    "copy_link",
-    html=(_HERE / "copy_link.html").read_text(encoding="utf-8"),
-    css=(_HERE / "copy_link.css").read_text(encoding="utf-8"),
-    js=(_HERE / "copy_link.js").read_text(encoding="utf-8"),
-)
+_COPY = assets.inline("copy_link", "copy_link")
 
 
 def copy_link(key: str = "copy_link") -> None:
