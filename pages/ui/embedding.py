@@ -1,4 +1,4 @@
-"""A view inside a frame of another page (`?embed=true`): whole without navigation, or one figure of it alone.
+"""Pages in a frame of another site (`?embed=true`): a page without navigation, or one figure of it.
 
 One figure is what `&figure=KEY` asks for, KEY being the figure's key on its page. The page runs as always, and a style
 hides all but a container that is drawn around the one figure with exactly that key; what the address says is compared,
@@ -28,7 +28,7 @@ STYLE = f"""<style>
 
 
 def is_on() -> bool:
-    """Whether this visitor looks at a frame."""
+    """Whether this visitor sees the app in a frame."""
     return bool(st.context.is_embedded)
 
 
@@ -59,7 +59,7 @@ def begin() -> None:
 
 @contextmanager
 def box(key: str) -> Iterator[None]:
-    """What the figure of this key is drawn in."""
+    """The container of the figure `key`; the style hides everything else where that figure was asked for."""
     if not is_alone(key):
         yield
         return

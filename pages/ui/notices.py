@@ -1,4 +1,4 @@
-"""Quiet notices: what was corrected, said once at the top of the page and gone when the control moves on.
+"""Notices of what was corrected: shown at the top of the page until the control has another value.
 
 Notices are written by whole runs of a page alone. A fragment that runs by itself cannot: Streamlit refuses what it
 writes outside of itself, unless it wrote there in the last whole run, too. Where a fragment changes what is to be

@@ -1,4 +1,4 @@
-"""Where this visitor was: the last view of each page, so that the front page can lead back to it."""
+"""The last view of each page that a visitor was on, for links on the front page."""
 
 from collections.abc import Mapping
 

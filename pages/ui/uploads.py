@@ -1,4 +1,4 @@
-"""How much room visitors' files may take, for each visit and for all together, held or still on their way.
+"""Limits on the size of uploaded files, for each visit and for all together, stored or still arriving.
 
 Streamlit limits the size of one file and holds any number of them. Here a file is let in while there is room for it,
 kept in memory and never written to disk, and let go of when its visit ends or, where room is short, when its visitor
@@ -25,7 +25,8 @@ MB = 1_048_576
 FRAME = MB  # bytes that a request may have beside the file: as many as Streamlit allows
 OF_ONE = 24 * MB  # bytes of one visit: a page has places for three files
 LEAST = 65_536  # bytes that a file counts as at least, so that many small ones are no way around
-PAUSE, LONGEST = 20.0, 300.0  # seconds between two pieces of a file, and for all of it: 8 MB at 30 kB/s
+PAUSE = 20.0  # seconds between two pieces of a file
+LONGEST = 300.0  # seconds for all of it: 8 MB at 30 kB/s
 
 
 def largest() -> int:

@@ -27,7 +27,7 @@ def each(selector: str) -> list[str]:
 @pytest.fixture(scope="module")
 def elements(browser) -> Iterator[tuple[Page, list[str]]]:
     """The page that has them all, and the addresses it asked for."""
-    with serve(*UVICORN, "tests.e2e.streamlit_elements:app") as address:
+    with serve(*UVICORN, "tests.streamlit_elements:app") as address:
         page = browser.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url.removeprefix(address)))

@@ -1,4 +1,4 @@
-"""What the components whose parts are dragged share: the address of what is dragged, and what the browser says of it.
+"""Shared by components whose parts are dragged: their value in the address, and their messages.
 
 Python computes while a part moves. The browser has one request on the way at most and sends the last position in the
 end; only that one becomes part of the address. See dragging.js for the browser's half.
@@ -40,7 +40,7 @@ def read(
 
 
 def heard(key: str, state: str) -> Mapping[str, Any] | None:
-    """What the component of this state says was moved, in its callback; None when it says nothing of use."""
+    """The `moved` event of a component, read in its callback; None where it is invalid."""
     event = st.session_state.get(state)
     said = event.get("moved") if isinstance(event, Mapping) else None
     if not isinstance(said, Mapping):
@@ -51,7 +51,7 @@ def heard(key: str, state: str) -> Mapping[str, Any] | None:
 
 
 def take(key: str, value: str) -> None:
-    """Put what was moved into control `key`."""
+    """Set control `key` to what was moved."""
     controls.set_values(**{key: value})
 
 

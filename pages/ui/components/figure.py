@@ -1,4 +1,4 @@
-"""The one door through which every figure reaches the screen.
+"""Draws every figure of the app: plotly in the browser, with text alternative, downloads and clicks.
 
 A page hands over a plotly figure with role colours; the browser draws it with `Plotly.react`, which changes the picture
 in place (no flicker, zoom kept), in the colours of the theme, and sends clicks back. See figure.js for that half.
@@ -30,7 +30,10 @@ _HEAD = """const bytes = component.data, size = bytes.indexOf(10)
 LOADER = assets.loader("figure.js", _HEAD, "component, head, size + 1")
 _component = st.components.v2.component("tf_figure", js=LOADER, isolate_styles=False)
 
-LARGEST_INDEX, LARGEST_NUMBER, LONGEST_TEXT, LONGEST_LIST = 10**7, 1e15, 500, 16
+LARGEST_INDEX = 10**7
+LARGEST_NUMBER = 1e15
+LONGEST_TEXT = 500
+LONGEST_LIST = 16
 
 
 def figure(
@@ -116,7 +119,7 @@ def _json(fig: go.Figure, height: int, key: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know: NumPy scalars and small arrays (titles, ticks) become plain numbers and lists."""
+    """NumPy scalars and small arrays (titles, ticks) as plain numbers and lists, for json."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a figure cannot hold a {type(value).__name__}")

@@ -83,19 +83,19 @@ def attention_alone(config: ModelConfig, _: Any) -> str | None:
 
 
 def only(name: str, reason: str) -> None:
-    """Say why a section shows this model and no other, to a visitor who brought one."""
+    """A caption that says why a section shows this model alone, for visitors who brought another."""
     if remember(None):
         st.caption(f"This part shows {name} and not your own model: {reason}")
 
 
 def names(*architectures: Architecture) -> list[str]:
-    """All that can be shown without waiting: what ships, and what this visitor brought and is loaded."""
+    """Names of the models that are there at once: the shipped ones, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
     return [*shipped(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
 
 
 def remember(name: str | None) -> list[str]:
-    """The names of the models this visitor asked for; one more, if it is allowed here."""
+    """The names of this visitor's own models; `name` is added, if it is allowed here."""
     mine = session().own_models
     if name is not None and name not in mine:
         if (refusal := model_settings.read().refusal(name)) is None:
@@ -169,7 +169,7 @@ def _loading(key: Hashable, job: jobs.Job | None) -> None:
 
 
 def _ended(name: str, job: jobs.Job) -> None:
-    """Why the model is not there: a page that has it does not ask."""
+    """Why loading ended without the model."""
     said = {
         "stopped": "Stopped. What was downloaded is kept, and a new try goes on from there.",
         "done": "It was loaded, and made room for another model since.",
@@ -198,7 +198,7 @@ def tries(name: str) -> int:
 
 
 def again(name: str) -> None:
-    """Forget what came of the last try."""
+    """Count one more try, which forgets the result of the last."""
     session().tries[name] += 1
 
 

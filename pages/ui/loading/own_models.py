@@ -1,4 +1,4 @@
-"""Models that visitors brought: looked at, loaded beside the pages, kept for all, the least used one let go first.
+"""Models that visitors brought: estimated and loaded in jobs, shared by all, the least recently used dropped first.
 
 Weights are shared read-only by everybody who asks for the same name; nobody is shown a model they did not ask for.
 """
@@ -39,7 +39,7 @@ TRIALS = (
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why there is no such model, in one sentence."""
+    """Why a model cannot be had, in one sentence."""
 
     sentence: str
     offline: bool = False
@@ -79,14 +79,14 @@ class Store:
             return found
 
     def make_room(self, name: str, size: int, limit: int) -> None:
-        """Let go of models until one of that size fits: at most MOST, and `limit` bytes altogether."""
+        """Drop models until one of that size fits: at most MOST, and `limit` bytes altogether."""
         with self._lock:
             self._kept.pop(name, None)
             while self._kept and (len(self._kept) >= MOST or self._sum() + size > limit):
                 self._kept.popitem(last=False)
 
     def put(self, own: Own) -> bool:
-        """Keep a model; True if other weights went by its name before, of which caches may still speak."""
+        """Keep a model; True if its name stood for other weights before, whose results may still be cached."""
         with self._lock:
             self._kept[own.name] = own
             before, self._states[own.name] = self._states.get(own.name), own.state
@@ -100,7 +100,7 @@ class Store:
 
     @property
     def names(self) -> set[str]:
-        """Of all that is kept."""
+        """Names of all that is kept."""
         with self._lock:
             return set(self._kept)
 
@@ -173,7 +173,7 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
 
 
 def _stop_page(sentence: str) -> None:
-    """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
+    """On a page: show the sentence and end the run. In a job, which reports the problem itself: nothing."""
     if streamlit_internals.on_page():
         st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
         fragments.stop()
@@ -185,7 +185,7 @@ def _state(folder: Path) -> str:
 
 
 def _try_out(model: Any, tokenizer: Any) -> None:
-    """Let it read a few texts, so that a page can rely on it.
+    """Check that the model and its tokenizer can read a few texts.
 
     Raises:
         ValueError: the tokenizer fails, or the model gives numbers that are none.
@@ -207,7 +207,7 @@ def _try_out(model: Any, tokenizer: Any) -> None:
 
 
 def _in_words(name: str, work: Any) -> Iterator[Any]:
-    """Steps of the work; a problem becomes its last item, without the paths of this machine."""
+    """Steps of the work; a problem becomes its last item, as a sentence without paths of this machine."""
     from tfcore.loading.hub import UnreachableError
 
     try:

@@ -1,4 +1,4 @@
-"""How much whoever runs the server allows, read from the environment whenever it is asked for.
+"""Limits set by whoever runs the server, read from the environment each time.
 
 Which models visitors may load is in model_settings.py, how many may train in run_settings.py.
 
@@ -52,12 +52,12 @@ def text_cap() -> int:
 
 
 def cache_factor() -> float:
-    """What the size of every cache of results is multiplied with."""
+    """Factor for the size of every cache of results."""
     return number("TFCORE_CACHE", 1, 0.01, 100, "factor for the caches")
 
 
 def entries(default: int) -> int:
-    """How many entries a cache keeps that keeps so many by default; one at least."""
+    """Entries that a cache keeps, of its default; at least one."""
     return max(1, round(default * cache_factor()))
 
 

@@ -1,4 +1,4 @@
-"""The book of runs: who has which, who waits, whose turn it is, what is let go of. `Runs` holds a lock around it."""
+"""The registry of runs of the lab: turns, limits for each visitor, runs that everybody is shown."""
 
 import secrets
 
@@ -8,7 +8,7 @@ from tfcore.training.lab.spec import LabSpec
 
 
 class Book(Registry[Run]):
-    """All runs of a server, and the queue of those that wait for a place."""
+    """All runs of a server. A place is given up after a turn, to who waits."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Book(Registry[Run]):
             del self.examples[run.spec]
 
     def tidy(self, now: float) -> None:
-        """Pause and forget what nobody looks at, and what there is no room for."""
+        """Pause and forget runs that nobody looks at, and those beyond the limits."""
         limits = self.limits
         for run in list(self.records.values()):
             away = now - run.looked

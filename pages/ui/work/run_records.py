@@ -1,4 +1,4 @@
-"""What the server keeps of a run of the lab, what a page is told of it, and what runs may take."""
+"""A run of the lab as the server keeps it and as a page sees it, and the limits of runs."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field

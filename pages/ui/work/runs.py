@@ -206,7 +206,7 @@ class Runs:
             self._lock.notify_all()
 
     def _take(self, run: Run, future: Future[Slice]) -> None:
-        """What a slice left, or that it did not come back."""
+        """Store the result of a slice, or that it was lost."""
         run.away = False
         if run.name not in self.book.records:
             return

@@ -1,6 +1,6 @@
 """A page with those elements of Streamlit that the app's styles name, and a server for it.
 
-uvicorn tests.e2e.streamlit_elements:app
+uvicorn tests.streamlit_elements:app
 """
 
 import streamlit as st
