@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev run test lint js check e2e bench load pictures docs train clean
+.PHONY: setup setup-dev run test lint js check next e2e bench load pictures docs train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -66,6 +66,18 @@ $(NODE_MODULES): package-lock.json
 check: lint
 	$(BIN)/python -m pytest -q tests/architecture
 
+# What the app uses of Streamlit's inside, with Streamlit's newest release, in an environment of its own
+NEXT := $(VENV)-next
+next: $(NEXT)/.installed-dev
+	$(NEXT)/bin/python -m pip install --quiet --upgrade streamlit
+	$(NEXT)/bin/python -m pip show streamlit | head -2
+	OMP_NUM_THREADS=1 $(NEXT)/bin/python -m pytest tests/pages/ui/test_streamlit_internals.py \
+	tests/pages/ui/test_links.py tests/pages/ui/test_controls.py tests/pages/ui/test_uploads.py \
+	tests/pages/ui/server tests/e2e/test_streamlit_page.py
+
+$(NEXT)/.installed-dev: requirements.txt requirements-dask.txt requirements-dev.txt
+	$(MAKE) setup-dev VENV=$(NEXT)
+
 e2e: setup-dev
 	$(BIN)/python -m pytest tests/e2e
 
@@ -96,4 +108,4 @@ train: setup
 	$(BIN)/python -m tfcore.training $(RECIPE) --corpus $(CORPUS) --out $(OUT)
 
 clean:
-	rm -rf $(VENV) $(VENV)-docs node_modules build runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-next node_modules build runs .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-LINE, WIDTH = 120, 100  # columns of a line, and of a literal in it
+LINE = 120  # columns of a line
+WIDTH = 100  # columns of a literal in it
 PAINTED = ("tfcore.figures.theme", "painted")
 MODEL = ("model", "tokenizer")  # parameters that `tfcore.load(model_name)` gives
 OWN = {

@@ -10,6 +10,7 @@ from pages.start.walkthrough import experiments
 from pages.start.walkthrough.words import Words
 from pages.ui import text
 from pages.ui.components.figure import figure
+from pages.ui.streamlit_internals import WRAPPER
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.quantities import short
 from tfcore.analysis.start.walk_costs import stage_share
@@ -20,10 +21,10 @@ from tfcore.analysis.start.walkthrough import Walk, WalkedText
 
 TOP = 5
 # Before and after stand side by side in boxes of one height; where they are stacked, each is as high as it must be.
-STACKED = """<style>@media (max-width: 640px) {
-  [class*=st-key-walk-], [data-testid=stLayoutWrapper]:has(> [class*=st-key-walk-]) {
-    height: auto !important; flex: 0 0 auto !important; }
-}</style>"""
+STACKED = f"""<style>@media (max-width: 640px) {{
+  [class*=st-key-walk-], {WRAPPER}:has(> [class*=st-key-walk-]) {{
+    height: auto !important; flex: 0 0 auto !important; }}
+}}</style>"""
 OF_TEXT = ("characters", "tokens", "ids")
 
 

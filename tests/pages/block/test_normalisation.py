@@ -147,7 +147,7 @@ def test_the_gradients_are_those_of_the_networks():
 
 def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
     test = opened(part="First steps", deep="2")
-    (key,) = jobs.JOBS._tasks
+    (key,) = jobs.JOBS.registry.records
     jobs.JOBS.wait(key, 10**9, 240)
     heads, spec = figures(run(test))["race"]
     assert [len(array(trace["y"])) for trace in spec["data"]] == [4] * 8

@@ -30,7 +30,7 @@ def metrics(test):
 
 def finished(test):
     """The page once its job is over."""
-    (key,) = jobs.JOBS._tasks
+    (key,) = jobs.JOBS.registry.records
     jobs.JOBS.wait(key, 10**9, 120)
     return run(test)
 

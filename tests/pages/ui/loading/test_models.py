@@ -8,6 +8,7 @@ import time
 import pytest
 import streamlit as st
 
+from pages.ui import session
 from pages.ui.loading import model_settings, own_models
 from pages.ui.work import jobs
 from tests import own_folders
@@ -196,7 +197,7 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
 def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
     test = opened(file, **address)
     assert "your own model" not in said(test, "caption")
-    test.session_state["_ui_own_models"] = ["./gpt2"]
+    test.session_state[session.KEY].own_models.append("./gpt2")
     assert "and not your own model" in said(run(test), "caption")
 
 
