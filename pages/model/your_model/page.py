@@ -13,25 +13,27 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import model_settings, models, own_models, run_models
 from pages.ui.loading.model_settings import LONGEST, Settings
 from pages.ui.loading.own_models import Refused
+from pages.ui.program import made
 from pages.ui.work import jobs
-from tfcore import presets, shipped
+from tfcore import shipped
 from tfcore.analysis.model import costs, first_words
 from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import gigabytes
+from tfcore.analysis.quantities import gigabytes, whole
 from tfcore.config import ModelConfig
-from tfcore.figures.model import your_model as figures
 from tfcore.loading import checkpoints
 
-HEIGHT, FIRST, EVERY = 390, 1.5, 0.5  # seconds until the hub's answer is awaited beside the page, and between looks
+HEIGHT = 390
+FIRST = 1.5  # seconds until the hub's answer is awaited beside the page
+EVERY = 0.5  # seconds between looks
 KNOWN = {
-    "BERT base": presets.bert_base,
-    "GPT-2 small": presets.gpt2_small,
-    "T5 base": presets.t5_base,
-    "GPT-2 XL": presets.gpt2_xl,
-    "Mistral 7B": presets.mistral_7b,
-    "LLaMA 3 8B": presets.llama3_8b,
-    "Mixtral 8x7B": presets.mixtral_8x7b,
-    "LLaMA 3 70B": presets.llama3_70b,
+    "BERT base": "bert_base",
+    "GPT-2 small": "gpt2_small",
+    "T5 base": "t5_base",
+    "GPT-2 XL": "gpt2_xl",
+    "Mistral 7B": "mistral_7b",
+    "LLaMA 3 8B": "llama3_8b",
+    "Mixtral 8x7B": "mixtral_8x7b",
+    "LLaMA 3 70B": "llama3_70b",
 }
 DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
 TRY: dict[str, dict[str, Any]] = {
@@ -45,7 +47,7 @@ TRY: dict[str, dict[str, Any]] = {
     "a long context": {"tokens": 131_072},
 }
 
-needs = cache.data(max_entries=64)(costs.needs)
+needs = cache.data(max_entries=64)(experiments.every_need)
 
 
 def settings_of_here() -> Settings:
@@ -106,33 +108,22 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
     limit = settings.kept if settings.policy != "off" else None
     label = text.shorten(name.rpartition("/")[2], 22)
     configs = {label: config} if config is not None else {}
-    rows = needs({**configs, **{known: build() for known, build in KNOWN.items()}}, tokens, dtype)
-    bounds = [bound for bound in (room, limit) if bound is not None]
-    end = min(bounds) if bounds else None
-    fitting = [row for row in rows if end is None or row.fits(end)]
-    first = rows[0]
-    finding = f"{len(fitting)} of these {len(rows)} models fit"
-    if config is not None:
-        does = "fits" if first in fitting else "does not fit"
-        finding = (
-            f"{name} needs {gigabytes(first.weights)} for {first.parameters:,} parameters and {gigabytes(first.cache)} "
-            f"for the KV cache of {first.tokens:,} tokens, and {does}; {finding}"
-        )
-    free = f"{gigabytes(room)} are free" if room is not None else "how much is free the system does not tell"
-    alt = f"{finding}. {free[0].upper()}{free[1:]}."
+    given = (configs, KNOWN, tokens, dtype)
+    rows, chosen = needs(*given), name if config is not None else ""
+    shown = experiments.fits(rows, chosen, room, limit)
     figure(
-        figures.fits_figure(rows, label if config is not None else "", room, limit, HEIGHT),
+        shown.figure,
         key="fits",
         height=HEIGHT,
         min_width=340,
-        alt=alt,
-        caption=alt,
+        alt=shown.alt,
+        caption=shown.caption,
         table=lambda: pd.DataFrame(
             [(r.name, r.parameters, r.weights, r.cache) for r in rows],
             columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],
         ),
     )
-    page.experiment(experiments.fits, configs, {known: build.__name__ for known, build in KNOWN.items()}, tokens, dtype)
+    page.experiment(experiments.fits, made(experiments.every_need, *given), chosen, made(costs.free_now), limit)
 
 
 def state_of(name: str, found: Any, settings: Settings) -> None:
@@ -144,7 +135,7 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
         st.button("Try again", key="look again", on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
-    one.metric("Memory it needs", gigabytes(found.memory), help=f"{found.parameters:,} parameters of 4 bytes")
+    one.metric("Memory it needs", gigabytes(found.memory), help=f"{whole(found.parameters)} parameters of 4 bytes")
     room = None if found.free is None else found.free + own_models.STORE.used
     two.metric("Free now", "unknown" if room is None else gigabytes(room))
     three.metric("To download first", gigabytes(found.download) if found.download else "nothing")

@@ -1,4 +1,4 @@
-"""What a model says first: the text goes there and back through its tokenizer, and the model goes on with it."""
+"""First words of a model: a text is encoded and decoded by its tokenizer, and the model goes on with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.likeliest import likeliest
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
@@ -20,21 +22,33 @@ Way = Literal["continuation", "blank", "answer", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(Finding):
     """A text through a tokenizer and back.
 
     Args:
+        characters: of the text.
         back: what came back.
         ids, tokens: in between.
         same: it is the text itself, to the letter.
         nearly: it is, but for capitals and spaces.
     """
 
+    characters: int
     back: str
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     same: bool
     nearly: bool
+
+    @property
+    def sentence(self) -> str:
+        if self.same:
+            verdict = "and decoding gives the same text"
+        elif self.nearly:
+            verdict = "and decoding gives the same text but for capitals and spaces"
+        else:
+            verdict = "but decoding gives another text: its vocabulary does not cover all of this"
+        return f"{self.characters:,} characters, {len(self.ids):,} tokens, {verdict}."
 
 
 def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
@@ -42,7 +56,7 @@ def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
     ids = tokenizer.encode(text)
     back = tokenizer.decode(ids)
     nearly = "".join(back.split()).casefold() == "".join(text.split()).casefold()
-    return RoundTrip(back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)
+    return RoundTrip(len(text), back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,32 @@ class FirstWords:
     best: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
     place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken(Finding):
+    """The likeliest token at the place in question.
+
+    Args:
+        masked: it is masked; otherwise it is the next one.
+        vocab: tokens it was chosen from.
+    """
+
+    masked: bool
+    token: str
+    probability: float
+    vocab: int
+
+    @property
+    def sentence(self) -> str:
+        where = "at the masked position" if self.masked else "as the next token"
+        first = f"'{visible(self.token)}' with {self.probability:.1%}"
+        return f"The likeliest tokens {where}: first {first}, of {self.vocab:,}."
+
+
+def first_token(found: FirstWords, vocab: int) -> FirstToken:
+    """The best of what a model with a head expects."""
+    return FirstToken(found.way == "blank", found.best[0], found.probabilities[0], vocab)
 
 
 @torch.no_grad()
