@@ -53,14 +53,14 @@ needs = cache.data(max_entries=64)(experiments.every_need)
 def settings_of_here() -> Settings:
     """The settings, and what they allow in a sentence."""
     settings = model_settings.read()
-    said = {
+    allowed = {
         "off": "On this server no other models can be loaded: whoever runs it has not allowed it. Start the app on "
         "your own machine with make run, and they can.",
         "list": f"This server loads these: {', '.join(sorted(settings.names))}.",
         "public": "Public models of the Hugging Face hub can be loaded here.",
         "any": "Any model of the Hugging Face hub can be loaded here.",
     }[settings.policy]
-    st.caption(text.escape(said))
+    st.caption(text.escape(allowed))
     if found := model_settings.folders(settings):
         st.caption("Folders here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
     elif settings.folder is not None and settings.policy == "any":
@@ -163,7 +163,7 @@ page.begin(
 page.try_this(TRY)
 left, right = st.columns([2, 3], gap="large")
 with left:
-    said = controls.text_line(
+    typed = controls.text_line(
         "Model: a name on the hub, or ./folder",
         "model",
         models.DEFAULT,
@@ -172,12 +172,12 @@ with left:
         "from safetensors alone: no pickle is opened, no code of others runs",
     )
     settings = settings_of_here()
-name = said.strip() if said.strip() in shipped() else model_settings.named(said)
+name = typed.strip() if typed.strip() in shipped() else model_settings.named(typed)
 found: Any = None
 if name is None:
-    problem = f"“{text.escape(said.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
+    problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
     problem += f"openai-community/gpt2, ./name for a folder, or one that ships: {', '.join(shipped())}."
-    left.warning(problem if said.strip() else "There is no name yet: " + problem.partition(": ")[2])
+    left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
 elif not models.loaded(name) and run_models.is_run(name):
     found = Refused(run_models.GONE)
 elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:

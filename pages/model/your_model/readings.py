@@ -79,8 +79,8 @@ def facts(config: ModelConfig) -> pd.DataFrame:
         rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
     kept = [(label, value) for label, value in rows if value is not None and value != 0]
     words = {True: "yes", False: "no", "none": "nothing: hidden states"}
-    said = [(k, whole(v) if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
-    return pd.DataFrame(said, columns=["setting", "value"])
+    shown = [(k, whole(v) if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
+    return pd.DataFrame(shown, columns=["setting", "value"])
 
 
 def show(name: str) -> None:
@@ -135,7 +135,7 @@ def speak(name: str, tokenizer: Any) -> None:
         return
     if found.way == "blank":
         st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
-    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.said or '(nothing)', 400)}")
+    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', 400)}")
     vocab = cache.model(name)[0].config.vocab_size
     shown = experiments.first(found, vocab)
     figure(

@@ -30,7 +30,7 @@ def test_a_decoder_goes_on(models):
     model, tokenizer = models["gpt2"]
     found, ids = first_words(model, tokenizer, TEXT, 6), tokenizer.encode(TEXT)
     assert found.way == "continuation"
-    assert found.said == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
+    assert found.written == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
     p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
     assert found.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
     assert found.best[0] == tokenizer.tokens([int(p.argmax())])[0]
@@ -40,7 +40,7 @@ def test_a_long_text_is_cut_at_its_beginning(models):
     model, tokenizer = models["gpt2"]
     found = first_words(model, tokenizer, TEXT * 40)
     assert found.place == model.config.max_seq_len - 24 - 1
-    assert found.said
+    assert found.written
 
 
 def test_an_encoder_fills_the_last_place(models):
@@ -50,7 +50,7 @@ def test_an_encoder_fills_the_last_place(models):
     assert found.place == len(ids) - 2  # before [SEP]
     ids[found.place] = mask_of(tokenizer, model.config.vocab_size)
     p = model(torch.tensor([ids])).logits[0, found.place].softmax(-1)
-    assert found.said == tokenizer.tokens([int(p.argmax())])[0]
+    assert found.written == tokenizer.tokens([int(p.argmax())])[0]
     assert "[MASK]" in found.text
 
 
@@ -58,7 +58,7 @@ def test_an_encoder_decoder_answers(models):
     model, tokenizer = models["t5"]
     found = first_words(model, tokenizer, TEXT, 5)
     assert found.way == "answer"
-    assert found.said == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
+    assert found.written == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
     assert len(found.best) == 5
 
 

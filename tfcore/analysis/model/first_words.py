@@ -67,14 +67,14 @@ class FirstWords:
         way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers; or nothing,
             of a model without a head.
         text: that was read; for an encoder the last word of it is the blank.
-        said: the text it wrote, greedily; of an encoder the best guess.
+        written: the text it generated, greedily; of an encoder the best guess.
         best, probabilities: the likeliest tokens at the place in question, and how likely.
         place: of the blank, or of the last token that was read.
     """
 
     way: Way
     text: str
-    said: str
+    written: str
     best: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
     place: int = 0
@@ -122,12 +122,12 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     if config.architecture == "encoder-decoder":
         ids = ids[: config.max_seq_len]
         scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits[0, -1]
-        said = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
-        return FirstWords("answer", text, tokenizer.decode(said), *_likeliest(tokenizer, scores))
+        ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+        return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
     scores = model(one_text(model, ids)).logits[0, -1]
-    said = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
-    return FirstWords("continuation", text, tokenizer.decode(said), *_likeliest(tokenizer, scores), len(ids) - 1)
+    ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+    return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
 
 
 def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:
