@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 from tests import small
-from tfcore.analysis.model.translation import Linked, chrf, exact, read_links, source_ids, tokens_of, translate, writing
+from tfcore.analysis.model.translation import (
+    Linked,
+    alignment_accuracy,
+    chrf,
+    exact,
+    read_links,
+    source_ids,
+    tokens_of,
+    translate,
+    writing,
+)
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
