@@ -10,8 +10,8 @@ from tests.pages.figures import figures
 from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore import load
-from tfcore.analysis.reference.folklore import ROUGH
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from tfcore.analysis.reference.folklore import CLAIMS
+from tfcore.analysis.reference.folklore.claim import ROUGH
 
 opened = partial(visits.opened, "reference/folklore/page.py")
 

@@ -11,7 +11,7 @@ from tests.pages.figures import figures
 from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.history import milestones
 
 opened = partial(visits.opened, "reference/history/page.py")
