@@ -195,6 +195,7 @@ def test_two_heads_side_by_side_share_what_is_said():
     test = opened(show="side by side", layer="3", head="0", layer2="1", head2="1")
     patterns = attention_maps(*given()).patterns
     assert test.metric[0].value == f"{overlap(patterns[3, 0], patterns[1, 1]):.0%}"
+    assert f"put {test.metric[0].value} of their weight" in figures(test)["other"][0]["caption"]
     assert set(figures(test)) == {"one", "other"}
     assert opened(show="side by side", layer="2", head="2", layer2="2", head2="2").metric[0].value == "100%"
 
