@@ -34,7 +34,7 @@ def test_neighbours_equal_those_of_torch():
     token = TOKENIZER.encode(" dog")[0]
     cosines = torch.nn.functional.cosine_similarity(WEIGHTS, WEIGHTS[token][None], dim=1)
     order = [i for i in cosines.argsort(descending=True).tolist() if i != token][:5]
-    found = tables.nearest(MODEL, token, 5)
+    found = tables.nearest(MODEL, TOKENIZER, token, 5)
     assert list(found.ids) == order
     np.testing.assert_allclose(found.cosines, cosines[order], atol=1e-6)
     assert TOKENIZER.token_bytes(found.ids[0]) == b" cat"
@@ -42,7 +42,7 @@ def test_neighbours_equal_those_of_torch():
 
 def test_a_token_outside_the_table_is_refused():
     with pytest.raises(ValueError, match="between 0 and 2047"):
-        tables.nearest(MODEL, 2048, 3)
+        tables.nearest(MODEL, TOKENIZER, 2048, 3)
 
 
 def test_without_the_scale_positions_drown_the_tokens():

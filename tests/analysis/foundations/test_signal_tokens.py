@@ -1,4 +1,4 @@
-"""Images, sounds, series and proteins cut into tokens, against torch and `transformers`."""
+"""Images, sounds and series cut into tokens, against torch and `transformers`."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,6 @@ from hypothesis import strategies as st
 from transformers.audio_utils import mel_filter_bank, spectrogram, window_function
 
 from tfcore.analysis.foundations.signal_tokens import (
-    GROUPS,
-    LETTERS,
-    SPECIAL,
     cut_frames,
     cut_windows,
     frame_count,
@@ -18,7 +15,6 @@ from tfcore.analysis.foundations.signal_tokens import (
     mel_filters,
     patch_count,
     patchify,
-    read_protein,
     tokens_of_frames,
     window_count,
 )
@@ -120,32 +116,3 @@ def test_a_flat_series_is_no_division_by_zero():
 def test_windows_of_nothing_are_refused(length, stride):
     with pytest.raises(ValueError, match="at least 1"):
         cut_windows(np.ones(5), length, stride)
-
-
-def test_a_protein_as_esm_numbers_it():
-    found = read_protein("> test\nla gv\nC*")
-    assert found.name == "test"
-    assert found.residues == "LAGVC"
-    assert found.ids == (0, 4, 5, 6, 7, 23, 2)
-
-
-def test_every_letter_has_an_id_and_a_group():
-    assert sorted("".join(GROUPS.values())) == sorted(LETTERS)
-    found = read_protein(LETTERS)
-    assert found.ids[1:-1] == tuple(range(len(SPECIAL), len(SPECIAL) + len(LETTERS)))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "no residues"),
-        (">only a name", "no residues"),
-        ("MQ1F", "letter 3 is '1'"),
-        ("MQJ", "letter 3 is 'J'"),
-        (">a\nMQ\n>b\nMQ", "two proteins"),
-        ("猫", "letter 1"),
-    ],
-)
-def test_what_is_no_protein_is_said(text, words):
-    with pytest.raises(ValueError, match=words):
-        read_protein(text)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tfcore.analysis.foundations import signals
-from tfcore.analysis.foundations.signals import melody, number, read_column, scene, temperatures
+from tfcore.analysis.foundations.signals import melody, parse_number, read_column, scene, temperatures
 
 RED = (200, 30, 40)
 
@@ -214,7 +214,7 @@ def test_what_is_no_column_is_said(text, index, words):
 
 @pytest.mark.parametrize("cell", ["", "x", "nan", "inf", "-inf", "1e400", "1e16", "1_000", "0x10", "1,5", "1 2"])
 def test_what_is_no_number(cell):
-    assert number(cell) is None
+    assert parse_number(cell) is None
 
 
 @given(st.text(max_size=200))

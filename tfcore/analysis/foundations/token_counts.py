@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
 from tfcore.analysis.foundations.signals import RATE
 
@@ -304,3 +305,62 @@ def sequence_cost(lengths: Sequence[int]) -> SequenceCost:
     weights = 24.0 * N_LAYERS * n * D_MODEL**2
     attention = 4.0 * N_LAYERS * n.astype(np.float64) ** 2 * D_MODEL
     return SequenceCost(n, n * n, weights, attention, 2 * N_HEADS * n * n)
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCost(Finding):
+    """What one length costs.
+
+    Args:
+        what: has this length, in words: "patches of 16 pixels".
+        tokens: the length n.
+        pairs: n * n, the cells of one head's attention map.
+        weights, attention: FLOPs of a forward pass that grow with n and with n squared.
+        memory: bytes of all attention maps of one layer in half precision.
+    """
+
+    what: str
+    tokens: int
+    pairs: int
+    weights: float
+    attention: float
+    memory: int
+
+    @property
+    def sentence(self) -> str:
+        share = self.attention / max(self.weights + self.attention, 1)
+        return (
+            f"With {self.what}: n = {self.tokens_text} tokens, {si(self.weights)} FLOPs for weights and "
+            f"{si(self.attention)} for attention, {share:.1%} of the whole; the maps of one layer take "
+            f"{si(self.memory)}B in half precision."
+        )
+
+    @property
+    def tokens_text(self) -> str:
+        """The length as it is written."""
+        return f"{self.tokens:,}"
+
+    @property
+    def pairs_text(self) -> str:
+        """The cells of a map as they are written."""
+        return f"{self.pairs:,}"
+
+    @property
+    def flops_text(self) -> str:
+        """All FLOPs as they are written."""
+        return si(self.weights + self.attention)
+
+
+def length_cost(cost: SequenceCost, at: int, what: str) -> LengthCost:
+    """One of the lengths of `cost`; `what` says in words what has this length."""
+    weights, attention = float(cost.weights[at]), float(cost.attention[at])
+    return LengthCost(what, int(cost.n[at]), int(cost.pairs[at]), weights, attention, int(cost.memory[at]))
+
+
+def si(value: Number) -> str:
+    """A number with a letter for its thousands, three digits: 35.1 G."""
+    number, letters = float(value), iter(("", "k", "M", "G", "T", "P", "E"))
+    letter = next(letters)
+    while abs(number) >= 999.5 and (following := next(letters, "")):
+        number, letter = number / 1000, following
+    return f"{number:.3g} {letter}"
