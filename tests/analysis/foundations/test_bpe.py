@@ -9,7 +9,30 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
-from tfcore.analysis.foundations.bpe import learn, longest_tokens, merge_pair, replay
+from tfcore.analysis.foundations.bpe import (
+    Learned,
+    LearnedLength,
+    LearnedMerges,
+    MergeResult,
+    MergeStep,
+    NextMerge,
+    PairChosen,
+    PiecesByMerges,
+    Shortening,
+    WordMerges,
+    learn,
+    learn_from,
+    learned_length,
+    longest_tokens,
+    merge_pair,
+    merge_result,
+    next_merge,
+    pair_chosen,
+    pieces_by_merges,
+    replay,
+    shortening,
+    word_merges,
+)
 
 TOKENIZER = tfcore.load("stories")[1]
 
@@ -115,3 +138,87 @@ def test_the_longest_tokens_come_first_and_each_once():
     found = longest_tokens(merges, 2)
     assert len(found) == len(set(found)) == 2
     assert [len(piece) for piece in found] == sorted((len(piece) for piece in set(made)), reverse=True)[:2]
+
+
+def test_the_merges_of_a_word_by_its_tokenizer():
+    found = word_merges(TOKENIZER, "unhappiness")
+    assert (found.word, found.known, found.same) == ("unhappiness", TOKENIZER.vocab_size - 257, True)
+    assert list(found.steps) == replay([b"unhappiness"], RANKS)
+
+
+def test_another_encoding_is_noticed(monkeypatch):
+    monkeypatch.setattr(TOKENIZER, "encode", lambda text: [len(text)])
+    assert not word_merges(TOKENIZER, "unhappiness").same
+
+
+WORD = WordMerges(
+    "a ba",
+    (
+        MergeStep(None, None, ((b"a",), (b" ", b"b", b"a"))),
+        MergeStep(7, (b"b", b"a"), ((b"a",), (b" ", b"ba"))),
+        MergeStep(9, (b" ", b"ba"), ((b"a",), (b" ba",))),
+    ),
+    1_791,
+    same=False,
+)
+
+
+def test_the_merges_of_a_word_in_words():
+    assert merge_result(WORD) == MergeResult("a ba", 4, 2, (b"a", b" ba"))
+    assert str(merge_result(WORD)) == "'a·ba' goes from 4 bytes to 2 pieces in 2 merges: a | ·ba."
+    assert pieces_by_merges(WORD) == PiecesByMerges(4, 2, 1_791)
+    assert str(pieces_by_merges(WORD)) == (
+        "The same word with only the first merges of the list: 4 pieces with none, 2 with all 1,791."
+    )
+    assert [next_merge(WORD, now).rank for now in range(3)] == [7, 9, None]
+    assert str(next_merge(WORD, 1)) == "Next: · + ba, rank 9."
+    assert str(next_merge(WORD, 2)) == (
+        "No pair is on the list any more. The result is not what the tokenizer itself gives."
+    )
+    assert str(NextMerge(None, None, same=True)).endswith("The result is the same as the tokenizer's own encoding.")
+
+
+LEARNED = LearnedMerges(
+    (b"abab", b" abc"),
+    (Learned((b"a", b"b"), 3, 5, (((b"b", b"a"), 1),)), Learned((b"ab", b"c"), 2, 4, (((b" ", b"ab"), 2),))),
+)
+
+
+def test_learned_merges_in_words():
+    assert LEARNED.tokens == [8, 5, 4]
+    assert learned_length(LEARNED, 1) == LearnedLength(8, 1, 5, 2, 4)
+    assert str(learned_length(LEARNED, 1)) == (
+        "After 1 merges the text of 8 bytes has 5 tokens, 1.60 bytes in one; after 2, 4."
+    )
+    assert LearnedLength(9_000, 1, 5_000, 2, 4).tokens_text == "5,000"
+    assert pair_chosen(LEARNED, 0) == PairChosen(last=False, pair=(b"a", b"b"), count=3, tied=False)
+    assert pair_chosen(LEARNED, 1) == PairChosen(last=False, pair=(b"ab", b"c"), count=2, tied=True)
+    assert pair_chosen(LEARNED, 2) == PairChosen(last=True, pair=(b"ab", b"c"), count=2, tied=True)
+    assert str(pair_chosen(LEARNED, 0)) == (
+        "The next merge joins a + b, which stands 3 times in the text, more often than any other pair."
+    )
+    assert str(pair_chosen(LEARNED, 2)) == (
+        "The last merge joins ab + c, which stands 2 times in the text, no more often than others, but it comes first "
+        "in order."
+    )
+    assert shortening(LEARNED, 0) == Shortening(3, 0, 0, ())
+    assert shortening(LEARNED, 1) == Shortening(3, 1, 3, (b"ab",))
+    assert shortening(LEARNED, 2) == Shortening(3, 2, 1, (b"abc", b"ab"))
+    assert str(shortening(LEARNED, 0)) == "The first merge shortens the text by 3 tokens."
+    assert str(shortening(LEARNED, 2)) == (
+        "The first merge shortens the text by 3 tokens, merge 2 by 1. The longest tokens after 2: “abc”, “ab”."
+    )
+
+
+def test_at_most_four_of_the_longest_tokens_are_named():
+    merges = learn_from(TOKENIZER, "abcdefgh abcdefgh", 9)
+    lengths = [len(piece) for piece in shortening(merges, 7).longest]
+    made = sorted((len(b"".join(one.pair)) for one in merges.merges[:7]), reverse=True)
+    assert lengths == made[:4]
+
+
+def test_learning_from_a_text_counts_its_words():
+    found = learn_from(TOKENIZER, "low low lower", 2)
+    assert found.words == (b"low", b" low", b" lower")
+    assert list(found.merges) == learn([b"low", b" low", b" lower"], 2)
+    assert len(found.merges) == 2

@@ -104,7 +104,8 @@ class PatchVector(Finding):
 def patch_vector(vectors: UInt8[ndarray, "n values"], at: int) -> PatchVector:
     """The patch in one place of the sequence."""
     red, green, blue = vectors[at].reshape(-1, CHANNELS).mean(axis=0).tolist()
-    return PatchVector(at, *vectors.shape, (red, green, blue))
+    n, values = vectors.shape
+    return PatchVector(at, n, values, (red, green, blue))
 
 
 # Whisper's (arXiv:2212.04356, section 2.2).
