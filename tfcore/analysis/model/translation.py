@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.foundations.attention_maps import NAMES
-from tfcore.analysis.foundations.bpe import cut
+from tfcore.analysis.foundations.text_pieces import cut_text
 from tfcore.analysis.one_text import one_text
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
@@ -156,7 +156,7 @@ def tokens_of(text: str, word: str, tokenizer: BPETokenizer) -> list[int]:
         ValueError: the word is not there.
     """
     start = text.index(word)
-    return sorted(set(cut(text, tokenizer).token_of_character[start : start + len(word)].tolist()))
+    return sorted(set(cut_text(text, tokenizer).token_of_character[start : start + len(word)].tolist()))
 
 
 def alignment_accuracy(
