@@ -310,10 +310,7 @@ class RightTokens(Finding):
 
     @property
     def sentence(self) -> str:
-        return (
-            f"The end of that row: of {self.tokens} tokens {self.forced} are right with teacher forcing and "
-            f"{self.free} free-running."
-        )
+        return f"Of {self.tokens} tokens {self.forced} are right with teacher forcing and {self.free} free-running."
 
 
 def right_tokens(look: Look) -> RightTokens:
