@@ -154,7 +154,7 @@ def free_running(model: Transformer, ids: Int[Tensor, "row given"], count: int) 
     return torch.cat(written, dim=1)
 
 
-# ---- what is said of a run ----
+# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)
