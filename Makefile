@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev run test lint check e2e bench load pictures docs train clean
+.PHONY: setup setup-dev run test lint js check next e2e bench load pictures docs train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -41,13 +41,42 @@ test: setup-dev lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope -m "not e2e"
 	$(BIN)/python -m pytest -n 2 --dist loadscope tests/e2e
 
-lint: setup-dev
+lint: setup-dev js
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers auto
 
+# Linter, types and unit tests of the JavaScript. Only they need Node: without it, or without a registry to install them
+# from, they are skipped, and a line says so.
+NODE_FITS := const [a, b] = process.versions.node.split("."); process.exit(a > 18 || (a == 18 && b >= 19) ? 0 : 1)
+NODE_MODULES := node_modules/.package-lock.json
+js:
+	@if ! command -v npm > /dev/null || ! node -e '$(NODE_FITS)' 2> /dev/null; then \
+	echo "JavaScript not checked: there is no npm with Node 18.19 or newer"; \
+	elif test ! $(NODE_MODULES) -nt package-lock.json && \
+	! npm view --fetch-retries=0 --fetch-timeout=10000 eslint version > /dev/null 2>&1; then \
+	echo "JavaScript not checked: the npm registry cannot be reached"; \
+	else $(MAKE) --no-print-directory $(NODE_MODULES) && \
+	npm run --silent lint && npm run --silent types && npm run --silent test; fi
+
+$(NODE_MODULES): package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
 check: lint
 	$(BIN)/python -m pytest -q tests/architecture
+
+# What the app uses of Streamlit's inside, with Streamlit's newest release, in an environment of its own
+NEXT := $(VENV)-next
+next: $(NEXT)/.installed-dev
+	$(NEXT)/bin/python -m pip install --quiet --upgrade streamlit
+	$(NEXT)/bin/python -m pip show streamlit | head -2
+	OMP_NUM_THREADS=1 $(NEXT)/bin/python -m pytest tests/pages/ui/test_streamlit_internals.py \
+	tests/pages/ui/test_links.py tests/pages/ui/test_controls.py tests/pages/ui/test_uploads.py \
+	tests/pages/ui/server tests/e2e/test_streamlit_page.py
+
+$(NEXT)/.installed-dev: requirements.txt requirements-dask.txt requirements-dev.txt
+	$(MAKE) setup-dev VENV=$(NEXT)
 
 e2e: setup-dev
 	$(BIN)/python -m pytest tests/e2e
@@ -79,4 +108,4 @@ train: setup
 	$(BIN)/python -m tfcore.training $(RECIPE) --corpus $(CORPUS) --out $(OUT)
 
 clean:
-	rm -rf $(VENV) $(VENV)-docs build runs .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-next node_modules build runs .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -31,7 +31,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config, net_util
 
 ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
@@ -39,14 +38,15 @@ if str(ROOT) not in sys.path:
 
 os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS tells how far it is and can be stopped
 
-from pages.ui import sentences, uploads  # noqa: E402  (needs the path above)
+from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
+from pages.ui.loading import model_settings  # noqa: E402
 from pages.ui.server import hosts, messages, previews, settings  # noqa: E402
+from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
-    settings.for_streamlit()
+    streamlit_internals.read_options()
 
-STREAMLIT_FILES = Path(st.__file__).parent / "static"
 FOR_EVER = "public, max-age=31536000, immutable"
 DEFAULT_MODEL = "stories"
 HOST = "127.0.0.1"
@@ -75,13 +75,13 @@ def content_policy(ancestors: str) -> str:
     Streamlit's own page, named by their hashes. Styles are inline in Streamlit and plotly. Nothing leaves this server.
     No text is compiled into a script, so browser tools that have the page do that need to ask from outside instead.
     """
-    page = (STREAMLIT_FILES / "index.html").read_text()
-    inline = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    inline = re.findall(r"<script>(.*?)</script>", streamlit_internals.index(), re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
+    scripts = hashes if streamlit_internals.INDEX.on else "'unsafe-inline'"
     return "; ".join(
         [
             "default-src 'self'",
-            f"script-src 'self' blob: {hashes}",
+            f"script-src 'self' blob: {scripts}",
             "worker-src 'self' blob:",
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
@@ -167,7 +167,7 @@ def picture(request: Request) -> Response:
 
 @cache
 def packed_streamlit_file(name: str) -> bytes:
-    return gzip.compress((STREAMLIT_FILES / name).read_bytes(), compresslevel=6, mtime=0)
+    return gzip.compress(streamlit_internals.bundles()[name].read_bytes(), compresslevel=6, mtime=0)
 
 
 class CompressedBundles:
@@ -175,7 +175,7 @@ class CompressedBundles:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.names = {p.relative_to(STREAMLIT_FILES).as_posix() for p in STREAMLIT_FILES.glob("static/*/*.*s")}
+        self.names = set(streamlit_internals.bundles())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = scope.get("path", "").lstrip("/")
@@ -242,7 +242,10 @@ def check_settings() -> None:
     frame_ancestors(os.environ.get("TFCORE_EMBED", ""))
     previews.check()
     hosts.read()
+    streamlit_internals.read_options()
     settings.check()
+    model_settings.read()
+    run_settings.read()
 
 
 def keep_to_itself() -> None:
@@ -255,23 +258,23 @@ def keep_to_itself() -> None:
     logging.getLogger("uvicorn.access").disabled = True
     connects = re.compile(r'"WebSocket|^connection ')
     logging.getLogger("uvicorn.error").addFilter(lambda line: not connects.search(str(line.msg)))
-    net_util._external_ip = "127.0.0.1"
+    streamlit_internals.ask_nobody()
     # Filling a cache outside a page run is the point of a warm start; Streamlit warns of it.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    logging.getLogger(streamlit_internals.NO_CONTEXT).setLevel(logging.ERROR)
 
 
 def listening() -> str:
     """The address that this server was told to listen on; empty under uvicorn's own command, which does not tell."""
     if __name__ == "__main__":
         return os.environ.get("HOST", HOST)
-    by_streamlit = config._server_mode == "starlette-app"
-    return str(config.get_option("server.address") or "0.0.0.0") if by_streamlit else ""
+    by_streamlit = streamlit_internals.by_streamlit_run()
+    return str(st.get_option("server.address") or "0.0.0.0") if by_streamlit else ""
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     keep_to_itself()
-    messages.expect_types()
+    streamlit_internals.expect_types()
     check_settings()  # a server with a setting that makes no sense says so, and does not start
     threading.Thread(target=warm.run, name="warm-start", daemon=True).start()
     yield
@@ -286,7 +289,7 @@ app = st.App(
         Route("/healthz", healthz),
         Route("/assets/{digest}/{name}", asset),
         Route("/previews/{name}.png", picture),
-        *[Route(f"/{url}", page) for url in previews.pages()],
+        *[Route(f"/{url}", page) for url in previews.pages() if streamlit_internals.INDEX.on],
     ],
     middleware=[
         Middleware(ResponseHeaders, embed=os.environ.get("TFCORE_EMBED", "")),

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, not the repository's
     sys.path.insert(0, str(ROOT))
 
-from pages.ui import embedding, links, notices, places, recent, tour  # noqa: E402  (needs the path above)
+from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402  (needs the path above)
 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
@@ -73,13 +73,13 @@ def page(file: str, title: str, icon: str, url: str) -> st.Page:
 st.set_page_config(page_title=NAME, page_icon=str(ROOT / "assets" / "icon.svg"), layout="wide")
 if not embedding.is_on():
     st.logo(str(ROOT / "assets" / "logo.svg"), size="large", icon_image=str(ROOT / "assets" / "icon.svg"))
-st.html(ROOT / "pages" / "ui" / "legible.css")
+st.html(streamlit_internals.STYLE)
 places.announce(PAGES)
 present = st.navigation(
     {chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()},
     position="hidden" if embedding.is_on() else "sidebar",
 )
-links.arrive()
+links.arrive(present.url_path)
 recent.note(present.url_path, st.query_params.to_dict())
 tour.bar(present.url_path)
 embedding.begin()

@@ -12,6 +12,7 @@ import sys
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
+from pages.ui import streamlit_internals
 from pages.ui.server import previews
 from tests.e2e.serving import PYTHON_APP, serve
 from tests.e2e.visitor import Visitor
@@ -25,12 +26,12 @@ CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
 SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide
 PATIENCE = 25_000  # milliseconds for pages that train before one looks
 # The component of the first figure, under a title, over everything else; it is made larger or smaller, or cut off.
-COMPOSE = """([title, site]) => {
+COMPOSE = """([title, site, app]) => {
   const figure = document.querySelector(".tf-figure"), box = figure.closest('[class*="-figure"][class*="st-key-"]')
   const over = document.createElement("div"), head = document.createElement("h1"), small = document.createElement("div")
   over.style = "position:fixed;inset:0;z-index:9999999;overflow:hidden;padding:36px 48px;box-sizing:border-box;" +
     "display:flex;flex-direction:column;" +
-    "background:" + getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor
+    "background:" + getComputedStyle(document.querySelector(app)).backgroundColor
   small.textContent = site
   small.style = "font-size:26px;opacity:.7"
   head.textContent = title
@@ -40,7 +41,7 @@ COMPOSE = """([title, site]) => {
   box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
   box.style.margin = "auto 0"
   over.append(small, head, box)
-  document.querySelector('[data-testid="stApp"]').append(over)
+  document.querySelector(app).append(over)
 }"""
 
 
@@ -60,10 +61,10 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     visitor.settle()
     if url not in AS_THEY_ARE:
         page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
-        if page.get_by_test_id("stProgress").count():
+        if page.locator(streamlit_internals.PROGRESS).count():
             page.wait_for_timeout(PATIENCE)
         visitor.settle()
-        page.evaluate(COMPOSE, [previews.pages()[url].title, previews.site()])
+        page.evaluate(COMPOSE, [previews.pages()[url].title, previews.site(), streamlit_internals.APP])
     page.wait_for_timeout(2000)  # the figure finds its new width, and the fonts are there
     return page.screenshot()
 

@@ -8,7 +8,8 @@ from pages.ui import cache, text
 from tfcore.analysis.inside import interventions
 
 NEW_TOKENS = 12
-SAME, LOUD = 3, 4  # hues of chips
+SAME = 3  # hues of chips
+CHANGED = 4
 
 
 def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
@@ -20,18 +21,11 @@ def continuations(model: str, rows: Mapping[str, list[int]]) -> None:
     tokenizer = cache.model(model)[1]
     first = next(iter(rows.values()))
     for i, (title, ids) in enumerate(rows.items()):
-        new = interventions.changed(first, ids)
-        count = (
-            ""
-            if i == 0
-            else f": {sum(new)} of {len(ids)} tokens changed"
-            if any(new)
-            else ": the same, token for token"
-        )
+        count = f": {interventions.changed_tokens(first, ids).title}" if i else ""
         st.markdown(f"**{text.escape(title)}**{count}")
         text.chips(
             tokenizer.tokens(ids),
             key=f"continuation {i}",
-            hues=[LOUD if one else SAME for one in new],
+            hues=[CHANGED if new else SAME for new in interventions.changed(first, ids)],
             label=f"{title}{count}",
         )

@@ -1,17 +1,14 @@
-"""What the pages of this chapter share: a text as a model reads it, its predictions, names of parts."""
+"""What the pages of this chapter share: a text as a model reads it, and its top predictions."""
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.ui import cache, fragments, notices, text
-from pages.ui.reading import first_tokens
+from pages.ui.reading import FirstTokens, first_tokens
 from tfcore.analysis.training.text_loss import next_tokens
 
-GUESSES = 6
-ATTENTION, FORWARD = "@attention", "@feedforward"
+GUESSES = 6  # top predictions offered to choose from
 BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more
 
 
@@ -32,6 +29,11 @@ class Reading:
     ids: list[int]
     tokens: list[str]
     total: int
+
+    @property
+    def first(self) -> FirstTokens:
+        """The tokens without the names of model and text, as experiments take them."""
+        return FirstTokens(self.ids, self.tokens, self.total)
 
     @property
     def labels(self) -> list[str]:
@@ -71,26 +73,3 @@ def piece(model: str, token: int) -> str:
 def shown(token: str) -> str:
     """One token inside a sentence in Markdown."""
     return f"“{text.escape(text.visible(token))}”"
-
-
-def part_name(name: str, short: bool = False) -> str:
-    """blocks.2.attn_out -> attention 2."""
-    layer = re.sub(r"\D", "", name.partition(".")[2].partition(".")[0])
-    kind = ("attn", "FF") if short else ("attention", "feed-forward")
-    return f"{kind['mlp' in name]} {layer}"
-
-
-def stage_names(stages: Sequence[str], short: bool = True) -> list[str]:
-    """blocks.0.resid_pre -> embedding; blocks.2.resid_mid -> attention 2; and what comes after it, feed-forward 2."""
-    halves = any(name.endswith("resid_mid") for name in stages)
-    names = ["embed" if short else "embedding"]
-    for name in stages[1:]:
-        layer = name.split(".")[1]
-        kind = ("attn", "FF") if short else ("attention", "feed-forward")
-        names.append(f"{kind[name.endswith('resid_post')]} {layer}" if halves else f"block {layer}")
-    return names
-
-
-def role(name: str) -> str:
-    """The colour role of a part."""
-    return FORWARD if "mlp" in name or "FF" in name else ATTENTION

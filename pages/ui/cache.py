@@ -1,4 +1,4 @@
-"""Caches that stay correct and stay small.
+"""Caches with a limit, keyed by small hashable values only.
 
 Cached functions take configs, text, seeds and names - never arrays or tensors: Streamlit hashes a large array by a
 sample of its elements, and one changed cell then hits the old entry. Every cache has a limit.
@@ -44,8 +44,8 @@ def data(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[
 
 
 def of_model(*, max_entries: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """The same for a function of `model, tokenizer, ...`, or of `model, ...`: called with the model's name in their
-    place, it gets the model that all visitors share."""
+    """`data` for a function of `model, tokenizer, ...`, or of `model, ...`: it is called with the model's name instead,
+    and gets the model that all visitors share."""
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         with_tokenizer = "tokenizer" in inspect.signature(function).parameters

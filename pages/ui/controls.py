@@ -21,8 +21,9 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from pages.ui import former_labels, links, notices
+from pages.ui import former_labels, links, notices, streamlit_internals
 from pages.ui.server import settings
+from pages.ui.session import Drawn
 
 Number = TypeVar("Number", int, float)
 Option = TypeVar("Option", bound=Hashable)
@@ -259,8 +260,8 @@ def _bound(
     elif not exact:
         notices.corrected(key, asked, name(value), value, from_link=from_link)
     if not _in_step(value, default, st.query_params.get_all(key), clean, name(value)):
-        links.rewrite(key, None if _same(value, default) else name(value))
-    before, drawn = links.visit().drawn.get(key), links.Drawn(value, name(value), draw.args)
+        streamlit_internals.rewrite(key, None if _same(value, default) else name(value))
+    before, drawn = links.visit().drawn.get(key), Drawn(value, name(value), draw.args)
     # Another range or other options make another widget: what Streamlit kept under its name may be impossible now.
     other = before is None or before.shape != drawn.shape
     renamed = before is not None and _same(before.value, value) and before.word != drawn.word  # the browser's is old

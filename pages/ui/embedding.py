@@ -1,4 +1,4 @@
-"""A view inside a frame of another page (`?embed=true`): whole without navigation, or one figure of it alone.
+"""Pages in a frame of another site (`?embed=true`): a page without navigation, or one figure of it.
 
 One figure is what `&figure=KEY` asks for, KEY being the figure's key on its page. The page runs as always, and a style
 hides all but a container that is drawn around the one figure with exactly that key; what the address says is compared,
@@ -12,22 +12,23 @@ from contextlib import contextmanager
 import streamlit as st
 
 from pages.ui import links, notices
+from pages.ui.session import session
+from pages.ui.streamlit_internals import APP, AT_REST, BLOCK, COLUMN
 
 KEY = "figure"
-_MISSING = "_ui_framed_nothing"  # in the session: the figure that was asked for and is not there
 _BOX = "framed_figure"
 # Until the page is complete, nothing is shown that may have to go again; a page without the figure then appears whole.
 STYLE = f"""<style>
-[data-testid="stApp"]:is(:not([data-test-script-state="notRunning"]), :has(.st-key-{_BOX}))
-  [data-testid="stMainBlockContainer"] *:not(:has(.st-key-{_BOX})):not(.st-key-{_BOX}, .st-key-{_BOX} *) {{
+{APP}:is(:not({AT_REST}), :has(.st-key-{_BOX}))
+  {BLOCK} *:not(:has(.st-key-{_BOX})):not(.st-key-{_BOX}, .st-key-{_BOX} *) {{
   display: none !important; }}
-[data-testid="stMainBlockContainer"] {{ padding: 0.25rem 0.5rem !important; max-width: none !important; }}
-[data-testid="stColumn"]:has(.st-key-{_BOX}) {{ flex: 1 1 100% !important; min-width: 100% !important; }}
+{BLOCK} {{ padding: 0.25rem 0.5rem !important; max-width: none !important; }}
+{COLUMN}:has(.st-key-{_BOX}) {{ flex: 1 1 100% !important; min-width: 100% !important; }}
 </style>"""
 
 
 def is_on() -> bool:
-    """Whether this visitor looks at a frame."""
+    """Whether this visitor sees the app in a frame."""
     return bool(st.context.is_embedded)
 
 
@@ -50,19 +51,19 @@ def begin() -> None:
     asked = links.asked(KEY) if is_on() else None
     if asked is None:
         return
-    if st.session_state.get(_MISSING) != asked:
+    if session().missing_figure != asked:
         st.html(STYLE)
-    st.session_state[_MISSING] = asked  # until it is drawn
+    session().missing_figure = asked  # until it is drawn
     st.caption(f"There is no figure {notices.shown(asked)} in this view, so all of it is shown.")
 
 
 @contextmanager
 def box(key: str) -> Iterator[None]:
-    """What the figure of this key is drawn in."""
+    """The container of the figure `key`; the style hides everything else where that figure was asked for."""
     if not is_alone(key):
         yield
         return
-    st.session_state[_MISSING] = None
+    session().missing_figure = None
     with st.container(key=_BOX):
         st.html(STYLE)
         yield

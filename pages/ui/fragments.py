@@ -5,9 +5,8 @@ from functools import wraps
 from typing import NoReturn, ParamSpec
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import StopException
 
-from pages.ui import notices
+from pages.ui import notices, streamlit_internals
 
 P = ParamSpec("P")
 
@@ -33,4 +32,5 @@ def fragment(function: Callable[P, None], run_every: float | None = None) -> Cal
 
 def stop() -> NoReturn:
     """End the run here. Unlike after `st.stop`, the page can still write its notices."""
-    raise StopException
+    streamlit_internals.stop()
+    st.stop()

@@ -9,29 +9,24 @@ above that, and left out (with a sentence) when even that is too long for a link
 import base64
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.errors import StreamlitAPIException
 
-from pages.ui import notices
+from pages.ui import notices, streamlit_internals
+from pages.ui.components import assets
+from pages.ui.session import Visit, session
+from pages.ui.streamlit_internals import is_return
 
 VERSION = "1"
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
-_VISIT, _PAGE = "_ui_visit", "_ui_page"
 _MARK = "v"  # the version of a link; no control has that name
 
 
 # --- who decides: the address or the session -------------------------------------------------------------------------
-
-
-def is_return() -> bool:
-    """True in the run that follows Back or Forward in the browser: the address is then the whole truth."""
-    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
 
 
 def address_decides(key: str) -> bool:
@@ -56,57 +51,19 @@ def mark_seen(key: str) -> None:
     visit().seen.add(key)
 
 
-class Drawn(NamedTuple):
-    """A control as it was drawn: its value, the value in words, and what its widget can hold."""
-
-    value: Any
-    word: str
-    shape: tuple[Any, ...]
-
-
-@dataclass
-class Visit:
-    """What is known of one visitor's stay on one page."""
-
-    page: str
-    seen: set[str] = field(default_factory=set)  # keys of the controls drawn so far
-    drawn: dict[str, Drawn] = field(default_factory=dict)
-    meant: dict[str, dict[str, Any]] = field(default_factory=dict)  # of choices: every label so far, and its option
-    held: dict[str, Any] = field(default_factory=dict)  # what was read from an upload: it goes when the visit ends
-
-
 def visit() -> Visit:
     """The present visit; a new one begins when another page is opened."""
-    context = get_script_run_ctx()
-    page = context.page_script_hash if context is not None else ""
-    present: Visit | None = st.session_state.get(_VISIT)
-    if present is None or present.page != page:
-        present = st.session_state[_VISIT] = Visit(page)
+    present = session()
+    if present.visit.page != present.page:
+        present.visit = Visit(present.page)
         notices.clear()
-    return present
+    return present.visit
 
 
 def asked(key: str) -> str | None:
     """What the address says about `key`; the last one counts when it says it twice."""
     values = st.query_params.get_all(key)
     return values[-1] if values else None
-
-
-def rewrite(key: str, said: str | None) -> None:
-    """Make the address say `said` of the bound control `key` (None: nothing), also for widgets yet to be drawn.
-
-    `st.query_params` refuses to touch bound names, and nothing public changes what new widgets are seeded from, so
-    this goes to the object behind it, through the methods that Streamlit itself corrects addresses with.
-    """
-    context = get_script_run_ctx()
-    if context is None:
-        return
-    with context.session_state.query_params() as address:
-        if said is None:
-            address.remove_param(key)
-        else:
-            address.set_corrected_value(key, said, "string_value")
-        address.set_initial_query_params_from_current()
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -168,23 +125,16 @@ def _packed_key(key: str) -> str:
 
 def write(key: str, value: str | None) -> None:
     """Make the address say `value` of a key that no widget of this page is bound to (None: nothing)."""
-    _unbind(key)
+    streamlit_internals.unbind(key)
     now = st.query_params.get_all(key)
-    if value is None and now:
-        del st.query_params[key]
-    elif value is not None and now != [value]:
-        st.query_params[key] = value
-
-
-def _unbind(*keys: str) -> None:
-    """Have controls of the page before let go of these names: Streamlit refuses to touch bound ones."""
-    context = get_script_run_ctx()
-    if context is None:
-        return
-    with context.session_state.query_params() as address:
-        for key in keys:
-            if (bound := address.get_binding_for_param(key)) is not None:
-                address.unbind_widget(bound.widget_id)
+    try:
+        if value is None and now:
+            del st.query_params[key]
+        elif value is not None and now != [value]:
+            st.query_params[key] = value
+    except StreamlitAPIException:
+        if streamlit_internals.ADDRESS.on:  # else a control of the page before may still be bound to it
+            raise
 
 
 # --- links from page to page -----------------------------------------------------------------------------------------
@@ -208,7 +158,7 @@ def to(file: str, view: Mapping[str, str], label: str | None = None, icon: str |
 
 def go(file: str, view: Mapping[str, str]) -> None:
     """Go to a page in this view at once, from a click that Python hears of."""
-    _unbind(*st.query_params, *view)
+    streamlit_internals.unbind(*st.query_params, *view)
     st.switch_page(file, query_params=_marked(view))
 
 
@@ -216,22 +166,22 @@ def _marked(view: Mapping[str, str]) -> dict[str, str]:
     return {_MARK: VERSION, **{key: value for key, value in view.items() if key != _MARK}}
 
 
-def arrive() -> None:
-    """Make the address say all that led to this page: the link that was clicked, or the entry of the history."""
-    context = get_script_run_ctx()
-    if context is None:
+def arrive(page: str) -> None:
+    """Make the address say all that led to this page: the link that was clicked, or the entry of the history.
+
+    Args:
+        page: its address.
+    """
+    came_from, session().page = session().page, page
+    if came_from in (None, page):
         return
-    page = context.page_script_hash
-    came_from, st.session_state[_PAGE] = st.session_state.get(_PAGE, page), page
-    if came_from == page:
-        return
-    said = parse_qsl(context.query_string, keep_blank_values=True)
+    said = parse_qsl(streamlit_internals.query_string(), keep_blank_values=True)
     if not is_return():
         marks = [place for place, (key, _) in enumerate(said) if key == _MARK]
         said = said[marks[-1] :] if marks else []
     for key, value in dict(said).items():
         if key not in ("embed", "embed_options") and asked(key) != value:
-            rewrite(key, value)
+            streamlit_internals.rewrite(key, value)
 
 
 # --- the link --------------------------------------------------------------------------------------------------------
@@ -244,13 +194,7 @@ def check_version() -> None:
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
 
 
-_HERE = Path(__file__).parent / "components"
-_COPY = st.components.v2.component(
-    "copy_link",
-    html=(_HERE / "copy_link.html").read_text(encoding="utf-8"),
-    css=(_HERE / "copy_link.css").read_text(encoding="utf-8"),
-    js=(_HERE / "copy_link.js").read_text(encoding="utf-8"),
-)
+_COPY = assets.inline("copy_link", "copy_link")
 
 
 def copy_link(key: str = "copy_link") -> None:

@@ -1,4 +1,4 @@
-"""The rhythm of a page: claim, equation, controls beside the figure, things to try, what to see, source, question."""
+"""The parts that pages are made of: claim, equation, things to try, what to see, source, program, question."""
 
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The pages there are, for links that are data: the router announces them."""
+"""All pages with their files, titles and addresses, as the router announces them; for links between pages."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

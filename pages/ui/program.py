@@ -12,9 +12,11 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
-LINE, WIDTH = 120, 100  # columns of a line, and of a literal in it
+LINE = 120  # columns of a line
+WIDTH = 100  # columns of a literal in it
 PAINTED = ("tfcore.figures.theme", "painted")
 MODEL = ("model", "tokenizer")  # parameters that `tfcore.load(model_name)` gives
 OWN = {
@@ -135,6 +137,8 @@ class _Steps:
         self.models: dict[str, str] = {}  # the name of a model -> what is put after "model" and "tokenizer"
         self.calls: list[str] = []
         self._made: list[Callable[..., Any]] = []
+        self._results: dict[str, Made] = {}  # the arguments of the experiment that calls make
+        self._named: list[tuple[Made, str]] = []  # those that have their line already
 
     def functions(self, module: Any) -> list[Callable[..., Any]]:
         """What is called, and not defined in the module."""
@@ -143,13 +147,15 @@ class _Steps:
     def add(self, function: Callable[..., Any], values: Mapping[str, Any]) -> None:
         """Everything that stands before the body of the experiment, under the names of its parameters."""
         loads = [name for name in inspect.signature(function).parameters if name in MODEL]
-        for name, value in values.items():
-            if isinstance(value, Made):
-                self.calls.append(f"{name} = {self._call(value)}")
-            elif name == "model_name" and loads:
+        self._results = {name: value for name, value in values.items() if isinstance(value, Made)}
+        for name, value in values.items():  # first, so that no argument of a call takes one of these names
+            if name == "model_name" and loads:
                 self._load(value)
-            else:
+            elif name not in self._results:
                 self.values[name] = value
+        for name, value in self._results.items():
+            self.calls.append(f"{name} = {self._call(value)}")
+            self._named.append((value, name))
 
     def _load(self, model_name: str) -> str:
         """Load a model once; returns what is put after "model" and "tokenizer"."""
@@ -161,7 +167,7 @@ class _Steps:
         return self.models[model_name]
 
     def _call(self, value: Made) -> str:
-        """`function(model, tokenizer, text)`, after what it needs."""
+        """`function(model, tokenizer, text=text)`, after what it needs."""
         self._made.append(value.function)
         loads = [name for name in inspect.signature(value.function).parameters if name in MODEL]
         arguments = dict(value.arguments)
@@ -171,13 +177,14 @@ class _Steps:
             parts = [f"{name}{end}" for name in loads]
         for name, argument in arguments.items():
             if isinstance(argument, Made):
-                parts.append(f"{name}={self._call(argument)}")
-            elif name not in self.values or self.values[name] == argument:
+                known = next((known for result, known in self._named if result == argument), None)
+                parts.append(f"{name}={known or self._call(argument)}")
+            elif name not in self._results and self.values.get(name, argument) == argument:
                 self.values[name] = argument
                 parts.append(f"{name}={name}")
             else:  # the name stands for another value already
                 parts.append(f"{name}={literal(argument)}")
-        return f"{value.function.__name__}({', '.join(parts)})"
+        return _in(f"{value.function.__name__}(", parts, ")")
 
 
 def _helper(name: str, value: Any) -> str:
@@ -350,18 +357,17 @@ def _group(module: str) -> int:
 
 
 def _import_lines(needed: set[tuple[str, str]]) -> str:
-    modules = sorted({module for module, _ in needed}, key=lambda module: (_group(module), module))
-    lines = []
-    for i, module in enumerate(modules):
-        if i and _group(module) != _group(modules[i - 1]):
-            lines.append("")
-        names = sorted((name for of, name in needed if of == module), key=_order)
-        whole = names[0] == "" or names[0].startswith(" as ")
-        line = f"import {module}{names[0]}" if whole else f"from {module} import {', '.join(names)}"
+    """The imports, in groups, and in each `import x` before `from x import y`."""
+    whole = {(module, name) for module, name in needed if not name or name.startswith(" as ")}
+    lines = [(_group(module), 0, module, f"import {module}{name}") for module, name in whole]
+    for module in {module for module, _ in needed - whole}:
+        names = sorted((name for of, name in needed - whole if of == module), key=_order)
+        line = f"from {module} import {', '.join(names)}"
         if len(line) > LINE:
             line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
-        lines.append(line)
-    return "\n".join(lines)
+        lines.append((_group(module), 1, module, line))
+    groups = groupby(sorted(lines), key=lambda line: line[0])
+    return "\n\n".join("\n".join(line for *_, line in group) for _, group in groups)
 
 
 def _order(name: str) -> tuple[bool, bool, str]:

@@ -1,14 +1,13 @@
-"""Where this visitor was: the last view of each page, so that the front page can lead back to it."""
+"""The last view of each page that a visitor was on, for links on the front page."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
 from pages.ui import links, places
+from pages.ui.session import session
 
 MOST = 4
-_RECENT = "_ui_recent"
 
 
 def note(url: str, view: Mapping[str, str]) -> None:
@@ -20,7 +19,7 @@ def note(url: str, view: Mapping[str, str]) -> None:
     """
     if not url:
         return
-    views: dict[str, dict[str, Any]] = st.session_state.setdefault(_RECENT, {})
+    views = session().recent
     views.pop(url, None)
     views[url] = dict(view)
     while len(views) > MOST:
@@ -29,7 +28,7 @@ def note(url: str, view: Mapping[str, str]) -> None:
 
 def show() -> None:
     """Links to the views, the newest first; nothing where there are none."""
-    views: dict[str, dict[str, str]] = st.session_state.get(_RECENT, {})
+    views = session().recent
     if not views:
         return
     with st.container(border=True, gap="xsmall"):

@@ -1,4 +1,4 @@
-"""What visitors are told of an error: one line, in which nothing of this machine's folders is left."""
+"""Errors as visitors read them: one line, without paths of this machine."""
 
 import os
 import re
@@ -19,8 +19,7 @@ _PLAIN = re.compile(
 
 
 def told(problem: BaseException, largest: int = LONGEST) -> str:
-    """A problem in one line; of one that is not ours, no more than its kind: its text was written for whoever runs
-    the program."""
+    """A problem in one line. Of other kinds than ValueError the class name alone: their texts are for developers."""
     if isinstance(problem, MemoryError):
         return "there is not enough memory for it now"
     if not isinstance(problem, ValueError) or isinstance(problem, UnicodeError):

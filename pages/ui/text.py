@@ -7,11 +7,11 @@ through one of these functions.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from pages.ui.components import assets
 from tfcore.analysis.token_text import label as label
 from tfcore.analysis.token_text import plotly_escape as plotly_escape
 from tfcore.analysis.token_text import shorten as shorten
@@ -42,14 +42,10 @@ def escape(text: object, limit: int | None = None) -> str:
     return before + escaped + after
 
 
-_HERE = Path(__file__).parent / "components"
 HUES = 5  # in chips.css
-_CHIPS = st.components.v2.component(
-    "token_chips",
-    html='<div class="chips" role="group"></div>',
-    css=(_HERE / "chips.css").read_text(encoding="utf-8"),
-    js=(_HERE / "chips.js").read_text(encoding="utf-8"),
-)
+# Tried instead of this component: `st.pills`. It shows tokens and takes a click, without a script of ours. But its
+# chips have no shade, colour, note, tooltip or bar each, and its labels are Markdown.
+_CHIPS = assets.inline("token_chips", "chips", '<div class="chips" role="group"></div>')
 
 
 class Part(NamedTuple):

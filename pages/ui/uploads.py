@@ -1,4 +1,4 @@
-"""How much room visitors' files may take, for each visit and for all together, held or still on their way.
+"""Limits on the size of uploaded files, for each visit and for all together, stored or still arriving.
 
 Streamlit limits the size of one file and holds any number of them. Here a file is let in while there is room for it,
 kept in memory and never written to disk, and let go of when its visit ends or, where room is short, when its visitor
@@ -9,29 +9,29 @@ import asyncio
 import re
 from collections import Counter
 from http import HTTPStatus
-from typing import NoReturn, cast
+from typing import NoReturn
 
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartParser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config, runtime
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
+from pages.ui import streamlit_internals as internals
 from pages.ui.server import settings
 
 MB = 1_048_576
 FRAME = MB  # bytes that a request may have beside the file: as many as Streamlit allows
 OF_ONE = 24 * MB  # bytes of one visit: a page has places for three files
 LEAST = 65_536  # bytes that a file counts as at least, so that many small ones are no way around
-PAUSE, LONGEST = 20.0, 300.0  # seconds between two pieces of a file, and for all of it: 8 MB at 30 kB/s
-_ADDRESS = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
+PAUSE = 20.0  # seconds between two pieces of a file
+LONGEST = 300.0  # seconds for all of it: 8 MB at 30 kB/s
 
 
 def largest() -> int:
     """Bytes of the largest file."""
-    return int(config.get_option("server.maxUploadSize")) * MB
+    return int(st.get_option("server.maxUploadSize")) * MB
 
 
 class Uploads:
@@ -46,7 +46,7 @@ class Uploads:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             return await self._visit(scope, receive, send)
-        to = _ADDRESS.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        to = internals.UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
         return await (self._upload(to[1], scope, receive, send) if to else self.app(scope, receive, send))
 
     async def _visit(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,7 +55,7 @@ class Uploads:
         try:
             await self.app(scope, receive, send)
         finally:
-            if away := [session for session in list(_manager().file_storage) if not _is_here(session)]:
+            if away := [session for session in internals.files() if not internals.is_connected(session)]:
                 self._forget_later(away)
 
     async def _upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,7 +86,7 @@ class Uploads:
             await self.app(scope, heard, send)
         finally:
             self.arriving -= Counter({session: came})  # keeps what is above zero
-            if came and not _is_here(session):  # the visit may have ended meanwhile
+            if came and not internals.is_connected(session):  # the visit may have ended meanwhile
                 self._forget_later([session])
 
     def _make_room(self, session: str, more: int, came: int = 0) -> None:
@@ -103,7 +103,7 @@ class Uploads:
                 HTTPStatus.TOO_MANY_REQUESTS,
                 f"Your files may have {OF_ONE // MB} MB together: remove one, or reload the page, and try again.",
             )
-        for away in [one for one in list(_manager().file_storage) if not _is_here(one)]:
+        for away in [one for one in internals.files() if not internals.is_connected(one)]:
             if self._all() + more > most:
                 self._forget([away])
         if self._all() + more > most:
@@ -113,21 +113,21 @@ class Uploads:
             )
 
     def _held(self, session: str) -> int:
-        files = list(_manager().file_storage.get(session, {}).values())
+        files = internals.files().get(session, [])
         return sum(max(len(file.data) + len(file.name) + len(file.type), LEAST) for file in files)
 
     def _all(self) -> int:
-        return self.arriving.total() + sum(map(self._held, list(_manager().file_storage)))
+        return self.arriving.total() + sum(map(self._held, internals.files()))
 
     def _forget_later(self, sessions: list[str]) -> None:
         """When their visitors can no longer come back."""
-        wait = config.get_option("server.disconnectedSessionTTL")
+        wait = st.get_option("server.disconnectedSessionTTL")
         asyncio.get_running_loop().call_later(wait, self._forget, sessions)
 
     def _forget(self, sessions: list[str]) -> None:
         for session in sessions:
-            if not _is_here(session):
-                _manager().remove_session_files(session)
+            if not internals.is_connected(session):
+                internals.forget_files(session)
 
 
 def refuse(status: HTTPStatus, sentence: str) -> NoReturn:
@@ -136,11 +136,3 @@ def refuse(status: HTTPStatus, sentence: str) -> NoReturn:
 
 def _too_large() -> str:
     return f"A file may have {largest() // MB} MB at most."
-
-
-def _manager() -> MemoryUploadedFileManager:
-    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
-
-
-def _is_here(session: str) -> bool:
-    return runtime.get_instance().is_active_session(session)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.analysis.foundations.test_media import encoded, wav
+from tests.analysis.foundations.test_signals import encoded, wav
 from tests.bounded import bounded
-from tfcore.analysis.foundations import media
-from tfcore.analysis.foundations.csv_column import read_column
+from tfcore.analysis.foundations import signals
+from tfcore.analysis.foundations.signals import read_column
 
 MEGABYTES, SECONDS = 150, 5  # that one file may take
 RED = Image.new("RGB", (40, 30), (200, 30, 40))
@@ -69,7 +69,7 @@ PICTURES = {
 def test_a_picture_is_a_square_or_one_sentence(data):
     refusal = "this one sentence"
     try:
-        assert media.picture(data, 64).shape == (64, 64, 3)
+        assert signals.read_picture(data, 64).shape == (64, 64, 3)
     except ValueError as refused:
         refusal = str(refused)
     assert refusal.startswith("this ")
@@ -101,8 +101,8 @@ SOUNDS = {
 def test_a_sound_is_numbers_or_one_sentence(data):
     refusal = "this one sentence"
     try:
-        samples = media.sound(data)
-        assert len(samples) <= media.SOUND_SECONDS * media.RATE
+        samples = signals.read_sound(data)
+        assert len(samples) <= signals.SOUND_SECONDS * signals.RATE
         assert np.isfinite(samples).all()
     except ValueError as refused:
         refusal = str(refused)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,28 @@ def test_it_would_be_seen_if_it_came_along(tmp_path):
     (tmp_path / "guilty" / "__init__.py").touch()
     (tmp_path / "guilty" / "inner" / "__init__.py").write_text("def f():\n    pass\nimport streamlit\n")
     assert came_along("guilty", tmp_path) == "streamlit"
+
+
+MOST_FILES = 25
+
+
+def crowded(paths: list[str]) -> dict[str, int]:
+    """Folders with more files of source than a reader finds their way in; what a package must have is not counted."""
+    folders = Counter(path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py"))
+    return {folder: count for folder, count in folders.items() if count > MOST_FILES}
+
+
+def test_no_folder_is_crowded():
+    kinds = ("*.py", "*.js", "*.css", "*.html", "*.md", "*.toml", "*.ts")
+    tops = ("pages", "tfcore", "tests", "benchmarks", "tools", "deploy", "docs")
+    paths = [path for top in tops for kind in kinds for path in (ROOT / top).rglob(kind)]
+    assert crowded([path.relative_to(ROOT).as_posix() for path in paths]) == {}
+
+
+def test_a_crowded_folder_is_found():
+    assert crowded([f"a/b/{i}.py" for i in range(26)] + ["a/c/1.py", "a/c/__init__.py"]) == {"a/b": 26}
+
+
+def test_the_formatter_is_hardly_overridden():
+    marked = [path for path in OWN if "# fmt: " + "skip" in path.read_text("utf-8")]
+    assert len(marked) <= 30

@@ -6,8 +6,7 @@ import pytest
 import torch
 import transformers
 
-from tfcore.analysis.model.accounting import parameters
-from tfcore.analysis.model.model_costs import published_sizes
+from tfcore.analysis.model.parameter_count import parameters, published_sizes
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base

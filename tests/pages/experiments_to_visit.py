@@ -124,3 +124,18 @@ NOT_REPEATABLE: dict[str, str] = {
     "long-context-timed": "times",
     "kv-cache-with-and-without": "times",
 }
+
+# Visits and pages that train or time something while they are looked at: their numbers depend on the machine.
+LIVE = {
+    *("masks", "first steps", "pitfalls", "modern", "balance", "grow", "speculative", "cache", "timed"),
+    *("schedules", "optimisers", "weight decay", "label smoothing"),
+}
+LIVE_PAGES = {
+    "block/pitfalls/page.py",
+    "experts/balance/page.py",
+    "inference/generation/page.py",
+    "inference/kv_cache/page.py",
+    "inference/long_context/page.py",
+    "model/modern/page.py",
+    "training/lab/page.py",
+}

@@ -7,7 +7,7 @@ from tests.pages.figures import figures
 from tests.pages.random_controls import set_all, values
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
-from tfcore.analysis.model import what_fits
+from tfcore.analysis.model import costs
 
 SEEDS = 1
 
@@ -17,7 +17,7 @@ def _nothing_that_time_changes(monkeypatch):
     """No training and no measuring begins, and the memory that is free stays so: none of it belongs to a link."""
     monkeypatch.setattr(jobs.Jobs, "start", lambda *_, **__: jobs.Job("refused"))
     monkeypatch.setenv("TFCORE_RUNS", "0")
-    monkeypatch.setattr(what_fits, "free_now", lambda: 18 * 10**9)
+    monkeypatch.setattr(costs, "free_now", lambda: 18 * 10**9)
 
 
 def shown(test):

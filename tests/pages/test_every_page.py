@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.experiments_to_visit import LIVE_PAGES
+from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run
 
@@ -79,10 +81,12 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file):
 
 @pytest.mark.parametrize("file", TEACHING)
 def test_every_thing_to_try_works(file):
-    test = opened(file)
+    test, found = opened(file), {}
     for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
         if any(button.key == key for button in test.button):  # another one may have led to another section
-            run(test.button(key=key).click())
+            found[key] = record(run(test.button(key=key).click()))
+    if file not in LIVE_PAGES:
+        assert compare(file.removesuffix("/page.py"), found) == []
 
 
 def test_of_a_long_list_the_first_the_last_and_some_between_are_chosen():

@@ -20,10 +20,12 @@ from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, made, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
+from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
+from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
 
 
@@ -43,8 +45,9 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
 
 @pytest.fixture(autouse=True)
 def _ends_at_once(monkeypatch, short):
-    """Trainings are short, and over when a page first looks at them."""
+    """Trainings are short, and over when a page first looks at them; as much memory is free at every look."""
     monkeypatch.setattr(live, "begin", _ended)
+    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
 
 
 def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
@@ -118,6 +121,8 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
+    if name not in LIVE:
+        assert compare(name, record(test)) == []
 
 
 def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:

@@ -15,8 +15,8 @@ from pages.ui.components import bars, dragging, figure, planes
 from pages.ui.server import messages
 from tests import hostile
 from tfcore import presets
-from tfcore.analysis.foundations.csv_column import read_column
-from tfcore.analysis.foundations.protein import read_protein
+from tfcore.analysis.foundations.signal_tokens import read_protein
+from tfcore.analysis.foundations.signals import read_column
 from tfcore.analysis.inside.interventions import read_parts
 
 BARS, POINTS, CONFIG = (9_000, 1_000), ((0.5, -0.5), (1.0, 0.0)), presets.gpt2_small()

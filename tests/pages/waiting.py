@@ -18,5 +18,5 @@ def until(condition: Callable[[], object]) -> None:
 
 def wait_for_jobs(items: int = 10**9) -> None:
     """Wait until the work that pages have begun, if any has, made so many items or has ended."""
-    for task in jobs.JOBS._in(*jobs.ACTIVE):
+    for task in jobs.JOBS.registry.active:
         jobs.JOBS.wait(task.key, items, SOON)

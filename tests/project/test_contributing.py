@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages.recorded import ANEW
+
 ROOT = Path(__file__).resolve().parents[2]
 PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
 FOLDERS = ("pages", "tfcore", "tests", "assets", ".streamlit")
 NEW = {
     "the activation": ("tests/core/test_feedforward.py", "relu2"),
     "the family": ("tests/parity/test_families.py", "arcee"),
-    "the page's numbers": ("tests/analysis/test_sharpening.py", "sharpening"),
+    "the page's numbers": ("tests/analysis/foundations/test_sharpening.py", "sharpening"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),
     "its experiment": ("tests/pages/test_experiments.py", "sure"),
     "the way to it": ("tests/pages/start/test_home.py", "leads_to"),
@@ -45,7 +47,9 @@ def test_every_change_passes_the_tests_it_brings(changed):
     files = [file for file, _ in NEW.values()]
     words = " or ".join(word for _, word in NEW.values())
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", words, "-rA"]
-    found = subprocess.run(run, cwd=changed, text=True, capture_output=True, env=os.environ | {"PYTHONPATH": ""})
-    assert found.returncode == 0, found.stdout[-3000:]
+    found = subprocess.run(
+        run, cwd=changed, text=True, capture_output=True, env=os.environ | {"PYTHONPATH": "", ANEW: "yes"}
+    )
+    assert found.returncode == 0, found.stdout[-9000:]
     for name, (file, _) in NEW.items():
         assert f"PASSED {file}::" in found.stdout, name

@@ -12,7 +12,8 @@ import pytest
 
 import tfcore
 from pages.foundations.heads import experiments as heads
-from pages.ui.program import program, script
+from pages.ui.program import made, program, script
+from tfcore.analysis.foundations.attention_maps import read_attention
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = "from setuptools import build_meta as b; b.build_wheel('dist'); b.build_sdist('dist')"
@@ -90,7 +91,8 @@ def test_it_works_from_another_folder(installed, tmp_path):
 
 
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    values = {"model_name": "stories", "text": "Once upon a time", "layer": 1, "head": 2, "token": 3}
+    reading = made(read_attention, "stories", "Once upon a time", None, None)
+    values = {"reading": reading, "layer": 1, "head": 2, "token": 3, "view": "map", "window": (0, 4)}
     (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
     assert (tmp_path / "heads-head.html").stat().st_size > 1_000

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from tfcore.analysis.inside.composition import composition
-from tfcore.analysis.inside.growth import Moment, formation, formed, in_context_score, jump, places
+from tfcore.analysis.inside.circuits import composition
+from tfcore.analysis.inside.phase_change import Moment, heads_form, in_context_score, loss_fall, places
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow, repeating_rows
 
@@ -43,8 +43,8 @@ def moments(losses, induction):
 
 
 def test_the_jump_is_where_most_of_the_loss_goes():
-    assert jump(moments([5.0, 5.0, 4.8, 3.0, 1.0, 0.2, 0.0], [0, 0, 0.1, 0.3, 0.6, 0.8, 0.9])) == (30, 50)
-    assert jump(moments([5.0, 4.9, 4.8], [0, 0.1, 0.1])) is None
+    assert loss_fall(moments([5.0, 5.0, 4.8, 3.0, 1.0, 0.2, 0.0], [0, 0, 0.1, 0.3, 0.6, 0.8, 0.9])) == (30, 50)
+    assert loss_fall(moments([5.0, 4.9, 4.8], [0, 0.1, 0.1])) is None
 
 
 def test_training_yields_moments_and_can_be_stopped_between_steps():
@@ -66,11 +66,11 @@ def test_heads_appear_and_one_layer_cannot():
     """Smaller than on the page, and just long enough."""
     shape = {"steps": 450, "vocab_size": 32, "seq": 32}
     two = [m for m in grow(GrowConfig(**shape)) if m is not None]
-    assert jump(two) is not None
+    assert loss_fall(two) is not None
     assert two[-1].second_loss < two[0].second_loss - 0.8
     assert two[-1].in_context < two[0].in_context - 0.8
     one = [m for m in grow(GrowConfig(**shape | {"n_layers": 1, "steps": 60})) if m is not None]
-    assert jump(one) is None
+    assert loss_fall(one) is None
     assert one[-1].key_composition == 0
 
 
@@ -89,14 +89,14 @@ def test_impossible_settings_are_refused(wrong):
 def test_the_phase_change_is_told_by_the_measures_of_the_film():
     kept = load_history("induction").measures
     moments = [film_moment(frame) for frame in range(len(kept))]
-    found = formation(moments)
+    found = heads_form(moments)
     for kind, step in (("previous", found.previous), ("induction", found.induction)):
         there = [m["step"] for m in kept if np.max(m[kind]) >= 1 / 3]
         assert there[0] == step
     highest = max(kept, key=lambda m: m["first_loss"])
     assert (found.peak, found.first_peak) == (highest["step"], pytest.approx(highest["first_loss"], abs=2e-3))
-    assert found.fell == jump(moments)
+    assert found.fell == loss_fall(moments)
     assert found.early == kept[1]["step"]
-    words = formed(found)
+    words = str(found)
     assert f"rises* from {found.first_before:.2f} to {found.first_peak:.2f}" in words
-    assert formation(moments[:3]) is None
+    assert heads_form(moments[:3]) is None

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from tfcore.analysis.inside.growth import Moment, moment
+from tfcore.analysis.inside.phase_change import Moment, moment
 from tfcore.checks import check_whole
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoint_history import CheckpointHistory, load_history

@@ -9,16 +9,15 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.block.neuron_scan import load_scan
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import snippets
 from tfcore.analysis.experts.expert_load import ExpertLoad, expert_load
 from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
 from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
-from tfcore.analysis.model.alignment import read_links, right
 from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import chrf, exact, translate
+from tfcore.analysis.model.translation import alignment_accuracy, chrf, exact, read_links, translate
 from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
@@ -132,7 +131,7 @@ def of_translate(corpus: Path) -> dict[str, float]:
         ours = [translate(model, tokenizer, pair.english, beams) for pair in test]
         found |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
     links = read_links(PRETRAINED / "translate" / "alignment.json")
-    of_heads, of_layers = right(model, tokenizer, links)
+    of_heads, of_layers = alignment_accuracy(model, tokenizer, links)
     return found | {
         "words_linked": sum(len(sentence.links) for sentence in links),
         "aligned_by_last_layer": round(float(of_layers[-1]), 4),
@@ -160,7 +159,7 @@ def _shipped(name: str) -> tuple[Transformer, BPETokenizer]:
 
 def of_neurons(name: str, every: int = 97) -> dict[str, float]:
     """How large the scan of a model's neurons is, and how far every so many-th neuron's activations are from it now."""
-    model, found = load(name, device="cpu")[0], load_scan(name)
+    model, found = load(name, device="cpu")[0], load_neuron_scan(name)
     layers, per_layer, sides, _ = found.value.shape
     chosen = [divmod(i, per_layer) for i in range(0, layers * per_layer, every)]
     read = [s for layer, n in chosen for side in range(sides) for s in snippets(model, found, layer, n, side)]

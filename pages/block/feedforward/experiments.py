@@ -1,66 +1,123 @@
 """The experiments of the page on the feed-forward layer."""
 
+from collections.abc import Mapping, Sequence
+
+from jaxtyping import Float
+from numpy import ndarray
+
 from tfcore import load
-from tfcore.analysis.block.activation_functions import at, curves, layer_inputs
-from tfcore.analysis.block.feed_forward_widths import block_share, gated_unit, layer_cost
-from tfcore.analysis.block.neuron_scan import load_scan
-from tfcore.analysis.block.neurons import effect, snippets, text_activations
+from tfcore.analysis.block.activation_functions import (
+    ActivationCurves,
+    LayerInputs,
+    curve_point,
+    input_shares,
+    layer_inputs,
+)
+from tfcore.analysis.block.feedforward import (
+    BlockShare,
+    chosen_share,
+    compare_widths,
+    every_share,
+    gated_unit,
+    published_configs,
+    unit_range,
+    unit_slice,
+)
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
+from tfcore.analysis.block.neurons import ActiveNeuron, Promotion, activation_peak, named_most_active, text_activations
+from tfcore.analysis.token_text import label, tick_labels
 from tfcore.config import Activation, ModelConfig
-from tfcore.figures.block.feedforward import inputs_figure, shares_figure, unit_figure
-from tfcore.figures.block.neurons import text_figure
-from tfcore.figures.theme import Figure
-from tfcore.presets import PRESETS
+from tfcore.figures.block.feedforward import (
+    activation_figure,
+    block_shares_figure,
+    inputs_figure,
+    matrices_figure,
+    slice_figure,
+    unit_figure,
+)
+from tfcore.figures.block.neurons import activations_figure, active_figure, promoted_figure
+from tfcore.figures.shown import Shown
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def neuron(model_name: str, layer: int, neuron: int, side: int, text: str, token: int) -> Figure:
-    """One neuron as a small rule: what excites it, and what it writes then (arXiv:2012.14913)."""
-    model, tokenizer = load(model_name)
-    scan = load_scan(model_name)  # the texts that excite each neuron most, kept beside the model
-    strongest = snippets(model, scan, layer, neuron, side)[0]
-    found = effect(model, layer, neuron, strongest)
-    print(f"activation {found.activation:.2f} at the end of {tokenizer.decode(strongest.ids[: strongest.peak + 1])!r}")
-    lifted = tokenizer.tokens((-found.lift).argsort(kind="stable")[:8].tolist())
-    print(f"it lifts {', '.join(map(repr, lifted))}")
-    if found.followed is not None:
-        print(f"what comes next there: {found.with_it:.1%} likely, {found.without_it:.1%} with this neuron off")
-
+def read(model: Transformer, tokenizer: Tokenizer, text: str) -> tuple[Float[ndarray, "layer seq neuron"], list[str]]:
+    """Every neuron at every token of a text, and the tokens."""
     ids = tokenizer.encode(text)[: model.config.max_seq_len]
-    values = text_activations(model, ids)[layer, :, neuron]
-    record = float(scan.value[layer, neuron, side, 0]) or 1.0
-    return text_figure(values, tokenizer.tokens(ids), token, record, height=330)
+    return text_activations(model, ids), tokenizer.tokens(ids)
 
 
-def activations(model_name: str, text: str, layer: int, kind: Activation, x: float) -> Figure:
-    """Non-linearities and their slopes, and where on them a trained model works."""
-    value, slope = at(kind, x)
-    print(f"{kind}({x:g}) = {value:.4f}, slope {slope:.4f}")
-    print(f"exact GELU and its tanh form differ by at most {curves().difference:.5f}")
-    model, tokenizer = load(model_name)
-    inputs = layer_inputs(model, tokenizer.encode(text)[: model.config.max_seq_len], layer)
-    print(f"{inputs.count:,} inputs of layer {layer}: {inputs.negative:.0%} below 0; flat at {inputs.flat[kind]:.0%}")
-
-    return inputs_figure(inputs, x, height=220)
+def promoted(promotion: Promotion) -> Shown:
+    """The value vector of a neuron: the tokens whose logits it raises and lowers most (arXiv:2012.14913)."""
+    followed = None if promotion.followed is None else label(promotion.followed, 12)
+    return Shown(promoted_figure(tick_labels(promotion.tokens), promotion.lifts, followed, height=330), (promotion,))
 
 
-def gates(kind: Activation, d_model: int, up: float) -> Figure:
+def neuron(
+    reading: tuple[Float[ndarray, "layer seq neuron"], list[str]],
+    promotion: Promotion,
+    scan_of: str,
+    layer: int,
+    neuron: int,
+    side: int,
+    token: int,
+) -> Shown:
+    """One neuron as a small rule: where it is active in a text, and the tokens it then promotes (arXiv:2012.14913)."""
+    values, tokens = reading
+    own = values[layer, :, neuron]
+    record = load_neuron_scan(scan_of).record(layer, neuron, side)  # its largest activation in many texts
+    found = activation_peak(own, record, tokens, layer, neuron)
+    return Shown(activations_figure(own, tick_labels(tokens), token, record, height=330), (found, promotion))
+
+
+def active(
+    neurons: Sequence[ActiveNeuron], promoted: Sequence[Sequence[str]], token: str, chosen: tuple[int, int, int]
+) -> Shown:
+    """The neurons most active at a token, with the tokens that each promotes."""
+    words = [" ".join(map(label, tokens)) for tokens in promoted]
+    return Shown(active_figure(neurons, words, chosen, height=330), (named_most_active(neurons, token),))
+
+
+def curve(curves: ActivationCurves, kind: Activation, x: float, slope: bool) -> Shown:
+    """The plain activation functions, or their slopes, and one of them at the input x."""
+    figure = activation_figure(curves, kind, x, height=340, slope=slope)
+    return Shown(figure, (curve_point(curves, kind, x, slope=slope),))
+
+
+def inputs_of(model: Transformer, tokenizer: Tokenizer, text: str, layer: int) -> LayerInputs:
+    """The inputs of a layer's activation function on a text."""
+    return layer_inputs(model, tokenizer.encode(text)[: model.config.max_seq_len], layer)
+
+
+def activations(inputs: LayerInputs, model_name: str, layer: int, kind: Activation, x: float) -> Shown:
+    """Where on an activation function a trained model works: the inputs of one of its layers."""
+    return Shown(inputs_figure(inputs, x, height=220), (input_shares(inputs, model_name, layer, kind),))
+
+
+def gates(kind: Activation, d_model: int) -> Shown:
     """A gated layer has three matrices, so it gets two thirds of the width (arXiv:2002.05202)."""
-    layers = {
-        "FFN, 4 d": layer_cost("relu", d_model),
-        f"{kind}, 8/3 d": layer_cost(kind, d_model),
-        f"{kind}, 4 d": layer_cost(kind, d_model, 4 * d_model),
-    }
-    for name, cost in layers.items():
-        print(f"{name}: d_ff {cost.d_ff:,}, {cost.matrices} matrices, {cost.count:,} parameters")
-
-    return unit_figure(gated_unit(kind), up, height=340)
+    layers, found = compare_widths(kind, d_model)
+    return Shown(matrices_figure(layers, d_model, height=260), (found,))
 
 
-def share(presets: dict[str, str], own: ModelConfig, chosen: str) -> Figure:
-    """How much of a block is feed-forward: two thirds in the classic shape, and more or less since."""
-    configs = {name: PRESETS[preset]() for name, preset in presets.items()}
-    configs |= {"stories (ours)": load("stories")[0].config, "your own": own}
-    shares = [(name, block_share(config)) for name, config in configs.items()]
-    for name, found in shares:
-        print(f"{name}: {found.feed_forward:,} of {found.total:,} parameters of a block, {found.share:.1%}")
+def unit(kind: Activation, up: float) -> Shown:
+    """One unit of a gated layer over its two inputs."""
+    found = gated_unit(kind)
+    return Shown(unit_figure(found, up, height=340), (unit_range(found, kind),))
 
-    return shares_figure(shares, chosen, height=470)
+
+def slice_of_unit(kind: Activation, up: float) -> Shown:
+    """One unit of a gated layer at one value of its second input, beside a plain unit."""
+    found = gated_unit(kind)
+    return Shown(slice_figure(found, up, height=340), (unit_slice(found, up),))
+
+
+def configs(shipped: dict[str, str], own: ModelConfig, own_name: str) -> dict[str, ModelConfig]:
+    """The configs of published models, of shipped ones (what they are called -> name), and of one more."""
+    return published_configs() | {name: load(model)[0].config for name, model in shipped.items()} | {own_name: own}
+
+
+def share(blocks: Mapping[str, BlockShare], chosen: str) -> Shown:
+    """The feed-forward share of a block: two thirds in the classic shape, and more or less since."""
+    figure = block_shares_figure(blocks, chosen, height=470)
+    return Shown(figure, (every_share(blocks), chosen_share(blocks, chosen)))

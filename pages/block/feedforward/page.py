@@ -1,16 +1,15 @@
-"""The feed-forward layer: what its neurons know, how it bends, how gates work, and how much of a model it is."""
+"""The feed-forward layer: neurons, activation functions, gated layers, and its share of a block."""
 
 from collections.abc import Callable
 
-from pages.block.feedforward import neurons as neurons
-from pages.block.feedforward import shapes as shapes
+from pages.block.feedforward import activations, gates, neurons, share
 from pages.ui import controls, page
 
 PANELS: dict[str, tuple[str, Callable[[], None]]] = {
     "neurons": ("Neurons", neurons.show),
-    "activations": ("Activation functions", shapes.activations),
-    "gates": ("Gates", shapes.gates),
-    "share": ("Share of a block", shapes.share),
+    "activations": ("Activation functions", activations.activations),
+    "gates": ("Gates", gates.gates),
+    "share": ("Share of a block", share.share),
 }
 
 page.begin(

@@ -1,24 +1,20 @@
 """Panels of the page on normalisation: where the norm stands, in real networks, and the first steps of training."""
 
-import math
-
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.block.normalisation import experiments as experiments
-from pages.block.probing import INITS, WIRINGS, measure_all, probe, short
+from pages.block.normalisation import experiments
+from pages.block.probing import measure_all, probe
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.block import depth
-from tfcore.analysis.block import first_steps as training
-from tfcore.analysis.block.depth import Deep, Placement
+from tfcore.analysis.block import depth, warmup
+from tfcore.analysis.block.depth import INIT_NAMES, PLACEMENTS, networks
+from tfcore.analysis.block.depth_findings import GradientFall, gradient_fall, last_gradients
+from tfcore.analysis.block.normalisation import NORM_NAMES
 from tfcore.config import Init, Norm
-from tfcore.figures.block import depth as figures
 
-NORMS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-PLACEMENTS = [name for name, (_, skip, _) in WIRINGS.items() if skip]
 RATES = [0.001, 0.003, 0.006, 0.01]
 DEEPEST_TRAINED = 32
 
@@ -32,43 +28,39 @@ def placements() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n_layers = controls.slider("Layers", "layers", 1, depth.DEEPEST, 24)
-        init = controls.select("Initial weights", "init", list(INITS), "xavier", INITS)
-        norm = controls.segmented("Norm", "norm", list(NORMS), "layernorm", NORMS)
-        networks = [Deep(n_layers=n_layers, placement=WIRINGS[name][0], norm=norm, init=init) for name in PLACEMENTS]
-        found = dict(zip(PLACEMENTS, measure_all(probe, networks), strict=True))
-        last = {name: float(result.gradient[-1]) for name, result in found.items()}
-        st.metric("Last layer, post-LN", f"{last['post-LN']:.3f}", help="by theory the same at every depth")
+        init = controls.select("Initial weights", "init", list(INIT_NAMES), "xavier", INIT_NAMES)
+        norm = controls.segmented("Norm", "norm", list(NORM_NAMES), "layernorm", NORM_NAMES)
+        every = [network for name in PLACEMENTS for network in networks(name, [n_layers], init, norm)]
+        probes = dict(zip(PLACEMENTS, measure_all(probe, every), strict=True))
+        last = last_gradients(probes)
+        st.metric("Last layer, post-LN", last.post_norm, help="by theory the same at every depth")
         st.metric(
-            "Last layer, pre-LN, · √layers",
-            f"{last['pre-LN'] * math.sqrt(n_layers):.3f}",
-            help="by theory of the same order at every depth",
+            "Last layer, pre-LN, · √layers", last.scaled_pre_norm, help="by theory of the same order at every depth"
         )
-    layers, places = np.arange(1, n_layers + 1), np.arange(n_layers + 1)
     with right:
-        words = ", ".join(f"{name} {short(value)}" for name, value in last.items())
-        lines = [figures.Line(name, WIRINGS[name][2], layers, result.gradient) for name, result in found.items()]
+        shown = experiments.placements(probes)
         figure(
-            figures.curves_figure(lines, x_title="layer", y_title="gradient of W₂", height=330, limits=figures.LARGEST),
+            shown.figure,
             key="gradients",
             height=330,
             min_width=340,
-            table=lambda: by_layer(lines, "layer"),
-            alt=f"Gradient norm in each of {n_layers} layers at initialisation; in the last layer: {words}.",
-            caption=f"Norm of ∂loss/∂W₂ (the feed-forward layer's second matrix) in each of {n_layers} layers before "
-            f"training. Last layer: {words}.",
-        )
-        sizes = ", ".join(f"{name} {short(result.activation[-1])}" for name, result in found.items())
-        sized = [figures.Line(name, WIRINGS[name][2], places, result.activation) for name, result in found.items()]
-        figure(
-            figures.curves_figure(
-                sized, x_title="after layer", y_title="size of the stream", height=300, limits=figures.LARGEST
+            table=lambda: pd.DataFrame(
+                {"layer": range(1, n_layers + 1)} | {name: probed.gradient for name, probed in probes.items()}
             ),
+            alt=shown.alt,
+            caption=shown.caption,
+        )
+        shown = experiments.sizes(probes)
+        figure(
+            shown.figure,
             key="sizes",
             height=300,
             min_width=340,
-            table=lambda: by_layer(sized, "after layer"),
-            alt=f"Root mean square of the residual stream after each layer; after the last: {sizes}.",
-            caption=f"Root mean square of the residual stream. After the last layer: {sizes}.",
+            table=lambda: pd.DataFrame(
+                {"after layer": range(n_layers + 1)} | {name: probed.activation for name, probed in probes.items()}
+            ),
+            alt=shown.alt,
+            caption=shown.caption,
         )
     page.try_this(
         {
@@ -80,13 +72,13 @@ def placements() -> None:
         }
     )
     page.what_to_see(
-        f"{_by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN the "
+        f"{by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN the "
         "residual stream grows layer by layer, since each sublayer adds to it; post-LN normalises it each time. "
         "Without any norm all depends on the initial weights: with Xavier's the stream grows by orders of magnitude."
     )
     page.terms("pre-LN", "post-LN", "warm-up")
-    page.source(depth.residual, depth.probe)
-    page.experiment(experiments.placements, n_layers, init, norm)
+    page.source(depth.residual_sublayer, depth.probe)
+    page.experiment(experiments.placements, made(depth.probe_placements, n_layers, init, norm))
     st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
     page.question(
         "Pre-LN puts one more norm after the last block, post-LN does not. Why?",
@@ -96,26 +88,13 @@ def placements() -> None:
     )
 
 
-def _by_depth(norm: Norm, init: Init) -> str:
-    """How the last layer's gradient changes from the shallowest network to the deepest, pre-LN and post-LN."""
-    said = []
+def by_depth(norm: Norm, init: Init) -> GradientFall:
+    """How the last layer's gradient changes from the shallowest network to the deepest, post-LN and pre-LN."""
+    pairs = {}
     for name in ("post-LN", "pre-LN"):
-        pair = [Deep(n_layers=n, placement=WIRINGS[name][0], norm=norm, init=init) for n in (1, depth.DEEPEST)]
-        falls, root = depth.fall(*measure_all(probe, pair))
-        said.append(f"{falls:.1f} times smaller with {name}")
-    return (
-        f"From 1 layer to {depth.DEEPEST} the last layer's gradient becomes {' and '.join(said)} ({NORMS[norm]}, "
-        f"{INITS[init]}); the root of the depth would be {root:.0f} times."
-    )
-
-
-def by_layer(lines: list[figures.Line], index: str) -> pd.DataFrame:
-    """The curves as columns."""
-    return pd.DataFrame({index: lines[0].x} | {line.name: line.y for line in lines})
-
-
-def network(n_layers: int, placement: Placement) -> Deep:
-    return Deep(n_layers=n_layers, placement=placement, vocab_size=training.VOCAB)
+        shallow, deep = measure_all(probe, networks(name, [1, depth.DEEPEST], init, norm))
+        pairs[name] = (shallow, deep)
+    return gradient_fall(pairs, norm, init)
 
 
 def first_steps() -> None:
@@ -127,20 +106,15 @@ def first_steps() -> None:
             "Layers", "deep", 2, DEEPEST_TRAINED, 8, 2, help=f"{DEEPEST_TRAINED} at most: all four are trained now."
         )
         peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
-        warmup = controls.slider("Warm-up: steps to reach it", "warmup", 5, training.STEPS, 40, 5)
+        warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, warmup.RUN_STEPS, 40, 5)
         seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
         beside = st.container()
-    runs = {
-        f"{name}, {'warm-up' if steps else 'none'}": (network(n_layers, WIRINGS[name][0]), steps)
-        for name in PLACEMENTS
-        for steps in (warmup, 0)
-    }
-    key = ("first steps", n_layers, peak, warmup, seed)
-    job = live.begin(key, lambda: training.race(runs, peak, seed))
+    key = ("first steps", n_layers, peak, warm, seed)
+    job = live.begin(key, lambda: warmup.first_steps(n_layers, peak, warm, seed))
 
     def draw(job: jobs.Job) -> None:
         with beside:
-            live.bar(key, job, len(job.items), training.STEPS, {"seed": (seed + 1) % 10})
+            live.bar(key, job, len(job.items), warmup.RUN_STEPS, {"seed": (seed + 1) % 10})
         with right:
             curves(n_layers, list(job.items))
 
@@ -159,11 +133,12 @@ def first_steps() -> None:
         "which networks have begun to learn. Move the layers, the learning rate and the warm-up: what post-LN needs "
         "depends on all three. Each curve is one run with one seed; try another."
     )
-    page.source(training.first_losses, training.learning_rate, depth.residual)
-    page.experiment(experiments.first_steps, n_layers, peak, warmup, seed)
+    page.source(warmup.first_losses, warmup.learning_rate, depth.residual_sublayer)
+    losses = made(warmup.all_first_steps, n_layers, peak, warm, seed)
+    page.experiment(experiments.first_steps, losses, n_layers)
     st.caption(
         "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: repeat the "
-        f"previous token, {training.VOCAB} tokens, {training.ROWS} sequences of {training.SEQ} per step, width "
+        f"previous token, {warmup.RUN_VOCAB} tokens, {warmup.RUN_ROWS} sequences of {warmup.RUN_SEQ} per step, width "
         f"{depth.D_MODEL}."
     )
     page.question(
@@ -174,28 +149,15 @@ def first_steps() -> None:
     )
 
 
-def curves(n_layers: int, steps: list[dict[str, float]]) -> None:
-    """All curves so far."""
-    name_of = {name: [[step[f"{name}, {way}"] for step in steps] for way in ("warm-up", "none")] for name in PLACEMENTS}
-    ends = "; ".join(
-        f"{name} {_now(warm)} with warm-up and {_now(cold)} without" for name, (warm, cold) in name_of.items()
-    )
-    chance = training.chance_loss()
-    begun = training.learned(steps, list(steps[-1])) if steps else []
-    verdict = f" Below {training.LEARNED:.0%} of that of a uniform guess: {'; '.join(begun) or 'none'}."
+def curves(n_layers: int, losses: list[dict[str, float]]) -> None:
+    """The losses of all networks so far."""
+    shown = experiments.first_steps(losses, n_layers)
     figure(
-        figures.race_figure(
-            {name: (WIRINGS[name][2], both) for name, both in name_of.items()}, training.STEPS, chance, 380
-        ),
+        shown.figure,
         key="race",
         height=380,
         min_width=580,
-        table=lambda: pd.DataFrame(steps),
-        alt=f"Loss over {len(steps)} steps of networks of {n_layers} layers; uniform guess {chance:.2f}. Now: {ends}.",
-        caption=f"Loss in nats, uniform guess ln {training.VOCAB} = {chance:.2f}. Mean of the last five steps: "
-        f"{ends}.{verdict}",
+        table=lambda: pd.DataFrame(losses),
+        alt=shown.alt,
+        caption=shown.caption,
     )
-
-
-def _now(losses: list[float]) -> str:
-    return f"{np.mean(losses[-5:]):.2f}" if losses else "–"

@@ -1,67 +1,78 @@
 """The experiments of the page on normalisation."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from tfcore import load
-from tfcore.analysis.block.depth import Deep, probe
-from tfcore.analysis.block.first_steps import STEPS, VOCAB, chance_loss, race
-from tfcore.analysis.block.normalising import axis_leak, normalisation_steps
-from tfcore.analysis.foundations.masking import replacement_for
-from tfcore.config import Init, Norm
-from tfcore.figures.block.depth import Line, curves_figure, race_figure
-from tfcore.figures.block.normalising import axis_figure, steps_figure
-from tfcore.figures.theme import Figure
+from tfcore.analysis.block.depth import PLACEMENTS, DepthProbe
+from tfcore.analysis.block.depth_findings import last_gradients, last_sizes
+from tfcore.analysis.block.normalisation import AxisLeak, axis_changes, axis_leak, norm_divisors, normalisation_steps
+from tfcore.analysis.block.warmup import RUN_STEPS, curves_of, describe_first_steps, uniform_loss
+from tfcore.analysis.foundations.masks import replacement_for
+from tfcore.analysis.token_text import tick_labels
+from tfcore.config import Norm
+from tfcore.figures.block.depth import LARGEST_NUMBERS, WIRING_COLOURS, Line, depth_figure, first_steps_figure
+from tfcore.figures.block.normalisation import axis_figure, norm_steps_figure
+from tfcore.figures.shown import Shown
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def by_hand(numbers: tuple[float, ...], scale: float, shift: float, eps: float) -> Figure:
+def by_hand(numbers: tuple[float, ...], scale: float, shift: float, eps: float) -> Shown:
     """LayerNorm (arXiv:1607.06450) and RMSNorm (arXiv:1910.07467) on a few numbers, step by step."""
-    layer, rms = (normalisation_steps(numbers, kind, scale, shift, eps) for kind in ("layernorm", "rmsnorm"))
-    print(f"mean {layer.mean:.4g}, variance {layer.variance:.4g}")
-    for name, steps in (("LayerNorm", layer), ("RMSNorm", rms)):
-        # The last stage is the result; torch's own module computes the same.
-        print(f"{name} divides by {steps.divisor:.4g}: {steps.stages[-1].round(4)}, torch {steps.torch.round(4)}")
-
-    return steps_figure(layer, rms)
+    layer = normalisation_steps(numbers, "layernorm", scale, shift, eps)
+    rms = normalisation_steps(numbers, "rmsnorm", scale, shift, eps)
+    return Shown(norm_steps_figure(layer, rms), (norm_divisors(layer, rms),))
 
 
-def which_axis(model_name: str, texts: list[str], tokens: int, row: int, position: int, kind: Norm) -> Figure:
-    """Over which axis a norm may look: replace one token of a batch, and see whose vectors change."""
-    model, tokenizer = load(model_name)
+def batch_of(tokenizer: Tokenizer, texts: Sequence[str], limit: int) -> list[list[int]]:
+    """The first tokens of each text, as many as the shortest has; nothing where one has none."""
     rows = [tokenizer.encode(text) for text in texts]
-    n = min(tokens, *(len(ids) for ids in rows))
-    rows = [ids[:n] for ids in rows]  # a batch is as long as its shortest text
+    n = min([limit, *map(len, rows)])
+    return [ids[:n] for ids in rows] if n else []
+
+
+def replace_token(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], limit: int, row: int, position: int, kind: Norm
+) -> tuple[AxisLeak, list[list[str]], str]:
+    """Replace one token of a batch: whose vectors change, the tokens of the batch, and the new one."""
+    rows = batch_of(tokenizer, texts, limit)
     other = replacement_for(tokenizer.encode, rows[row][position])
     leak = axis_leak(model, rows, row, position, other, kind)
-    for axis in leak.change:
-        count, most = leak.others(axis, row, position)
-        print(f"over the {axis}: {count} other tokens change, by up to {most:.2g}")
-    names = {axis: f"over the {axis}" for axis in leak.change}
-
-    return axis_figure(leak, [tokenizer.tokens(ids) for ids in rows], (row, position), names, 400)
+    return leak, [tokenizer.tokens(ids) for ids in rows], tokenizer.tokens([other])[0]
 
 
-def placements(n_layers: int, init: Init, norm: Norm) -> Figure:
+def which_axis(replaced: tuple[AxisLeak, list[list[str]], str], row: int, position: int) -> Shown:
+    """Over which axis a norm may work: replace one token of a batch, and see whose vectors change."""
+    leak, tokens, _ = replaced
+    figure = axis_figure(leak, [tick_labels(line, 9) for line in tokens], (row, position), height=400)
+    return Shown(figure, (axis_changes(leak, row, position),))
+
+
+def placements(probes: Mapping[str, DepthProbe]) -> Shown:
     """Where the norm stands: gradients by layer before training (arXiv:2002.04745, theorem 1)."""
-    lines = []
-    for i, placement in enumerate(("pre", "post", "sandwich", "none")):
-        network = Deep(n_layers=n_layers, placement=placement, norm=norm, init=init)
-        gradient = probe(network).gradient
-        print(f"{placement}: gradient of W2 {gradient[0]:.3g} in the first layer, {gradient[-1]:.3g} in the last")
-        lines.append(Line(placement, f"@cat{i}", np.arange(1, n_layers + 1), gradient))
-
-    return curves_figure(lines, x_title="layer", y_title="gradient of W₂", height=330)
+    lines = [
+        Line(name, WIRING_COLOURS[name], np.arange(1, len(probed.gradient) + 1), probed.gradient)
+        for name, probed in probes.items()
+    ]
+    figure = depth_figure(lines, x_title="layer", y_title="gradient of W₂", height=330, limits=LARGEST_NUMBERS)
+    return Shown(figure, (last_gradients(probes),))
 
 
-def first_steps(n_layers: int, peak: float, warmup: int, seed: int) -> Figure:
+def sizes(probes: Mapping[str, DepthProbe]) -> Shown:
+    """Where the norm stands: the size of the residual stream after each layer."""
+    lines = [
+        Line(name, WIRING_COLOURS[name], np.arange(len(probed.activation)), probed.activation)
+        for name, probed in probes.items()
+    ]
+    figure = depth_figure(
+        lines, x_title="after layer", y_title="size of the stream", height=300, limits=LARGEST_NUMBERS
+    )
+    return Shown(figure, (last_sizes(probes),))
+
+
+def first_steps(losses: Sequence[Mapping[str, float]], n_layers: int) -> Shown:
     """The first steps of training, with warm-up and without, for each place of the norm (arXiv:2002.04745)."""
-    placements = ("pre", "post", "sandwich", "none")
-    networks = {p: Deep(n_layers=n_layers, placement=p, vocab_size=VOCAB) for p in placements}
-    runs = {f"{p} {steps}": (networks[p], steps) for p in placements for steps in (warmup, 0)}
-    # Trains all eight side by side, a step each at a time.
-    losses = [step for step in race(runs, peak, seed) if step is not None]
-    curves = {p: [[step[f"{p} {steps}"] for step in losses] for steps in (warmup, 0)] for p in placements}
-    print(f"uniform guess: {chance_loss():.2f}")
-    for p, (warm, cold) in curves.items():
-        print(f"{p}: {np.mean(warm[-5:]):.2f} with warm-up, {np.mean(cold[-5:]):.2f} without")
-
-    return race_figure({p: (f"@cat{i}", curves[p]) for i, p in enumerate(curves)}, STEPS, chance_loss(), 380)
+    columns = {name: (WIRING_COLOURS[name], curves_of(losses, name)) for name in PLACEMENTS}
+    figure = first_steps_figure(columns, RUN_STEPS, uniform_loss(), height=380)
+    return Shown(figure, (describe_first_steps(losses, n_layers),))

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from pages.block.normalisation import depth as depth
-from pages.block.normalisation import vectors as vectors
+from pages.block.normalisation import depth, vectors
 from pages.ui import controls, page
 
 PANELS: dict[str, Callable[[], None]] = {

@@ -7,29 +7,34 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.block.normalisation import experiments as experiments
+from pages.block.normalisation import experiments
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
-from tfcore.analysis.block import normalising
-from tfcore.analysis.block.normalising import AxisLeak, normalisation_steps, normalise
-from tfcore.analysis.foundations import masking
-from tfcore.config import Norm
-from tfcore.figures.block import normalising as figures
+from pages.ui.program import made
+from tfcore.analysis.block import normalisation
+from tfcore.analysis.block.normalisation import (
+    NORM_NAMES,
+    AxisLeak,
+    NormSteps,
+    axis_changes,
+    norm_divisors,
+    normalisation_steps,
+    normalise,
+)
 from tfcore.norms import layer_norm, rms_norm
 
 steps = cache.data(max_entries=64)(normalisation_steps)
+replace_token = cache.of_model(max_entries=256)(experiments.replace_token)
 
-MOST, LARGEST, CHARACTERS = 32, 1e6, 400
+MOST = 32  # numbers
+LARGEST = 1e6
+CHARACTERS = 400
 NUMBERS = "2, 4, 4, 5, 7, 8"
-MODEL, TEXTS, ROWS, TOKENS = "stories", "The dog ran to the park\nShe saw a red ball there", 3, 6
-KINDS: dict[Norm, str] = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-AXES: dict[normalising.Axis, str] = {
-    "features": "over the features: right",
-    "tokens": "over the tokens: wrong",
-    "texts": "over the texts: wrong",
-    "everything": "over everything: wrong",
-}
+MODEL = "stories"
+TEXTS = "The dog ran to the park\nShe saw a red ball there"
+ROWS = 3  # texts of a batch
+TOKENS = 6  # of each text
 
 
 def read_numbers(pasted: str) -> tuple[float, ...]:
@@ -73,26 +78,19 @@ def by_hand() -> None:
     except ValueError as problem:
         right.info(str(problem))
         fragments.stop()
-    layer, rms = (steps(numbers, kind, scale, shift, 10.0**power) for kind in KINDS)
-    n = len(numbers)
-    finding = (
-        f"mean {layer.mean:.4g}, variance {layer.variance:.4g}: LayerNorm divides by {layer.divisor:.4g}, "
-        f"RMSNorm by {rms.divisor:.4g}"
-    )
+    layer, rms = (steps(numbers, kind, scale, shift, 10.0**power) for kind in NORM_NAMES)
     with right:
+        shown = experiments.by_hand(numbers, scale, shift, 10.0**power)
         figure(
-            figures.steps_figure(layer, rms),
+            shown.figure,
             key="steps",
             height=430,
             min_width=620,
             table=lambda: table(layer, rms),
-            alt=f"{n} numbers through LayerNorm and RMSNorm, step by step; {finding}.",
-            caption=f"{n} features of one token; {finding}. “Size” is the root mean square.",
+            alt=shown.alt,
+            caption=f"{shown.caption} “Size” is the root mean square.",
         )
-    right.caption(
-        f"Against torch.nn.LayerNorm and torch.nn.RMSNorm on the same numbers in float64: the last step differs by "
-        f"{max(layer.difference, rms.difference):.1e} at most."
-    )
+    right.caption(norm_divisors(layer, rms).against_torch)
     page.try_this(
         {
             "add 100 to all": {"numbers": "102, 104, 104, 105, 107, 108"},
@@ -104,7 +102,7 @@ def by_hand() -> None:
     )
     every = table(layer, rms)
     digits = {column: st.column_config.NumberColumn(format="%.6f") for column in every}
-    st.dataframe(every, hide_index=True, height=min(38 + 35 * n, 290), column_config=digits)
+    st.dataframe(every, hide_index=True, height=min(38 + 35 * len(numbers), 290), column_config=digits)
     page.what_to_see(
         "Multiply all numbers by ten, or add a hundred to each: LayerNorm gives the same result but for ε, since it "
         "subtracts the mean and divides by the standard deviation. RMSNorm only divides: the same for ten times the "
@@ -123,7 +121,7 @@ def by_hand() -> None:
     )
 
 
-def table(layer: normalising.Steps, rms: normalising.Steps) -> pd.DataFrame:
+def table(layer: NormSteps, rms: NormSteps) -> pd.DataFrame:
     """Every step of every number, and torch's result beside ours."""
     return pd.DataFrame(
         {
@@ -138,23 +136,9 @@ def table(layer: normalising.Steps, rms: normalising.Steps) -> pd.DataFrame:
     )
 
 
-@cache.data(max_entries=64)
-def rows_of(model_name: str, pasted: str) -> tuple[list[list[int]], list[list[str]]]:
-    """Up to three texts, a line each, cut to the length of the shortest: ids and pieces."""
-    tokenizer = cache.model(model_name)[1]
-    found = [tokenizer.encode(line.strip()) for line in pasted.splitlines() if line.strip()][:ROWS]
-    n = min([TOKENS, *(len(ids) for ids in found)])
-    rows = [ids[:n] for ids in found] if n else []
-    return rows, [tokenizer.tokens(ids) for ids in rows]
-
-
-@cache.data(max_entries=256)
-def leak(model_name: str, pasted: str, row: int, position: int, kind: Norm) -> tuple[AxisLeak, str]:
-    """Who changes when a token does, and which token was put there."""
-    model, tokenizer = cache.model(model_name)
-    rows = rows_of(model_name, pasted)[0]
-    other = masking.replacement_for(tokenizer.encode, rows[row][position])
-    return normalising.axis_leak(model, rows, row, position, other, kind), tokenizer.tokens([other])[0]
+def lines_of(pasted: str) -> list[str]:
+    """The first texts, a line each."""
+    return [line.strip() for line in pasted.splitlines() if line.strip()][:ROWS]
 
 
 def which_axis() -> None:
@@ -166,38 +150,32 @@ def which_axis() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         pasted = controls.text_area("Sequences of one batch, one per line", "texts", TEXTS, CHARACTERS, height=100)
-        kind = controls.segmented("Norm", "kind", list(KINDS), "layernorm", KINDS)
+        kind = controls.segmented("Norm", "kind", list(NORM_NAMES), "layernorm", NORM_NAMES)
         model_name = models.choose(default=MODEL)
-        rows, tokens = rows_of(model_name, pasted)
+        lines = lines_of(pasted)
+        rows = experiments.batch_of(cache.model(model_name)[1], lines, TOKENS)
         if not rows:
             right.info("There is no text yet: type one to three lines.")
             fragments.stop()
         row = controls.slider("Text of the token to replace", "row", 0, len(rows) - 1, 0)
         position = controls.slider("Its position", "position", 0, len(rows[0]) - 1, min(3, len(rows[0]) - 1))
-    result, other = leak(model_name, pasted, row, position, kind)
-    total = len(rows) * len(rows[0]) - 1
-    labels = [text.tick_labels(line, 9) for line in tokens]
-    found = {axis: result.others(axis, row, position) for axis in AXES}
+    replaced = leak, tokens, other = replace_token(model_name, lines, TOKENS, row, position, kind)
+    shown = experiments.which_axis(replaced, row, position)
     with right:
         old, new = (text.escape(text.visible(piece)) for piece in (tokens[row][position], other))
         st.markdown(
             f"In text {row}, token {position}, **{old}**, becomes **{new}**. How much does each token's normalised "
             "vector change?"
         )
-        words = "; ".join(
-            f"{AXES[axis].partition(':')[0]} {count} of {total} other tokens change"
-            + (f", by up to {most:.2g}" if count else "")
-            for axis, (count, most) in found.items()
-        )
         figure(
-            figures.axis_figure(result, labels, (row, position), AXES, 400),
+            shown.figure,
             key="axis",
             height=400,
             min_width=660,
-            table=lambda: changes(result, tokens),
-            alt=f"Replacing token {position} of text {row}: {words}.",
+            table=lambda: changes(leak, tokens),
+            alt=shown.alt,
             caption=f"Embeddings ({len(rows)}, {len(rows[0])}, {models.config(model_name).d_model}) of "
-            f"{model_name}; framed: the replaced token. {words[0].upper()}{words[1:]}.",
+            f"{model_name}; framed: the replaced token. {shown.caption}",
         )
     page.try_this(
         {
@@ -207,17 +185,14 @@ def which_axis() -> None:
             "RMSNorm": {"kind": "rmsnorm"},
         }
     )
-    worst = result.spread
     page.what_to_see(
         "Over the features, exactly one vector changes: zero everywhere else, to the last bit. Over the tokens, "
         "replacing the last one changes the first: **later tokens leak past the causal mask**. Over the texts, one "
-        "sequence of the batch changes another's result. Nor "
-        f"is the size kept: over the features each vector ends within {worst['features']:.0e} of 1, over the "
-        f"tokens one is off by {worst['tokens']:.2f}."
+        f"sequence of the batch changes another's result. {axis_changes(leak, row, position).sizes}"
     )
-    page.source(normalise, normalising.axis_leak)
-    lines = [line.strip() for line in pasted.splitlines() if line.strip()][:ROWS]
-    page.experiment(experiments.which_axis, model_name, lines, TOKENS, row, position, kind)
+    page.source(normalise, normalisation.axis_leak)
+    offered = made(experiments.replace_token, model_name, lines, TOKENS, row, position, kind)
+    page.experiment(experiments.which_axis, offered, row, position)
     st.caption("Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167")
     page.question(
         "BatchNorm averages over the texts of a batch and works well for images. Why not here?",

@@ -1,22 +1,21 @@
-"""The experiment of the page on pitfalls."""
+"""The experiments of the page on pitfalls."""
 
-from tfcore.analysis.block.pitfall_findings import finding
-from tfcore.analysis.block.pitfalls import PitfallConfig, last_said, train_twins
-from tfcore.figures.block.pitfalls import loss_figure
-from tfcore.figures.theme import Figure
+from collections.abc import Sequence
+
+from tfcore.analysis.block.pitfall_findings import SYMPTOMS, compare_losses, compare_symptoms, finding
+from tfcore.analysis.block.pitfalls import Look, PitfallConfig
+from tfcore.figures.block.pitfalls import loss_figure, symptom_figure
+from tfcore.figures.shown import Shown
 
 
-def twins(config: PitfallConfig) -> Figure:
-    """A Transformer with a mistake, trained beside its healthy twin: the same seed, the same batches."""
-    looks = []
-    for look in train_twins(config):
-        if look is not None:
-            looks.append(look)
-            (bad, good), (symptom, healthy) = look.loss, look.symptom
-            print(f"step {look.step:3}: loss {bad:.3f} and {good:.3f}, symptom {symptom:.3g} and {healthy:.3g}")
-    found, spoken = finding(config, looks), last_said(looks)
-    print(found.sentence)
-    if spoken is not None and spoken.said is not None:
-        print("it says:", *spoken.said, sep="\n")
+def twins(config: PitfallConfig, looks: Sequence[Look], mistake: str) -> Shown:
+    """A Transformer with a mistake, trained beside a baseline: the same seed, the same batches."""
+    found = finding(config, looks)
+    return Shown(loss_figure(looks, found, config.steps, height=380), (compare_losses(found, looks, mistake),))
 
-    return loss_figure(looks, found, config.steps, height=380)
+
+def symptom(config: PitfallConfig, looks: Sequence[Look], mistake: str) -> Shown:
+    """The number that shows the mistake, beside that of the baseline."""
+    found = finding(config, looks)
+    figure = symptom_figure(looks, found, config.steps, SYMPTOMS[config.kind], height=380)
+    return Shown(figure, (compare_symptoms(found, looks, config.kind, mistake),))

@@ -1,4 +1,4 @@
-"""Break a Transformer on purpose: each mistake trained here and now beside its healthy twin."""
+"""Break a Transformer on purpose: each mistake trained here and now beside a baseline."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,25 +6,29 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.block.pitfalls import experiments as experiments
-from pages.block.pitfalls.words import HALF, WORDS
+from pages.block.pitfalls import experiments
+from pages.block.pitfalls.words import WORDS
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.block import pitfall_variants as variants
-from tfcore.analysis.block.pitfall_findings import Finding, finding
+from tfcore.analysis.block.pitfall_findings import SYMPTOMS, finding, half_precision
 from tfcore.analysis.block.pitfalls import (
     DOSES,
     KINDS,
+    AcrossBatch,
+    HalfGradients,
     Look,
     Pitfall,
     PitfallConfig,
     Twin,
+    WithoutSkip,
     last_said,
     most_steps,
+    train_to_the_end,
     train_twins,
+    without_final_norm,
 )
-from tfcore.figures.block import pitfalls as figures
 from tfcore.masks import bidirectional
 
 HEIGHT = 380
@@ -38,10 +42,10 @@ TRY: dict[str, dict[str, Any]] = {
 }
 SOURCES: dict[Pitfall, Callable[..., Any] | type] = {
     "mask": bidirectional,
-    "axis": variants.AcrossBatch,
-    "skip": variants.WithoutSkip,
-    "final": variants.without_final_norm,
-    "half": variants.HalfGradients,
+    "axis": AcrossBatch,
+    "skip": WithoutSkip,
+    "final": without_final_norm,
+    "half": HalfGradients,
 }
 
 
@@ -59,51 +63,30 @@ def choose() -> PitfallConfig:
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:
     """Both figures, and what the two models write."""
-    words, found, last = WORDS[config.kind], finding(config, looks), looks[-1]
+    name, symptom = NAMES[config.kind], SYMPTOMS[config.kind].title
     table = pd.DataFrame(
         [(look.step, *look.loss, *look.symptom) for look in looks],
-        columns=[
-            "step",
-            "loss with mistake",
-            "loss of baseline",
-            f"{words.symptom} with mistake",
-            f"{words.symptom} of baseline",
-        ],
+        columns=["step", "loss with mistake", "loss of baseline", f"{symptom} with mistake", f"{symptom} of baseline"],
     )
-    places = st.columns(2, gap="medium")
-    parts = (
-        ("loss", "Training loss", last.loss, found.loss.text, figures.loss_figure(looks, found, config.steps, HEIGHT)),
-        (
-            "symptom",
-            words.symptom.capitalize(),
-            last.symptom,
-            found.symptom.text,
-            figures.symptom_figure(looks, found, config.steps, words.symptom, HEIGHT, log=words.log, top=words.top),
-        ),
-    )
-    for place, (key, title, (bad, good), remark, drawn) in zip(places, parts, strict=True):
-        numbers = f"{bad:.3g} with the mistake, {good:.3g} without"
+    left, right = st.columns(2, gap="medium")
+    for place, key, shown in (
+        (left, "loss", experiments.twins(config, looks, name)),
+        (right, "symptom", experiments.symptom(config, looks, name)),
+    ):
         with place:
-            figure(
-                drawn,
-                key=key,
-                height=HEIGHT,
-                table=table,
-                alt=f"{title} after {last.step} steps, {words.name}: {numbers}. {remark}.",
-                caption=f"{title} after {last.step} steps: {numbers}.",
-            )
-    say(looks, found)
+            figure(shown.figure, key=key, height=HEIGHT, table=table, alt=shown.alt, caption=shown.caption)
+    say(config, looks)
 
 
-def say(looks: list[Look], found: Finding) -> None:
-    """What each model says now, and what the numbers say."""
+def say(config: PitfallConfig, looks: list[Look]) -> None:
+    """What each model generates now, and the finding."""
     spoken = last_said(looks)
     if spoken is not None and spoken.said is not None:
         names = ("With the mistake", "Baseline")
-        for place, name, said in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):
+        for place, name, written in zip(st.columns(2, gap="medium"), names, spoken.said, strict=True):
             place.caption(f"{name}, after {spoken.step} steps, says:")
-            place.code(said, language=None, wrap_lines=True)
-    st.markdown(f"**Found.** {found.sentence}")
+            place.code(written, language=None, wrap_lines=True)
+    st.markdown(f"**Found.** {finding(config, looks)}")
 
 
 def draw(job: jobs.Job) -> None:
@@ -135,7 +118,7 @@ with right:
     picture = st.container()
 live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
 if kind == "half":
-    st.caption(HALF.format(dose=config.dose, tokens=768 * config.dose))
+    st.caption(str(half_precision(config)))
 page.try_this(TRY)
 page.what_to_see(words.see)
 st.markdown(f"**What settles it.** {words.settle}")
@@ -147,7 +130,7 @@ TASK = (
 )
 st.caption(f"Paper: {words.source}. {TASK}")
 page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
-page.experiment(experiments.twins, config)
+page.experiment(experiments.twins, config, made(train_to_the_end, config), NAMES[kind])
 page.question(
     "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "
     "nonsense. What do you test first?",

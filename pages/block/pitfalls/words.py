@@ -13,8 +13,6 @@ class Words:
         name: on its button.
         claim: what is broken, and what that does.
         change: the mistake as a change of code.
-        symptom: what the second figure shows; the title of its axis.
-        log, top: of that axis.
         dose: label of the control that says how much of the mistake, where there is one.
         doses: how its values are called.
         see: what to see.
@@ -25,9 +23,6 @@ class Words:
     name: str
     claim: str
     change: str
-    symptom: str
-    log: bool = False
-    top: float | None = None
     dose: str = ""
     doses: str = "{}"
     see: str
@@ -40,7 +35,6 @@ WORDS: dict[Pitfall, Words] = {
         name="no mask",
         claim="**The causal mask is forgotten in training**, so that each letter attends to the one it should predict.",
         change="- scores = scores.masked_fill(~mask, -inf)\n  weights = softmax(scores)",
-        symptom="loss with the mask on, nats per letter",
         see="The training loss falls below the entropy of the task, which no causal model can reach. With the mask on, "
         "as in generation, the loss of the same model rises: it has learned to copy the next letter.",
         settle="Change a token and compare the outputs before it (the page on masks does it).",
@@ -51,7 +45,6 @@ WORDS: dict[Pitfall, Words] = {
         claim="**The norm works over the batch instead of the features**, so that each text's numbers depend on "
         "which other texts happen to be beside it.",
         change="- scale = x.pow(2).mean(-1, keepdim=True)\n+ scale = x.pow(2).mean(0, keepdim=True)",
-        symptom="loss of a text by itself, nats per letter",
         see="Shapes fit, nothing crashes, and the training loss hardly differs. Only when the model reads one text "
         "by itself, as it does when somebody uses it, the loss is far higher: the letters it was trained to expect "
         "beside it are gone.",
@@ -63,8 +56,6 @@ WORDS: dict[Pitfall, Words] = {
         claim="**Each sublayer replaces the stream instead of adding to it**, so that every gradient has to pass "
         "through all of them.",
         change="- x = x + sublayer(norm(x))\n+ x = sublayer(norm(x))",
-        symptom="gradient norm at the first block",
-        log=True,
         dose="Layers",
         see="With many layers the loss stops at that of a unigram model: the last layer learns how often each letter "
         "occurs, and no information about the text reaches it. With one layer it still learns; each further one makes "
@@ -77,8 +68,6 @@ WORDS: dict[Pitfall, Words] = {
         claim="**The norm before the unembedding is missing** in a pre-norm model, so that the size of the stream "
         "becomes the size of the logits.",
         change="- logits = unembed(ln_final(x))\n+ logits = unembed(x)",
-        symptom="root mean square of what is unembedded",
-        log=True,
         dose="Layers",
         see="The stream begins very small, so all logits are near 0 and the gradients small: the model spends its "
         "first steps on growing the stream a hundredfold and lags behind. It learns in the end, which makes this "
@@ -90,8 +79,6 @@ WORDS: dict[Pitfall, Words] = {
         name="no scaling",
         claim="**Scores are not divided by the root of d_k**, so that the softmax is saturated from the first step.",
         change="- scores = q @ k.T / sqrt(d_k)\n+ scores = q @ k.T",
-        symptom="largest attention weight of a query",
-        top=1.0,
         dose="Width of a head d_k",
         see="Queries and keys begin with components of variance 1, so their products have variance d_k. Without the "
         "division one key takes most of the attention by chance, and a saturated softmax passes "
@@ -103,8 +90,6 @@ WORDS: dict[Pitfall, Words] = {
         name="no positions",
         claim="**The model has no positions**, and this encoder is trained to reverse sequences of symbols.",
         change="- x = embed(ids) + position_table[:n]\n+ x = embed(ids)",
-        symptom="share of symbols that are right",
-        top=1.0,
         see="The loss stays above a number that can be computed: the best that is possible from the set of symbols "
         "without their order. Equal symbols always get equal outputs. In a causal model the mistake is harder to see, "
         "because the mask gives some information about order.",
@@ -115,8 +100,6 @@ WORDS: dict[Pitfall, Words] = {
         name="rate too large",
         claim="**The learning rate is too large**, so that each step of Adam overshoots.",
         change="- optimizer = AdamW(weights, lr=3e-3)\n+ optimizer = AdamW(weights, lr=3e-3 * factor)",
-        symptom="root mean square of the weights",
-        log=True,
         dose="Times too large",
         doses="× {}",
         see="Adam's steps are about as large as the learning rate whatever the gradient is, so the weights grow in the "
@@ -129,8 +112,6 @@ WORDS: dict[Pitfall, Words] = {
         name="float16, unscaled",
         claim="**Gradients are kept in float16 without loss scaling**, and what is smaller than about 3e-8 becomes 0.",
         change="- (loss * 65536).backward(); gradients /= 65536\n+ loss.backward()",
-        symptom="share of gradients that became 0",
-        top=1.0,
         dose="Batches of 768 letters in one step's mean",
         see="The more tokens one step's mean goes over, the smaller is each one's gradient. Multiplying the loss "
         "before the backward pass and dividing the gradients afterwards costs nothing and saves them. With 1 batch "
@@ -140,10 +121,3 @@ WORDS: dict[Pitfall, Words] = {
         source="arXiv:1710.03740, section 3.2",
     ),
 }
-HALF = (
-    "How float16 is emulated on a CPU: weights and forward pass stay in float32, and the gradient that goes back "
-    "through the output of each linear layer, embedding and norm is rounded to float16. One batch of 768 letters "
-    "stands for each of the {dose:,} of a step ({tokens:,} letters), so the loss is divided by {dose:,} before the "
-    "backward pass and the weights' gradients are multiplied by it afterwards, as if all of them had been summed. The "
-    "baseline multiplies the loss by 65,536 first."
-)

@@ -1,16 +1,15 @@
-"""The page on residual connections: gradients, paths, initial weights, dropout."""
+"""The page on residual connections: gradients, sublayer ablation, initial weights, dropout."""
 
 from collections.abc import Callable
 
-from pages.block.residuals import depth as depth
-from pages.block.residuals import paths as paths
+from pages.block.residuals import ablation, depth, dropout
 from pages.ui import controls, page
 
 PANELS: dict[str, Callable[[], None]] = {
     "Gradients": depth.gradients,
-    "Skip blocks": paths.skip_blocks,
+    "Skip blocks": ablation.skip_blocks,
     "Initial weights": depth.initial_weights,
-    "Dropout": paths.dropout,
+    "Dropout": dropout.dropout,
 }
 
 page.begin(

@@ -12,11 +12,10 @@ from tfcore import shipped
 from tfcore.analysis.experts import expert_sizes as analysis
 from tfcore.analysis.experts.expert_sizes import ExpertSizes
 from tfcore.analysis.model import parameter_count
+from tfcore.analysis.quantities import power, short
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.figures.experts import expert_sizes as figures
-from tfcore.figures.large_numbers import power
-from tfcore.figures.model.parameters import short
 
 STRIPS, WEIGHTS = 210, 270
 SPLITS, SHARED, BATCHES = (1, 2, 4, 8), 4, (1, 8, 64)

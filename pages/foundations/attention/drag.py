@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.foundations.attention import experiments as experiments
+from pages.foundations.attention import experiments
 from pages.ui import controls, fragments, page
 from pages.ui.components import planes
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore import attention
-from tfcore.analysis.foundations.attention_steps import AttentionSteps, attention_steps
-from tfcore.figures.foundations.attention import steps_figure
+from tfcore.analysis.foundations.attention_steps import AttentionSteps, attended, attention_steps
 
 WORDS = ["the", "cat", "sat", "up"]
 QUERIES: planes.Points = ((-0.5, 0.1), (0.4, 1.2), (1.8, -0.3), (-1.5, -0.8))
@@ -73,47 +73,32 @@ def panel() -> None:
 
 @fragments.fragment
 def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
-    """Points, matrices and sentence, computed again for every position of the pointer: the less is here the better."""
+    """Points, matrices and sentence: computed again for every position of the pointer, so nothing else is here."""
     dragged = planes.read("points", QUERIES + KEYS + VALUES)
     n = len(WORDS)
     with right:
         word = controls.segmented("Query token", "token", WORDS, "sat")
-    steps = attention_steps(dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature)
+    vectors = dragged[:n], dragged[n : 2 * n], dragged[2 * n :]
+    steps = attention_steps(*vectors, temperature)
     chosen = WORDS.index(word)
-    finding = _finding(steps, chosen)
+    shown = experiments.steps(steps, WORDS, chosen, planes.LIMIT)
     with left:
         _planes(dragged, steps, chosen)
     with right:
-        st.markdown(finding)
-    plain = finding.replace("*", "")
+        st.markdown(attended(steps, WORDS, chosen).markdown)
     with matrices:
         figure(
-            steps_figure(steps, WORDS, chosen, planes.LIMIT, temperature),
+            shown.figure,
             key="steps",
             height=236,
             min_width=660,
             table=lambda: _table(steps),
             alt=f"Four matrices in a row: products of queries and keys, the same divided by the square root of 2, the "
-            f"weights, and the outputs. {plain}",
+            f"weights, and the outputs. {shown.alt}",
             caption=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). "
             "Queries down, keys across; every row of weights sums to 1. Blue is negative, red positive.",
         )
-        page.experiment(
-            experiments.steps, dragged[:n], dragged[n : 2 * n], dragged[2 * n :], temperature, tuple(WORDS), chosen
-        )
-
-
-def _finding(steps: AttentionSteps, chosen: int) -> str:
-    """What the chosen query does, with its numbers (Markdown)."""
-    weights = steps.weights[chosen]
-    best = int(weights.argmax())
-    x, y = steps.outputs[chosen]
-    if weights.max() - weights.min() < 0.005:
-        where = f"attends to all tokens alike, with **{weights[best]:.2f}** each"
-    else:
-        score = steps.scores[chosen, best]
-        where = f"attends most to “{WORDS[best]}”, with weight **{weights[best]:.2f}** (score {score:.2f})"
-    return f"“{WORDS[chosen]}” {where}. Its output is **({x:.2f}, {y:.2f})**."
+        page.experiment(experiments.steps, made(attention_steps, *vectors, temperature), WORDS, chosen, planes.LIMIT)
 
 
 def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
@@ -127,7 +112,9 @@ def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:
         planes=PLANES,
         chosen=chosen,
         marks=[
-            planes.Mark(plane=1, at=at, title=f"output of {word}: {at[0]:.2f}, {at[1]:.2f}", strong=i == chosen)
+            planes.Mark(
+                plane=1, at=at, title=f"output of {word}: {attended(steps, WORDS, i).output_text}", strong=i == chosen
+            )
             for i, (word, at) in enumerate(zip(WORDS, outputs, strict=True))
         ],
         lines=[

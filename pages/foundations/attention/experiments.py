@@ -1,67 +1,108 @@
 """The experiments of the page on attention."""
 
-from tfcore import load
-from tfcore.analysis.foundations.attention_steps import attention_steps, temperature_sweep
-from tfcore.analysis.foundations.score_scale import gradient_theory, product_spread, saturation
-from tfcore.analysis.foundations.similarity import token_similarity
-from tfcore.figures.foundations.attention import steps_figure, temperature_figure
-from tfcore.figures.foundations.score_scale import gradient_figure, variance_figure
-from tfcore.figures.theme import Figure
+from collections.abc import Sequence
+
+from tfcore.analysis.foundations.attention_steps import (
+    AttentionSteps,
+    Measure,
+    TemperatureSweep,
+    TokenSimilarity,
+    attended,
+    embedding_pair,
+    score_pair,
+    softmax_weights,
+    token_similarity,
+)
+from tfcore.analysis.foundations.score_scale import (
+    GradientTheory,
+    ProductSpread,
+    Quantity,
+    Saturation,
+    product_variance,
+    saturation_means,
+    theory_at,
+    variance_by_width,
+)
+from tfcore.analysis.token_text import tick_labels
+from tfcore.figures.foundations.attention_steps import attention_steps_figure, temperature_figure
+from tfcore.figures.foundations.score_scale import (
+    curve_figure,
+    entropy_figure,
+    gradient_figure,
+    largest_figure,
+    products_figure,
+    variance_figure,
+)
+from tfcore.figures.shown import Shown
 from tfcore.figures.tokens import token_heatmap
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
-Points = tuple[tuple[float, float], ...]
 
-
-def steps(
-    queries: Points, keys: Points, values: Points, temperature: float, words: tuple[str, ...], chosen: int
-) -> Figure:
+def steps(result: AttentionSteps, words: Sequence[str], chosen: int, limit: float) -> Shown:
     """Attention in four steps: products, scores, weights, outputs (arXiv:1706.03762, equation 1)."""
-    result = attention_steps(queries, keys, values, temperature)
-    for i, word in enumerate(words):
-        weights = ", ".join(f"{other} {weight:.2f}" for other, weight in zip(words, result.weights[i], strict=True))
-        x, y = result.outputs[i]
-        print(f"{word}: {weights}; output ({x:.2f}, {y:.2f})")
-
-    return steps_figure(result, words, chosen, 2.0, temperature)
+    return Shown(attention_steps_figure(result, words, chosen, limit), (attended(result, words, chosen),))
 
 
-def similar(model_name: str, text: str, tokens: int, first: int, second: int, layer: int, head: int) -> Figure:
-    """Two words of a text, compared by their embeddings and by one head's queries and keys."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
-    result, names = token_similarity(model, ids), tokenizer.tokens(ids)
-    print(f"{names[first]!r} and {names[second]!r}: dot product {result.products[first, second]:.2f}", end=", ")
-    print(f"cosine {result.cosines[first, second]:.2f}")
-    # A score has a direction: what a word looks for is not what it offers.
-    scores = result.scores[layer, head]
-    print(f"layer {layer}, head {head}: {scores[first, second]:.2f} one way, {scores[second, first]:.2f} the other")
-
-    return token_heatmap(scores, names, scale="@signed", zmin=-10.0, zmax=10.0)
+def similarity(model: Transformer, tokenizer: Tokenizer, text: str, most: int) -> TokenSimilarity:
+    """Every pair of the first tokens of a text, by their embeddings and by every head's queries and keys."""
+    return token_similarity(model, tokenizer.encode(text)[: min(most, model.config.max_seq_len)])
 
 
-def products(samples: int, seed: int, at: int) -> Figure:
+def embeddings(
+    result: TokenSimilarity, tokens: Sequence[str], first: int, second: int, measure: Measure, limit: float
+) -> Shown:
+    """Two words of a text, compared by their embeddings."""
+    figure = token_heatmap(
+        result.products if measure == "dot product" else result.cosines,
+        tick_labels(tokens),
+        scale="@signed",
+        zmin=-limit,
+        zmax=limit,
+        height=460,
+        hover=f"{measure} of %{{y}} and %{{x}}: %{{z:.2f}}",
+    )
+    return Shown(figure, (embedding_pair(result, tokens, first, second, measure),))
+
+
+def similar(
+    result: TokenSimilarity, tokens: Sequence[str], first: int, second: int, layer: int, head: int, limit: float
+) -> Shown:
+    """Two words of a text, compared by one head: what a query looks for is not what its own key offers."""
+    figure = token_heatmap(
+        result.scores[layer, head],
+        tick_labels(tokens),
+        scale="@signed",
+        zmin=-limit,
+        zmax=limit,
+        height=460,
+        hover="query %{y}, key %{x}: %{z:.2f}",
+    )
+    return Shown(figure, (score_pair(result, tokens, first, second, layer, head),))
+
+
+def histogram(result: ProductSpread, at: int, divided: bool) -> Shown:
+    """The distribution of q · k at one width, beside the normal distribution of the same variance."""
+    return Shown(products_figure(result, at, scaled=divided), (product_variance(result, at, divided=divided),))
+
+
+def products(result: ProductSpread, at: int) -> Shown:
     """Why scores are divided by sqrt(d_k): the variance of q · k grows like d_k (arXiv:1706.03762, footnote 4)."""
-    result = product_spread(samples, seed)
-    for width, variance in zip(result.widths, result.variance, strict=True):
-        print(f"d_k {width:4}: variance {variance:8.4g}, divided by sqrt(d_k) {variance / width:.3f}")
-
-    return variance_figure(result, at)
+    return Shown(variance_figure(result, at), (variance_by_width(result),))
 
 
-def gradient(n_keys: int, seed: int, at: int) -> Figure:
-    """Large scores freeze the softmax: without the division its gradient falls towards 0."""
-    result = saturation(n_keys, seed)
-    for width, (plain, divided) in zip(result.widths, result.gradient.mean(-1).T, strict=True):
-        print(f"d_k {width:4}: norm of the Jacobian {plain:.4f}, with the division {divided:.4f}")
-
-    return gradient_figure(result, gradient_theory(n_keys), at)
+def weights(result: Saturation, quantity: Quantity, at: int) -> Shown:
+    """What becomes of the softmax with the width: its entropy, largest weight or steepest slope."""
+    draw = {"entropy": entropy_figure, "largest": largest_figure, "steepest": curve_figure}[quantity]
+    return Shown(draw(result, at), (saturation_means(result, quantity, at),))
 
 
-def temperature(scores: tuple[float, ...], temperature: float) -> Figure:
-    """A temperature is a volume knob on scores: low lets the largest win, high treats all alike."""
-    result = temperature_sweep(scores, temperature)
-    for score, weight in zip(scores, result.weights, strict=True):
-        print(f"softmax of {score:g} at T = {temperature:g}: {weight:.4f}")
-    print(f"entropy {result.entropy:.2f} bits")
+def gradient(result: Saturation, theory: GradientTheory, at: int) -> Shown:
+    """Large scores saturate the softmax: without the division its gradient falls towards 0."""
+    findings = (saturation_means(result, "gradient", at), theory_at(theory, int(result.widths[at])))
+    return Shown(gradient_figure(result, theory, at), findings)
 
-    return temperature_figure(result, scores, temperature)
+
+def temperature(result: TemperatureSweep) -> Shown:
+    """A low temperature gives the largest score nearly all the weight, a high one makes the weights even."""
+    return Shown(temperature_figure(result), (softmax_weights(result),))

@@ -1,21 +1,34 @@
 """Panels of the page on attention: why scores are divided by sqrt(d_k), and what becomes of the gradient if not."""
 
-import math
-
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.attention import experiments as experiments
+from pages.foundations.attention import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.foundations import score_scale
-from tfcore.analysis.foundations.score_scale import WIDTHS, GradientTheory, ProductSpread, Saturation
-from tfcore.figures.foundations import score_scale as figures
+from tfcore.analysis.foundations.score_scale import (
+    WIDTHS,
+    GradientTheory,
+    ProductSpread,
+    Quantity,
+    Saturation,
+    product_variance,
+)
 
-SAMPLES = 2_000
+SAMPLES = 2_000  # pairs of vectors
 spread = cache.data(max_entries=8)(score_scale.product_spread)
 saturate = cache.data(max_entries=16)(score_scale.saturation)
 theory = cache.data(max_entries=64)(score_scale.gradient_theory)
+
+# of a quantity: key and height of its figure, and what its caption adds
+FIGURES: dict[Quantity, tuple[str, int, str]] = {
+    "entropy": ("entropy", 300, " Bands: 10 to 90 % of them."),
+    "largest": ("largest", 300, ""),
+    "steepest": ("curve", 320, " The line is p (1 − p)."),
+    "gradient": ("gradient", 320, ""),
+}
 
 
 def _width_slider() -> int:
@@ -39,26 +52,23 @@ def products_panel() -> None:
     with left:
         at, seed = _width_slider(), _seed_slider()
         result = spread(SAMPLES, seed)
-        width, variance = WIDTHS[at], float(result.variance[at])
-        st.metric("Variance of q · k, measured", f"{variance:.4g}")
-        st.metric("after ÷ √d_k", f"{variance / width:.3f}")
+        st.metric("Variance of q · k, measured", product_variance(result, at, divided=False).measured_text)
+        st.metric("after ÷ √d_k", product_variance(result, at, divided=True).measured_text)
     with right:
-        for place, scaled in zip(st.columns(2, gap="medium"), (False, True), strict=True):
-            name = "q · k ÷ √d_k" if scaled else "q · k"
-            unit = 1.0 if scaled else math.sqrt(width)
-            measured, wanted = (variance / width, 1) if scaled else (variance, width)
-            finding = f"{name} at d_k = {width:,}: variance {measured:.4g} measured, {wanted:,} in theory"
+        for place, divided in zip(st.columns(2, gap="medium"), (False, True), strict=True):
+            shown = experiments.histogram(result, at, divided)
             with place:
                 figure(
-                    figures.products_figure(result, at, scaled=scaled),
-                    key=f"products {scaled}",
+                    shown.figure,
+                    key=f"products {divided}",
                     height=280,
-                    table=lambda u=unit: _histogram(result, at, u),
-                    alt=f"{finding}. Histogram of {SAMPLES:,} pairs with the normal curve of that variance over it.",
-                    caption=f"{SAMPLES:,} pairs. {finding}.",
+                    table=lambda one=divided: _histogram(result, at, one),
+                    alt=f"Histogram with the normal curve of the variance in theory over it: {shown.alt}",
+                    caption=shown.caption,
                 )
+        shown = experiments.products(result, at)
         figure(
-            figures.variance_figure(result, at),
+            shown.figure,
             key="variance",
             height=300,
             table=lambda: pd.DataFrame(
@@ -69,10 +79,9 @@ def products_panel() -> None:
                     "kurtosis": result.kurtosis,
                 }
             ),
-            alt=f"Variance of q · k against d_k from 1 to 1,024 on logarithmic axes: the marks lie on the line "
-            f"variance = d_k ({result.variance[-1]:,.0f} at 1,024); after the division they lie at 1.",
-            caption=f"Measured: {', '.join(f'{v:.4g}' for v in result.variance[::2])} at d_k = "
-            f"{', '.join(f'{w:,}' for w in WIDTHS[::2])}.",
+            alt="Variance of q · k against d_k from 1 to 1,024 on logarithmic axes, with the line variance = d_k and, "
+            f"after the division, the line at 1. {shown.alt}",
+            caption=shown.caption,
         )
     page.try_this(
         {
@@ -88,7 +97,7 @@ def products_panel() -> None:
         "tails (its excess kurtosis is 6 / d_k); sums of many products are normal."
     )
     page.source(score_scale.product_spread, score_scale.products_by_width)
-    page.experiment(experiments.products, SAMPLES, seed, at)
+    page.experiment(experiments.products, made(score_scale.product_spread, SAMPLES, seed), at)
     st.caption(
         "Attention Is All You Need, section 3.2.1 and footnote 4, arXiv:1706.03762. The first d_k numbers of the same "
         "vectors serve every d_k."
@@ -100,8 +109,9 @@ def products_panel() -> None:
     )
 
 
-def _histogram(result: ProductSpread, at: int, unit: float) -> pd.DataFrame:
-    """The bins of one histogram; `unit` is the standard deviation that theory expects."""
+def _histogram(result: ProductSpread, at: int, divided: bool) -> pd.DataFrame:
+    """The bins of one histogram, which are kept in units of sqrt(d_k)."""
+    unit = 1.0 if divided else float(result.widths[at]) ** 0.5
     edges = result.edges * unit
     return pd.DataFrame({"from": edges[:-1], "to": edges[1:], "density": result.density[at] / unit})
 
@@ -120,8 +130,10 @@ def softmax_panel() -> None:
     with st.spinner("Drawing queries and keys"):
         result, known = saturate(n_keys, seed), theory(n_keys)
     with right:
-        _weights(result, at)
-        _gradient(result, known, at)
+        for row in (("entropy", "largest"), ("steepest", "gradient")):
+            for place, quantity in zip(st.columns(2, gap="medium"), row, strict=True):
+                with place:
+                    _quantity(result, known, quantity, at)
     page.try_this(
         {
             "two keys": {"keys": 2, "width": 6},
@@ -139,7 +151,9 @@ def softmax_panel() -> None:
     page.source(
         score_scale.saturation, score_scale.softmax_jacobian, score_scale.measured_jacobian, score_scale.gradient_theory
     )
-    page.experiment(experiments.gradient, n_keys, seed, at)
+    page.experiment(
+        experiments.gradient, made(score_scale.saturation, n_keys, seed), made(score_scale.gradient_theory, n_keys), at
+    )
     st.caption(
         "Attention Is All You Need, section 3.2.1, arXiv:1706.03762. The marks are measured by automatic "
         "differentiation of torch's softmax; lines are theory."
@@ -150,59 +164,20 @@ def softmax_panel() -> None:
     )
 
 
-def _weights(result: Saturation, at: int) -> None:
-    """Entropy and largest weight."""
-    entropy, largest = (v[:, at].mean(-1) for v in (result.entropy, result.largest))
-    one, two = st.columns(2, gap="medium")
-    width, end = WIDTHS[at], f"at d_k = {WIDTHS[at]:,} with {result.n_keys} keys"
-    with one:
-        finding = f"Entropy {entropy[0]:.2f} bits without the division, {entropy[1]:.2f} with it, {end}"
-        figure(
-            figures.entropy_figure(result, at),
-            key="entropy",
-            height=300,
-            table=lambda: _means(result),
-            alt=f"{finding}; equal weights would have {math.log2(result.n_keys):.2f}.",
-            caption=f"{finding}. Mean of {result.entropy.shape[-1]:,} queries; bands: 10 to 90 % of them.",
-        )
-    with two:
-        finding = f"Largest weight {largest[0]:.2f} without the division, {largest[1]:.2f} with it"
-        figure(
-            figures.largest_figure(result, at),
-            key="largest",
-            height=300,
-            table=lambda: _means(result),
-            alt=f"{finding}, {end}.",
-            caption=f"{finding}, at d_k = {width:,}.",
-        )
-
-
-def _gradient(result: Saturation, known: GradientTheory, at: int) -> None:
-    """Steepest slope on p (1 - p), and the norm of the Jacobian."""
-    steepest, norm = (v[:, at].mean(-1) for v in (result.steepest, result.gradient))
-    one, two = st.columns(2, gap="medium")
-    with one:
-        finding = f"Steepest slope {steepest[0]:.3f} on average without the division, {steepest[1]:.3f} with it"
-        figure(
-            figures.curve_figure(result, at),
-            key="curve",
-            height=320,
-            table=lambda: _slopes(result, at),
-            alt=f"{finding}; all {result.largest.shape[-1]:,} marks of each kind lie on the curve p (1 − p).",
-            caption=f"{finding}, at d_k = {WIDTHS[at]:,}.",
-        )
-    with two:
-        expected = known.slope / math.sqrt(WIDTHS[at])
-        finding = f"Norm {norm[0]:.4f} without the division, {norm[1]:.4f} with it"
-        figure(
-            figures.gradient_figure(result, known, at),
-            key="gradient",
-            height=320,
-            table=lambda: _means(result),
-            alt=f"{finding}, at d_k = {WIDTHS[at]:,}; theory for one winner: {expected:.4f}.",
-            caption=f"{finding}. Theory: {known.flat:.3f} for equal weights, {known.slope:.3f} ÷ √d_k = "
-            f"{expected:.4f} where one score is far ahead.",
-        )
+def _quantity(result: Saturation, known: GradientTheory, quantity: Quantity, at: int) -> None:
+    """One quantity of the softmax: against d_k, or the slopes on p (1 - p)."""
+    if quantity == "gradient":
+        shown = experiments.gradient(result, known, at)
+    else:
+        shown = experiments.weights(result, quantity, at)
+    figure(
+        shown.figure,
+        key=FIGURES[quantity][0],
+        height=FIGURES[quantity][1],
+        table=lambda: _slopes(result, at) if quantity == "steepest" else _means(result),
+        alt=shown.caption,
+        caption=f"{shown.caption}{FIGURES[quantity][2]}",
+    )
 
 
 def _slopes(result: Saturation, at: int) -> pd.DataFrame:

@@ -1,15 +1,13 @@
 """Panel of the page on attention: softmax of three numbers at any temperature, and an example to check by hand."""
 
-import math
-
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.attention import experiments as experiments
+from pages.foundations.attention import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.foundations import attention_steps
-from tfcore.figures.foundations.attention import temperature_figure
 
 sweep = cache.data(max_entries=64)(attention_steps.temperature_sweep)
 
@@ -33,25 +31,21 @@ def panel() -> None:
         )
         temperature = controls.slider("Temperature T", "temperature", 0.1, 20.0, 1.0, 0.1, format="%.1f")
     result = sweep(scores, temperature)
-    words = ", ".join(f"{weight:.4f}" for weight in result.weights)
-    said = ", ".join(f"{score:g}" for score in scores)
-    finding = f"softmax of ({said}) at T = {temperature:g}: {words}"
+    shown, finding = experiments.temperature(result), attention_steps.softmax_weights(result)
     with right:
-        for place, i in zip(st.columns(len(scores) + 1), range(len(scores) + 1), strict=True):
-            if i < len(scores):
-                place.metric(f"Weight of x{i + 1}", f"{result.weights[i]:.4f}")
-            else:
-                place.metric("Entropy", f"{result.entropy:.2f} bits")
+        *places, last = st.columns(len(scores) + 1)
+        for i, (place, weight) in enumerate(zip(places, finding.weights_text().split(", "), strict=True), start=1):
+            place.metric(f"Weight of x{i}", weight)
+        last.metric("Entropy", finding.entropy_text)
         figure(
-            temperature_figure(result, scores, temperature),
+            shown.figure,
             key="temperature",
             height=320,
             table=lambda: pd.DataFrame(
-                result.curves, columns=[f"x = {s:g} ({i})" for i, s in enumerate(scores)]
+                result.curves, columns=[f"x = {x} ({i})" for i, x in enumerate(finding.scores_text.split(", "))]
             ).assign(temperature=result.temperatures),
-            alt=f"Weights against the temperature from 0.1 to 100. {finding}. Entropy {result.entropy:.2f} of "
-            f"{math.log2(len(scores)):.2f} bits.",
-            caption=f"{finding}.",
+            alt=f"Weights against the temperature from 0.1 to 100. {shown.alt}",
+            caption=shown.caption,
         )
     page.try_this(
         {
@@ -69,7 +63,7 @@ def panel() -> None:
         "head of 64 dimensions: the largest weight is no longer nearly 1."
     )
     page.source(attention_steps.softmax_at, attention_steps.entropy_bits)
-    page.experiment(experiments.temperature, scores, temperature)
+    page.experiment(experiments.temperature, made(attention_steps.temperature_sweep, scores, temperature))
     st.caption("Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.")
     page.question(
         "Two scores are equal and the third is lower. What are the weights as T goes to 0?",
@@ -82,14 +76,13 @@ def _check() -> None:
     st.markdown("**A check.** An example from one course on why scores are divided by √64 = 8, computed now:")
     rows = []
     for scores, printed in PRINTED.items():
-        weights = sweep(scores, 1.0).weights
-        digits = 4 if scores == SCORES else 3
+        found = attention_steps.softmax_weights(sweep(scores, 1.0))
         rows.append(
             {
-                "softmax of": ", ".join(f"{x:g}" for x in scores),
-                "is": ", ".join(f"{p:.{digits}f}" for p in weights),
+                "softmax of": found.scores_text,
+                "is": found.weights_text(4 if scores == SCORES else 3),
                 "printed there": printed,
-                "sum": f"{weights.sum():.4f}",
+                "sum": found.sum_text,
             }
         )
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="content")

@@ -5,20 +5,29 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.attention import experiments as experiments
+from pages.foundations.attention import experiments
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
+from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.similarity import TokenSimilarity, closest, token_similarity
+from tfcore.analysis.foundations.attention_steps import (
+    Measure,
+    TokenSimilarity,
+    closest_tokens,
+    embedding_pair,
+    score_pair,
+    token_similarity,
+)
 from tfcore.attention import attention_scores
-from tfcore.figures.tokens import token_heatmap
 
-MODEL, CHARACTERS, TOKENS = "stories", 2_000, 48
+MODEL = "stories"
+CHARACTERS = 2_000  # of a text
+TOKENS = 48  # compared
 TEXT = "The king and the queen had a cat and a dog. The dog was happy, but the cat was sad."
 WIDEST = 2.0  # where the colours of embedding products end; a word with itself is beyond that
 SCORE = 10.0  # and those of a head's scores
-MEASURES = {"product": "dot product", "cosine": "cosine"}
+MEASURES: dict[str, Measure] = {"product": "dot product", "cosine": "cosine"}
 TRY: dict[str, dict[str, Any]] = {
     "cat and dog": {"text": TEXT, "first": 7, "second": 10},
     "king and queen": {"text": TEXT, "first": 1, "second": 4},
@@ -28,11 +37,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=12)
-def similarity(model_name: str, pasted: str) -> tuple[TokenSimilarity, list[str], int] | None:
-    """Every pair of the first tokens of a text, the tokens, and how many there are in all; None without a token."""
-    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
-    return (token_similarity(cache.model(model_name)[0], ids), tokens, total) if ids else None
+similarity = cache.of_model(max_entries=12)(experiments.similarity)
 
 
 def panel() -> None:
@@ -42,11 +47,11 @@ def panel() -> None:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
-    compared = similarity(model_name, pasted)
-    if compared is None:
+    _, tokens, total = first_tokens(model_name, pasted, TOKENS)
+    if not tokens:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         return
-    result, tokens, total = compared
+    result = similarity(model_name, pasted, TOKENS)
     notices.tokens(total, len(tokens))
     _pair(result, tokens, model_name, pasted)
     page.try_this(TRY)
@@ -70,17 +75,13 @@ def panel() -> None:
 
 def _closest(result: TokenSimilarity, tokens: list[str]) -> str:
     """The two different tokens of the text whose embeddings are most alike."""
-    pair = closest(result.cosines, tokens)
-    if pair is None:
-        return "All tokens of this text are the same."
-    a, b = (text.escape(text.visible(tokens[i]).removeprefix("·")) for i in pair[:2])
-    return f"Of its different tokens, “{a}” and “{b}” have the most similar embeddings, cosine {pair[2]:.2f}."
+    return text.escape(closest_tokens(result.cosines, tokens) or "All tokens of this text are the same.")
 
 
 @fragments.fragment
 def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str) -> None:
     """The two maps and the chosen pair."""
-    labels, n = text.tick_labels(tokens), len(tokens)
+    n = len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
     one, two, three, four = st.columns(4)
     with one:
@@ -93,66 +94,47 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
         head = controls.slider("Head", "head", 0, n_heads - 1, min(3, n_heads - 1))
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")
-    scores = result.scores[layer, head]
-    values = [
-        ("Dot product of the embeddings", result.products[first, second]),
-        ("Cosine", result.cosines[first, second]),
-        (f"Score, query {a}, key {b}", scores[first, second]),
-        (f"Score, query {b}, key {a}", scores[second, first]),
-    ]
-    for place, (name, value) in zip(st.columns(4), values, strict=True):
-        place.metric(name, f"{value:.2f}")
-    measure = controls.segmented("Compare embeddings by", "measure", list(MEASURES), "product", MEASURES)
+    pair = (result, tokens, first, second)
+    metrics = zip(
+        ("Dot product of the embeddings", "Cosine", f"Score, query {a}, key {b}", f"Score, query {b}, key {a}"),
+        embedding_pair(*pair, "cosine").texts + score_pair(*pair, layer, head).texts,
+        strict=True,
+    )
+    for column, (name, value) in zip(st.columns(4), metrics, strict=True):
+        column.metric(name, value)
+    chosen = controls.segmented("Compare embeddings by", "measure", list(MEASURES), "product", MEASURES)
     left, right = st.columns(2, gap="medium")
-    shown = result.products if measure == "product" else result.cosines
+    measure = MEASURES[chosen]
     widest = WIDEST if model_name == MODEL else result.largest_between  # tables are as large as they were trained
-    end = widest if measure == "product" else 1.0
-    pair = f"'{text.visible(tokens[first])}' and '{text.visible(tokens[second])}'"
     with left:
+        shown = experiments.embeddings(*pair, measure, 1.0 if measure == "cosine" else widest)
+        compared = result.cosines if measure == "cosine" else result.products
         figure(
-            token_heatmap(
-                shown,
-                labels,
-                scale="@signed",
-                zmin=-end,
-                zmax=end,
-                height=460,
-                hover=f"{MEASURES[measure]} of %{{y}} and %{{x}}: %{{z:.2f}}",
-            ),
+            shown.figure,
             key="embeddings",
             height=460,
             min_width=420,
             cursor=True,
             on_click=_choose,
-            table=lambda: _rows(shown, tokens, MEASURES[measure]),
-            alt=f"{MEASURES[measure]} of the embeddings of {n} tokens with each other; {pair}: "
-            f"{shown[first, second]:.2f}.",
-            caption=f"Embeddings, {MEASURES[measure]}, shape ({n}, {n}): {pair} {shown[first, second]:.2f}. "
-            "Click a cell to choose its two words.",
+            table=lambda: _rows(compared, tokens, measure),
+            alt=f"The embeddings of {n} tokens compared with each other. {shown.alt}",
+            caption=f"Embeddings, shape ({n}, {n}). {shown.caption} Click a cell to choose its two words.",
         )
     with right:
+        shown = experiments.similar(*pair, layer, head, SCORE)
         figure(
-            token_heatmap(
-                scores,
-                labels,
-                scale="@signed",
-                zmin=-SCORE,
-                zmax=SCORE,
-                height=460,
-                hover="query %{y}, key %{x}: %{z:.2f}",
-            ),
+            shown.figure,
             key="scores",
             height=460,
             min_width=420,
             cursor=True,
             on_click=_choose,
-            table=lambda: _rows(scores, tokens, "score"),
-            alt=f"Scores of layer {layer}, head {head}: {pair} {scores[first, second]:.2f}, with query and key "
-            f"exchanged {scores[second, first]:.2f}.",
-            caption=f"Layer {layer}, head {head}: q · k ÷ √d_k, (query, key) = ({n}, {n}): {pair} "
-            f"{scores[first, second]:.2f}, with query and key exchanged {scores[second, first]:.2f}.",
+            table=lambda: _rows(result.scores[layer, head], tokens, "score"),
+            alt=f"The scores of a head for {n} tokens. {shown.alt}",
+            caption=f"Scores, (query, key) = ({n}, {n}). {shown.caption}",
         )
-    page.experiment(experiments.similar, model_name, pasted, TOKENS, first, second, layer, head)
+    result_made = made(experiments.similarity, model_name, pasted, TOKENS)
+    page.experiment(experiments.similar, result_made, tokens, first, second, layer, head, SCORE)
 
 
 def _choose(event: Event) -> None:

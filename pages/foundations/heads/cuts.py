@@ -3,83 +3,74 @@
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.heads import experiments as experiments
-from pages.foundations.heads.maps import Reading
+from pages.foundations.heads import experiments
+from pages.foundations.heads.reading import Choice
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import head_cuts
-from tfcore.analysis.foundations.attention_maps import pool
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.figures.foundations import head_cuts as figures
+from pages.ui.program import made
+from tfcore.analysis.foundations import head_splits
+from tfcore.figures.foundations import head_splits as figures
 
-TOKENS, LARGEST = 48, 30_000_000  # of the text that are drawn; parameters of a model that is copied for sharing
+TOKENS = 48  # of the text that are drawn
 SHARING = "Who shares keys and values: MHA, GQA, MQA"
 
-
-@cache.data(max_entries=24)
-def cut_of(model_name: str, ids: tuple[int, ...], layer: int, n_heads: int) -> head_cuts.Cut:
-    return head_cuts.cut_anew(cache.model(model_name)[0], ids, layer, n_heads)
+split_of = cache.of_model(max_entries=24)(experiments.resplit_text)
+shared_of = cache.of_model(max_entries=8)(experiments.share_on_text)
 
 
-@cache.data(max_entries=8)
-def shared_of(model_name: str, ids: tuple[int, ...]) -> list[head_cuts.Shared]:
-    return head_cuts.sharing(cache.model(model_name)[0], ids)
-
-
-def cuts(reading: Reading, model_name: str) -> None:
+def cuts(choice: Choice) -> None:
     """The section about head sizes and sharing."""
+    model_name, queries = choice.model_name, choice.reading.queries[:TOKENS]
     config = cache.model(model_name)[0].config
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
         fragments.stop()
     width = config.n_heads * config.head_size
-    ids = tuple(int(i) for i in reading.found.ids[:TOKENS])
-    labels = text.tick_labels(reading.queries[:TOKENS])
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        options = head_cuts.divisors(width)
+        options = head_splits.divisors(width)
         n_heads = controls.select("Heads", "n_heads", options, config.n_heads)
         layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(3, config.n_layers - 1))
-        st.metric("Dimensions of a head", f"{width // n_heads}", help=f"{width} / {n_heads}")
-        weights = config.d_model * (config.n_heads + 2 * config.kv_heads) * config.head_size
+        sizes = head_splits.split_sizes(config, n_heads, len(queries))
+        st.metric("Dimensions of a head", str(sizes.d_head), help=f"{width} / {n_heads}")
         st.metric(
-            "Parameters in W_Q, W_K, W_V", f"{weights:,}", "the same for any cut", delta_color="off", delta_arrow="off"
+            "Parameters in W_Q, W_K, W_V",
+            sizes.parameter_count,
+            "the same for any cut",
+            delta_color="off",
+            delta_arrow="off",
         )
-        st.metric("Attention weights per layer", f"{n_heads * len(ids) ** 2:,}", help=f"{n_heads} x {len(ids)}²")
-    cut = cut_of(model_name, ids, layer, n_heads)
-    own = "as it was trained" if n_heads == config.n_heads else f"it was trained with {config.n_heads}"
+        st.metric("Attention weights per layer", sizes.weight_count, help=f"{n_heads} x {len(queries)}²")
+    split = split_of(model_name, choice.pasted, TOKENS, layer, n_heads)
+    shown, found = experiments.cuts(split), head_splits.split_maps(split)
     with right:
         figure(
-            figures.product_figure(cut, n_heads, labels, 260),
+            figures.product_figure(split, n_heads, text.tick_labels(queries), 260),
             key="product",
-            alt=f"The product x W_QKV of layer {layer}, {cut.product.shape[0]} tokens by {cut.product.shape[1]} "
+            alt=f"The product x W_QKV of layer {layer}, {split.product.shape[0]} tokens by {split.product.shape[1]} "
             f"columns: queries, keys and values side by side, each cut into {n_heads} heads.",
             height=260,
             min_width=560,
-            caption=f"One product, shape {cut.product.shape}; cutting it into {n_heads} heads is a reshape to "
-            f"({n_heads}, {len(ids)}, {width // n_heads}): no number changes.",
-            table=lambda: pd.DataFrame(cut.product),
+            caption=f"One product, shape {split.product.shape}; cutting it into {n_heads} heads is a reshape to "
+            f"({n_heads}, {len(queries)}, {split.d_head}): no number changes.",
+            table=lambda: pd.DataFrame(split.product),
         )
         rows = -(-n_heads // 8)
         figure(
-            figures.cut_figure(pool(cut.patterns, TOKENS), width // n_heads, 190 * rows + 40),
+            shown.figure,
             key="cuts",
-            alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; {own}.",
+            alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; "
+            f"{found.trained}.",
             height=190 * rows + 40,
             min_width=560,
-            caption=f"softmax(q kᵀ / √{width // n_heads}) of layer {layer}, cut into {n_heads}: {own}. The same "
-            f"queries and keys every time; the largest weight of a query token is {cut.largest:.2f} on average.",
-            table=lambda: pd.DataFrame(cut.patterns.reshape(n_heads * len(ids), -1)),
+            caption=shown.caption,
+            table=lambda: pd.DataFrame(split.patterns.reshape(n_heads * len(queries), -1)),
         )
     st.subheader(SHARING, anchor=False)
-    if config.head == "none":
-        st.info(
-            "This model predicts no tokens, so there is no loss that sharing could change: shown for stories alone."
-        )
-    elif (count := parameters(config).total) > LARGEST:
-        st.info(f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here.")
+    if (refusal := head_splits.sharing_refusal(config)) is not None:
+        st.info(refusal)
     else:
-        sharing(shared_of(model_name, ids), config.n_heads, layer)
+        sharing(shared_of(model_name, choice.pasted, TOKENS), layer)
     page.try_this(
         {
             "one head": {"n_heads": 1},
@@ -94,8 +85,8 @@ def cuts(reading: Reading, model_name: str) -> None:
         "what that does to the loss; real models are trained with shared KV heads from the start, or further after "
         "merging."
     )
-    page.source(head_cuts.cut, head_cuts.cut_anew, head_cuts.with_kv_heads)
-    page.experiment(experiments.cuts, model_name, reading.pasted, TOKENS, layer, n_heads)
+    page.source(head_splits.split_heads, head_splits.resplit, head_splits.with_kv_heads)
+    page.experiment(experiments.cuts, made(experiments.resplit_text, model_name, choice.pasted, TOKENS, layer, n_heads))
     st.caption("Heads: arXiv:1706.03762, section 3.2.2. MQA: arXiv:1911.02150. GQA: arXiv:2305.13245, section 2.1")
     page.question(
         "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",
@@ -104,11 +95,11 @@ def cuts(reading: Reading, model_name: str) -> None:
     )
 
 
-def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
+def sharing(shared: list[head_splits.SharedKV], layer: int) -> None:
     """MHA, GQA and MQA side by side."""
     table = pd.DataFrame(
         {
-            "variant": [figures.kind(v.kv_heads, n_heads) for v in shared],
+            "variant": [v.kind for v in shared],
             "KV heads": [v.kv_heads for v in shared],
             "loss on this text (nats per token)": [round(v.loss, 3) for v in shared],
             "KV cache (bytes per token, 16 bits)": [v.cache_bytes for v in shared],
@@ -116,27 +107,25 @@ def sharing(shared: list[head_cuts.Shared], n_heads: int, layer: int) -> None:
         }
     )
     figure(
-        figures.sharing_figure(shared, n_heads, 170),
+        figures.sharing_figure(shared, 170),
         key="sharing",
         height=170,
         min_width=640,
-        alt="Which query heads share KV heads: "
-        + "; ".join(f"{figures.kind(v.kv_heads, n_heads)}: {v.kv_heads} for {n_heads}" for v in shared),
+        alt=str(head_splits.sharing_variants(shared)),
         caption="Orange: query heads. Blue: the KV heads they read.",
         table=lambda: table,
     )
     numbers = {name: st.column_config.NumberColumn(format="localized") for name in table.columns[3:]}
     numbers[table.columns[2]] = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(table, hide_index=True, column_config=numbers)
+    loss = head_splits.sharing_loss(shared)
     own, height = shared[0].patterns[layer], 170 * len(shared) + 20
     figure(
         figures.shared_maps_figure(shared, layer, height),
         key="shared maps",
         height=height,
         min_width=560,
-        alt=f"Attention maps of layer {layer} for every variant; the loss on the text goes from {shared[0].loss:.2f} "
-        f"to {shared[-1].loss:.2f} nats per token.",
-        caption=f"Layer {layer}, one row per variant. The loss goes from {shared[0].loss:.2f} to {shared[-1].loss:.2f} "
-        "nats per token when KV heads are merged without further training.",
+        alt=f"Attention maps of layer {layer} for every variant. {loss}",
+        caption=f"Layer {layer}, one row per variant. {loss}",
         table=lambda: pd.DataFrame(own.reshape(len(own) * own.shape[1], -1)),
     )

@@ -1,116 +1,122 @@
 """The experiments of the page on attention heads."""
 
-from tfcore import Transformer, load
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import (
-    AttentionMaps,
+    AttentionReading,
     Part,
-    attention_maps,
     head_mean,
-    longest,
-    overlap,
+    longest_text,
+    map_findings,
+    map_range,
     pool,
+    read_attention,
     rollout,
+    shared_weight,
 )
-from tfcore.analysis.foundations.head_cuts import cut_anew
-from tfcore.analysis.foundations.heads import repeated_tokens
-from tfcore.analysis.model.translation import source_ids, written
-from tfcore.figures.foundations.head_cuts import cut_figure
+from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
+from tfcore.analysis.foundations.heads import head_kind, same_kind
+from tfcore.analysis.token_text import tick_labels
+from tfcore.figures.foundations.head_splits import split_figure
+from tfcore.figures.foundations.heads import MAP_CELLS, SIDE_CELLS, View, lines
+from tfcore.figures.shown import Shown
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def read(model: Transformer, ids: list[int]) -> AttentionMaps:
-    """Attention of every head; which of them do induction is measured on random tokens said twice."""
-    config, inducing = model.config, None
-    if config.architecture == "decoder" and config.head != "none":
-        inducing = repeated_tokens(model, rows=8 if config.vocab_size <= 8_192 else 1).induction
-    return attention_maps(model, ids, inducing)
-
-
-def head(model_name: str, text: str, layer: int, head: int, token: int) -> Figure:
+def head(
+    reading: AttentionReading, layer: int, head: int, token: int, view: View, window: tuple[int, int] | None
+) -> Shown:
     """What one attention head of a trained model looks at (arXiv:1706.03762, equation 1)."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: longest(model.config)]
-    tokens = tokenizer.tokens(ids)
-    found = read(model, ids)
-    pattern = found.patterns[layer, head]  # (query, key); each row sums to 1
-    print(f"layer {layer}, head {head}: {found.heads.kind[layer, head]} {found.heads.score[layer, head]:.2f}")
-    for key in pattern[token].argsort()[::-1][:5]:
-        print(f"{tokens[token]!r} looks at {tokens[key]!r} with weight {pattern[token, key]:.2f}")
-
-    return token_heatmap(pattern, tokens)
+    return Shown(*map_of(reading, reading.found.patterns[layer, head], token, view, window))
 
 
-def layer_mean(model_name: str, text: str, layer: int, token: int) -> Figure:
+def layer_mean(reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None) -> Shown:
     """The mean of all heads of a layer: what they agree on, which is little."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: longest(model.config)]
-    tokens = tokenizer.tokens(ids)
-    pattern = head_mean(attention_maps(model, ids).patterns)[layer]
-    for key in pattern[token].argsort()[::-1][:5]:
-        print(f"{tokens[token]!r} looks at {tokens[key]!r} with weight {pattern[token, key]:.2f}")
-
-    return token_heatmap(pattern, tokens)
+    return Shown(*map_of(reading, head_mean(reading.found.patterns)[layer], token, view, window))
 
 
-def rolled_out(model_name: str, text: str, layer: int, token: int) -> Figure:
+def rolled_out(reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None) -> Shown:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928)."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: longest(model.config)]
-    tokens = tokenizer.tokens(ids)
-    pattern = rollout(attention_maps(model, ids).patterns)[layer]
-    for key in pattern[token].argsort()[::-1][:5]:
-        print(f"of {tokens[token]!r}, {pattern[token, key]:.0%} come from {tokens[key]!r}")
-
-    return token_heatmap(pattern, tokens)
+    return Shown(*map_of(reading, rollout(reading.found.patterns)[layer], token, view, window))
 
 
-def translating_head(model_name: str, text: str, part: Part, layer: int, head: int) -> Figure:
-    """What one attention head looks at while a model translates."""
-    model, tokenizer = load(model_name)
-    room = longest(model.config)
-    ids = source_ids(tokenizer, text)
-    ids = [*ids[: min(len(ids), room) - 1], ids[-1]]  # the last one says that the text ends
-    # The decoder reads what it has written until now, one place further.
-    translation = written(model, tokenizer, ids)
-    decoder_ids = [model.config.start_id, *translation[:-1]][:room]
-    print(tokenizer.decode(translation))
-    found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
-    source, target = tokenizer.tokens(ids), tokenizer.tokens(decoder_ids)
-    queries, keys = source if part == "encoder" else target, target if part == "decoder" else source
+def map_of(
+    reading: AttentionReading,
+    pattern: Float[ndarray, "query key"],
+    token: int,
+    view: View,
+    window: tuple[int, int] | None,
+) -> tuple[Figure, tuple[Finding, ...]]:
+    """A map with its findings, as cells or as lines.
 
-    return token_heatmap(found.patterns[layer, head], queries, keys)
+    Args:
+        window: the first token that is drawn, and the one after the last; None for all of them, pooled.
+    """
+    queries, keys = tick_labels(reading.queries), tick_labels(reading.keys)
+    most, drawn = map_findings(reading, pattern, token, window, MAP_CELLS)
+    if window is None:
+        queries, keys = queries[:: drawn.pooled], keys[:: drawn.pooled]
+        return (token_heatmap(pool(pattern, MAP_CELLS), queries, keys, height=580, bar=False), (most, drawn))
+    start, stop = window
+    cells, queries, keys = pattern[start:stop, start:stop], queries[start:stop], keys[start:stop]
+    if view == "map":
+        return (token_heatmap(cells, queries, keys, height=580, bar=False), (most, drawn))
+    chosen = token - start if start <= token < stop else None
+    return (lines(cells, queries, keys, chosen, height=580), (most,))
 
 
-def two_heads(model_name: str, text: str, layer: int, head: int, other_layer: int, other_head: int) -> Figure:
+def side(reading: AttentionReading, layer: int, head: int) -> Shown:
+    """One of two maps side by side."""
+    pattern = reading.found.patterns[layer, head]
+    step = map_range(pattern, None, SIDE_CELLS).pooled
+    queries, keys = tick_labels(reading.queries)[::step], tick_labels(reading.keys)[::step]
+    figure = token_heatmap(pool(pattern, SIDE_CELLS), queries, keys, height=520, bar=False)
+    return Shown(figure, (head_kind(reading.found.heads, layer, head),))
+
+
+def two_heads(reading: AttentionReading, layer: int, head: int, other_layer: int, other_head: int) -> Shown:
     """Two heads on one text: how much of their weight lies on the same tokens."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: longest(model.config)]
-    patterns = attention_maps(model, ids).patterns  # (layer, head, query, key)
-    one, other = patterns[layer, head], patterns[other_layer, other_head]
-    print(f"on the same tokens: {overlap(one, other):.0%}")
-
-    return token_heatmap(other, tokenizer.tokens(ids))
+    patterns, shown = reading.found.patterns, side(reading, other_layer, other_head)
+    shared = shared_weight(patterns[layer, head], patterns[other_layer, other_head])
+    return Shown(shown.figure, (*shown.findings, shared))
 
 
-def two_texts(model_name: str, text: str, other: str, layer: int, head: int) -> Figure:
+def two_texts(reading: AttentionReading, other: AttentionReading, layer: int, head: int) -> Shown:
     """One head on two texts: a head that does one thing does it on every text."""
-    model, tokenizer = load(model_name)
-    for words in (text, other):
-        ids = tokenizer.encode(words)[: longest(model.config)]
-        found = read(model, ids)
-        print(f"{words[:40]!r}...: {found.heads.kind[layer, head]} {found.heads.score[layer, head]:.2f}")
-
-    return token_heatmap(found.patterns[layer, head], tokenizer.tokens(ids))
+    shown = side(other, layer, head)
+    same = same_kind(reading.found.heads, other.found.heads, layer, head)
+    return Shown(shown.figure, (*shown.findings, same))
 
 
-def cuts(model_name: str, text: str, tokens: int, layer: int, n_heads: int) -> Figure:
+def read_other(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    other_text: str,
+    part: Part | None,
+    inducing: Float[ndarray, "layer head"] | None,
+) -> AttentionReading | None:
+    """The other text, whose argument has a name of its own in a program."""
+    return read_attention(model, tokenizer, other_text, part, inducing)
+
+
+def resplit_text(
+    model: Transformer, tokenizer: Tokenizer, text: str, tokens: int, layer: int, n_heads: int
+) -> HeadSplit:
+    """One layer of a decoder on the first tokens of a text, split into n_heads."""
+    return resplit(model, tokenizer.encode(text)[: min(tokens, longest_text(model.config))], layer, n_heads)
+
+
+def share_on_text(model: Transformer, tokenizer: Tokenizer, text: str, tokens: int) -> list[SharedKV]:
+    """A decoder with fewer and fewer KV heads on the first tokens of a text."""
+    return share_kv_heads(model, tokenizer.encode(text)[: min(tokens, longest_text(model.config))])
+
+
+def cuts(split: HeadSplit) -> Shown:
     """One width cut into more or fewer heads: the same queries and keys, reshaped (arXiv:1706.03762, section 3.2.2)."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[:tokens]
-    cut = cut_anew(model, ids, layer, n_heads)
-    d_head = model.config.n_heads * model.config.head_size // n_heads
-    print(f"{n_heads} heads of {d_head} dimensions; it was trained with {model.config.n_heads}")
-    print(f"attention maps, shape (head, query, key) = {cut.patterns.shape}")
-
-    return cut_figure(pool(cut.patterns, tokens), d_head, height=420)
+    rows = -(-split.n_heads // 8)
+    return Shown(split_figure(split.patterns, split.d_head, 190 * rows + 40), (split_maps(split),))

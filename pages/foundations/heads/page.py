@@ -7,7 +7,7 @@ import streamlit as st
 from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.cuts import cuts
 from pages.foundations.heads.every_head import every_head
-from pages.foundations.heads.maps import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, model_parts, read
+from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, model_parts, read
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
 
@@ -21,6 +21,7 @@ TRY: dict[str, dict[str, Any]] = {
     "a bidirectional encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
 }
 SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
+SHOW = {"heads": every_head, "compare": side_by_side, "cuts": cuts}
 
 page.begin(
     "What does each head attend to?",
@@ -47,9 +48,4 @@ if reading is None:
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
-if section == "heads":
-    every_head(reading)
-elif section == "compare":
-    side_by_side(reading, name, part)
-else:
-    cuts(reading, name)
+SHOW[section](Choice(reading, name, pasted, part))

@@ -5,19 +5,22 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.masks import experiments as experiments
+from pages.foundations.masks import experiments
 from pages.foundations.masks.training import cheating
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
+from pages.ui.program import made
 from pages.ui.reading import first_tokens
-from tfcore.analysis.foundations.masking import Leak, MaskCost, MaskedAttention, leak_test, mask_cost, masked_attention
-from tfcore.analysis.foundations.masking import replacement_for as other_token
+from tfcore.analysis.foundations.masks import allowed_pairs, blocked_weight, leak_test, replacement_for
 from tfcore.attention import attention_weights
 from tfcore.figures.foundations import masks as figures
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
-CHARACTERS, TOKENS, LONG = 2_000, 64, 1_024
+CHARACTERS = 2_000
+TOKENS = 64  # of the text that are used
+LONG = 1_024  # tokens for which the pairs are counted as well
+FREE = MaskConfig(kind="bidirectional")
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. "
     "One day the ball rolled away and Lily ran after it."
@@ -86,23 +89,9 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=12)
-def attention(model_name: str, pasted: str, config: MaskConfig) -> MaskedAttention:
-    return masked_attention(cache.model(model_name)[0], first_tokens(model_name, pasted, TOKENS).ids, config)
-
-
-@cache.data(max_entries=64)
-def cost(config: MaskConfig, n: int) -> MaskCost:
-    return mask_cost(config, n)
-
-
-@cache.data(max_entries=256)
-def leak(model_name: str, pasted: str, config: MaskConfig, position: int) -> tuple[Leak, str]:
-    """What changes in the outputs when one token does, and which token is put there."""
-    model, tokenizer = cache.model(model_name)
-    ids = first_tokens(model_name, pasted, TOKENS).ids
-    other = other_token(tokenizer.encode, ids[position])
-    return leak_test(model, ids, config, position, other), tokenizer.tokens([other])[0]
+attend = cache.of_model(max_entries=12)(experiments.attend)
+pairs = cache.data(max_entries=64)(allowed_pairs)
+leak = cache.of_model(max_entries=256)(experiments.leak_of)
 
 
 def choose_mask() -> MaskConfig:
@@ -125,37 +114,44 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
 
 
 @fragments.fragment
-def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], labels: list[str]) -> None:
+def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str]) -> None:
     """Change one token and measure the change of the outputs before it."""
     n = len(tokens)
     position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
     name = NAMES[config.kind]
-    masked, other = leak(model_name, pasted, config, position)
-    free, _ = leak(model_name, pasted, MaskConfig(kind="bidirectional"), position)
+    masked, free = (leak(model_name, pasted, TOKENS, mask, position) for mask in (config, FREE))
+    tokenizer = cache.model(model_name)[1]
+    other = tokenizer.tokens(
+        [replacement_for(tokenizer.encode, first_tokens(model_name, pasted, TOKENS).ids[position])]
+    )[0]
+    shown = experiments.leak(masked, free, tokens, name)
     st.markdown(
         f"Token {position}, **{text.escape(text.visible(tokens[position]))}**, becomes "
         f"**{text.escape(text.visible(other))}**; the model runs on both texts, and all logits are compared."
     )
     for place, result, who in zip(st.columns(2), (masked, free), (f"mask: {name}", "no mask"), strict=True):
-        verdict = (
-            "equal to the last bit" if result.equal else f"{result.reached} of {position} earlier positions changed"
-        )
-        number = f"{result.before:.3g}" if result.before else "0.0"
         place.metric(
-            f"Largest difference before the changed token, {who}", number, verdict, delta_color="off", delta_arrow="off"
+            f"Largest difference before the changed token, {who}",
+            result.before_text,
+            result.verdict,
+            delta_color="off",
+            delta_arrow="off",
         )
-    how = "equal to the last bit" if masked.equal else f"differ by up to {masked.before:.3g}"
     figure(
-        figures.leak_figure(masked, free, labels, name, 360),
+        shown.figure,
         key="leak",
-        alt=f"With the mask {name}, the outputs at the {position} positions before the changed token are {how}; "
-        f"without a mask they differ by up to {free.before:.3g}.",
+        alt=shown.alt,
         height=360,
         min_width=520,
-        caption=f"Largest absolute difference of a logit at each of {n} positions; shaded: before the changed token.",
+        caption=f"{shown.caption} Largest absolute difference of a logit at each of {n} positions; shaded: before the "
+        "changed token.",
         table=lambda: pd.DataFrame({"token": tokens, name: masked.difference, "no mask": free.difference}),
     )
-    page.experiment(experiments.leak, model_name, pasted, TOKENS, config, position)
+    text_tokens = made(experiments.first_tokens, model_name, pasted, TOKENS)
+    with_mask, without = (
+        made(experiments.leak_of, model_name, pasted, TOKENS, mask, position) for mask in (config, FREE)
+    )
+    page.experiment(experiments.leak, with_mask, without, text_tokens, name)
 
 
 page.begin(
@@ -181,39 +177,38 @@ if not ids:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     fragments.stop()
 
-attended = attention(model_name, pasted, config)
+attended = attend(model_name, pasted, TOKENS, config)
 with picture:
-    near, far = cost(config, n), cost(config, LONG)
-    ahead = f"{near.ahead:,} of them with a later key" if near.ahead else "none of them with a later key"
+    found = str(pairs(config, name, n, LONG))
     figure(
         figures.mask_figure(attended.allowed, labels, 480),
         key="mask",
-        alt=f"The mask {name} allows {near.pairs:,} of {n * n:,} pairs, {near.share:.1%}; {ahead}.",
+        alt=f"The mask {found}",
         height=480,
         min_width=420,
-        caption=f"{name}: {near.pairs:,} of {n * n:,} pairs, {near.share:.1%}; {ahead}. "
-        f"At {LONG:,} tokens the same mask allows {far.share:.1%}. Violet: allowed. Grey, hatched: blocked.",
+        caption=f"{found} Violet: allowed. Grey, hatched: blocked.",
         table=lambda: pairs_table(attended.allowed, tokens, "allowed"),
         cursor=True,
     )
 
-blocked = attended.blocked_share[layer, head]
+shown = experiments.masked(attended, tokens, name, layer, head)
 for title, draw, values in (
-    ("Scores", figures.scores_figure, (attended.scores, attended.scores)),
-    ("Weights", figures.weights_figure, (attended.unmasked, attended.masked)),
+    ("Scores", figures.masked_scores_figure, (attended.scores, attended.scores)),
+    ("Weights", figures.masked_weights_figure, (attended.unmasked, attended.masked)),
 ):
     st.subheader(f"{title} of layer {layer}, head {head}", anchor=False)
     for place, masked in zip(st.columns(2, gap="medium"), (False, True), strict=True):
         when = "after the mask" if masked else "before the mask"
-        finding = f"{blocked:.0%} of the weight {'was' if masked else 'lies'} on pairs that this mask ({name}) blocks"
+        finding = blocked_weight(attended, name, layer, head, masked=masked)
+        weights = title == "Weights" and masked
         with place:
             figure(
-                draw(attended, layer, head, labels, 420, masked=masked),
+                shown.figure if weights else draw(attended, layer, head, labels, 420, masked=masked),
                 key=f"{title} {when}",
-                alt=f"{title} of layer {layer}, head {head} {when}: {finding}.",
+                alt=f"{title} of layer {layer}, head {head} {when}: {finding}",
                 height=420,
                 min_width=420,
-                caption=f"{title} {when}, (query, key) = ({n}, {n}): {finding}.",
+                caption=f"{title} {when}, (query, key) = ({n}, {n}): {finding}",
                 table=lambda m=values[masked][layer, head], v=f"{title} {when}": pairs_table(m, tokens, v),
                 cursor=True,
             )
@@ -225,7 +220,7 @@ page.what_to_see(
 
 st.subheader("Leak test: does a later token change earlier outputs?", anchor=False)
 if n > 1:
-    leak_section(model_name, pasted, config, tokens, labels)
+    leak_section(model_name, pasted, config, tokens)
 else:
     st.info("One token has nothing before it: the test needs at least two.")
 page.what_to_see(
@@ -235,7 +230,9 @@ page.what_to_see(
 )
 page.terms("attention mask", "causal mask", "bidirectional attention")
 page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
-page.experiment(experiments.masked, model_name, pasted, TOKENS, config, layer, head)
+made_attention = made(experiments.attend, model_name, pasted, TOKENS, config)
+made_tokens = made(experiments.first_tokens, model_name, pasted, TOKENS)
+page.experiment(experiments.masked, made_attention, made_tokens, name, layer, head)
 st.caption(
     "An encoder-decoder has three masks, one for each of its attentions: see translate on the page of heads, and the "
     "three side by side on that of architectures."

@@ -3,16 +3,16 @@
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.masks import experiments as experiments
+from pages.foundations.masks import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.block.pitfall_findings import finding
 from tfcore.analysis.block.pitfalls import Look, PitfallConfig, last_said, train_twins
-from tfcore.figures.block import pitfalls as figures
 from tfcore.masks import bidirectional
 
-STEPS, HEIGHT = 160, 340
+STEPS = 160
 
 
 def cheating() -> None:
@@ -35,27 +35,26 @@ def cheating() -> None:
 
     live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
     page.source(bidirectional, train_twins)
-    page.experiment(experiments.cheating, seed, STEPS)
+    page.experiment(experiments.cheating, config, made(experiments.trained, config))
 
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:
     """The losses so far, and what the models write."""
-    found, (bad, good) = finding(config, looks), looks[-1].loss
+    shown = experiments.cheating(config, looks)
     curves, texts = st.columns([3, 2], gap="medium")
     with curves:
         figure(
-            figures.loss_figure(looks, found, STEPS, HEIGHT),
+            shown.figure,
             key="cheating",
-            height=HEIGHT,
+            height=340,
             table=lambda: pd.DataFrame([(k.step, *k.loss) for k in looks], columns=["step", "no mask", "mask"]),
-            alt=f"Training loss after {looks[-1].step} steps: {bad:.3g} without a mask, {good:.3g} with it.",
-            caption=f"Training loss, nats per letter, after {looks[-1].step} steps: {bad:.3g} without a mask, "
-            f"{good:.3g} with it.",
+            alt=shown.alt,
+            caption=shown.caption,
         )
     with texts:
         spoken = last_said(looks)
-        said = spoken.said if spoken is not None else None
-        for name, words in zip(("Generated without a mask", "Generated with a mask"), said or (), strict=False):
+        generated = spoken.said if spoken is not None else None
+        for name, words in zip(("Generated without a mask", "Generated with a mask"), generated or (), strict=False):
             st.caption(f"{name}:")
             st.code(words, language=None, wrap_lines=True)
-    st.markdown(f"**Found.** {found.sentence}")
+    st.markdown(f"**Found.** {finding(config, looks).sentence}")

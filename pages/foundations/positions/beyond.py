@@ -5,13 +5,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions import experiments
 from pages.foundations.positions.effects import NAMES
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import beyond_length
-from tfcore.analysis.foundations.beyond_length import Beyond
-from tfcore.figures.foundations.beyond_length import beyond_figure
+from pages.ui.program import made
+from tfcore.analysis.foundations import length_extrapolation
 from tfcore.training import ladder
 
 TRY: dict[str, dict[str, Any]] = {
@@ -22,17 +21,13 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=1)
-def measured() -> Beyond | None:
-    """The ladder that ships; None where it does not, or not with every scheme."""
-    found = beyond_length.beyond(ladder.read_table(ladder.SHIPPED / "positions.csv"))
-    return found if found and set(found.loss) == set(NAMES) else None
+measured = cache.data(max_entries=1)(experiments.measured)
 
 
 def beyond() -> None:
     """The panel."""
     found = measured()
-    if found is None:
+    if found is None or set(found.loss) != set(NAMES):
         st.info("The models of this panel are not trained yet: their recipe is ladder-positions.")
         return
     furthest, seeds = int(found.ends[-1]), len(found.loss["none"])
@@ -44,31 +39,27 @@ def beyond() -> None:
     page.try_this(TRY)
     shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
     rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
-    rises = {scheme: found.rise(scheme) for scheme in shown}
-    best, worst = min(rises, key=lambda s: rises[s]), max(rises, key=lambda s: rises[s])
-    finding = (
-        f"At position {furthest} {NAMES[best]} costs {rises[best]:+.2f} nats per token against position {found.trained}"
-        + (f", {NAMES[worst]} {rises[worst]:+.2f}." if worst != best else ".")
-    )
     names = {scheme: NAMES[scheme] for scheme in shown}
+    drawn = experiments.beyond(found, names, rise)
     figure(
-        beyond_figure(found, names, rise, 400),
+        drawn.figure,
         key="beyond",
         height=400,
         min_width=360,
-        alt=f"Held-out loss by position for {', '.join(names.values())}. {finding}",
-        caption=f"{finding} Every point is the mean of {int(found.ends[0])} positions; bands hold all {seeds} seeds.",
+        alt=f"Held-out loss by position for {', '.join(names.values())}. {drawn.alt}",
+        caption=f"{drawn.caption} Every point is the mean of {int(found.ends[0])} positions; bands hold all "
+        f"{seeds} seeds.",
         table=lambda: pd.DataFrame(
             {"position": found.ends, **{NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
         ),
     )
     page.what_to_see(
-        f"{beyond_length.finding(found, NAMES)} Right of the dotted line sinusoids and rotations come in combinations "
-        "that were not in the training data. Learned position embeddings beyond it were never trained: they have their "
-        "initial values. ALiBi's bias goes on as a straight line."
+        f"{length_extrapolation.losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "
+        "rotations come in combinations that were not in the training data. Learned position embeddings beyond it "
+        "were never trained: they have their initial values. ALiBi's bias goes on as a straight line."
     )
-    page.source(beyond_length.beyond, ladder.climb)
-    page.experiment(experiments.beyond, names, rise)
+    page.source(length_extrapolation.length_losses, ladder.climb)
+    page.experiment(experiments.beyond, made(experiments.measured), names, rise)
     st.caption(
         "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): what "
         "counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."

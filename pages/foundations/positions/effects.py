@@ -3,17 +3,19 @@
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
+from pages.ui.program import made
 from tfcore import positions
-from tfcore.analysis.foundations import position_effects
-from tfcore.analysis.foundations.position_effects import Effect
-from tfcore.config import ModelConfig, Positions
-from tfcore.figures.foundations import position_effects as figures
+from tfcore.analysis.foundations.position_effects import position_effects
+from tfcore.config import ModelConfig
+from tfcore.figures.foundations.position_scores import added_figure
 
-MODEL, TOKENS, CHARACTERS = "stories", 40, 2_000
+MODEL = "stories"
+TOKENS = 40  # of the text that are used
+CHARACTERS = 2_000
 TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red ball."
 )
@@ -26,14 +28,10 @@ NAMES: dict[str, str] = {
 }
 
 
-@cache.data(max_entries=48)
-def effects_on(model_name: str, pasted: str, head: int) -> dict[Positions, Effect]:
-    model, tokenizer = cache.model(model_name)
-    kept = tokenizer.encode(pasted)[: min(TOKENS, model.config.max_seq_len)]
-    return position_effects.position_effects(model, kept, head) if kept else {}
+effects_on = cache.of_model(max_entries=48)(experiments.effects_on)
 
 
-def not_turned(config: ModelConfig, _: object) -> str | None:
+def no_use(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
     if config.positions in ("rope", "learned"):
         return None
@@ -53,29 +51,29 @@ def effects() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        said = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
-        model_name = models.choose("decoder", default=MODEL, why_not=not_turned)
+        pasted = controls.text_area("Text", "said", TEXT, CHARACTERS, height=120)
+        model_name = models.choose("decoder", default=MODEL, why_not=no_use)
         head = controls.slider("Head of the first layer", "of_head", 0, models.config(model_name).n_heads - 1, 0)
-    if not said:
+    if not pasted:
         st.info("There is no text yet: type or paste some.")
         return
-    found = effects_on(model_name, said, head)
+    found = effects_on(model_name, pasted, TOKENS, head)
     if not found:
         st.info("The tokenizer of this model makes no token of this text: type something else.")
         return
     n, trained = len(found["none"].weights), NAMES[models.config(model_name).positions]
-    back = ", ".join(f"{NAMES[name]} {effect.distance:.1f}" for name, effect in found.items())
     table = pd.DataFrame(
         {
             "scheme": [NAMES[name] for name in found],
             "weight on the previous token": [effect.previous for effect in found.values()],
             "mean distance (tokens)": [effect.distance for effect in found.values()],
-            "largest change of a score": [float(abs(effect.added).max()) for effect in found.values()],
+            "largest change of a score": [effect.largest for effect in found.values()],
         }
     )
+    shown = experiments.together(found, NAMES, head)
     with right:
         figure(
-            figures.added_figure(found, NAMES, 250),
+            added_figure(found, NAMES, 250),
             key="added",
             height=250,
             min_width=620,
@@ -84,13 +82,13 @@ def effects() -> None:
             caption=f"What each scheme changes the scores by, (query, key) = ({n}, {n}); full colour is ±8.",
         )
         figure(
-            figures.weights_figure(found, NAMES, 250),
+            shown.figure,
             key="weights",
             height=250,
             min_width=620,
             table=lambda: table,
-            alt=f"Attention weights of head {head} under every scheme; mean distance in tokens: {back}.",
-            caption=f"The weights that follow, under the causal mask. Mean distance in tokens: {back}.",
+            alt=shown.alt,
+            caption=shown.caption,
         )
         st.dataframe(table, hide_index=True)
     page.try_this(
@@ -108,8 +106,8 @@ def effects() -> None:
         f"positions and on the content. This model was trained with {trained} positions, so only that picture is what "
         "the head computes; the others show what each scheme would do to the same head."
     )
-    page.source(position_effects.position_effects, positions.rotate, positions.alibi_bias)
-    page.experiment(experiments.together, model_name, said, head, TOKENS)
+    page.source(position_effects, positions.rotate, positions.alibi_bias)
+    page.experiment(experiments.together, made(experiments.effects_on, model_name, pasted, TOKENS, head), NAMES, head)
     st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
     page.question(
         "Take a text of one word repeated. With which schemes do the weights of a row still differ?",

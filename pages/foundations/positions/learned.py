@@ -1,27 +1,26 @@
 """The panel of learned position vectors: trained on the spot, and those of a model that was trained on stories."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
-from tfcore.analysis.foundations import learned_positions, position_table
-from tfcore.analysis.foundations.position_table import PositionTable
+from pages.ui.program import made
+from tfcore.analysis.foundations import learned_positions
 from tfcore.config import ModelConfig
-from tfcore.figures.foundations import learned_positions as figures
+from tfcore.figures.foundations.learned_positions import waves_figure
 
-MODEL, FEWEST, MOST = "stories-learned", 8, 128  # positions shown
+MODEL = "stories-learned"
+FEWEST = 8  # positions of a table that is shown
+MOST = 128
 TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
 learn = cache.data(max_entries=4)(learned_positions.learn_positions)
 
 
-@cache.data(max_entries=8)
-def table_of(model_name: str, positions: int) -> PositionTable:
-    return position_table.position_table(cache.model(model_name)[0], positions)
+table_of = cache.of_model(max_entries=8)(learned_positions.position_table)
 
 
 def no_table(config: ModelConfig, _: object) -> str | None:
@@ -55,22 +54,18 @@ def _here() -> None:
         )
         with st.spinner(f"Training a one-layer model for {learned_positions.STEPS} steps, a few seconds, once"):
             run = learn(task)
-        look = step // learned_positions.EVERY
-        st.metric("Loss on new texts (nats)", f"{run.losses[look]:.2f}")
-        st.caption(f"uniform guess {learned_positions.chance_loss():.2f}, best possible {run.floor:.2f}")
-    near, far = (float(np.diagonal(run.similarity[look], k).mean()) for k in (1, 10))
-    back = [float(np.diagonal(run.patterns[look], -k)[4:].mean()) for k in range(1, 5)]
+        shown, found = experiments.learned(run, step), learned_positions.learning(run, step // learned_positions.EVERY)
+        st.metric("Loss on new texts (nats)", found.loss_text)
+        st.caption(found.bounds)
     with right:
         figure(
-            figures.learned_figure(run, look),
+            shown.figure,
             key="learned",
             height=360,
             min_width=720,
-            table=lambda: pd.DataFrame(run.tables[look]),
-            alt=f"After {step} training steps: position vectors, their cosines (neighbours {near:.2f}, ten apart "
-            f"{far:.2f}) and attention, {back[0]:.2f} on the previous token and {sum(back):.2f} on the four before.",
-            caption=f"After {step} steps. Neighbouring positions: cosine {near:.2f}; ten apart: {far:.2f}. Attention "
-            f"on the previous token {back[0]:.2f}, on the four before {sum(back):.2f}.",
+            table=lambda: pd.DataFrame(run.tables[step // learned_positions.EVERY]),
+            alt=f"Position vectors, their cosines and attention. {shown.alt}",
+            caption=shown.caption,
         )
     page.try_this(
         {
@@ -88,8 +83,8 @@ def _here() -> None:
         f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. The table of "
         "a model trained on stories is under “Of a model”."
     )
-    page.source(learned_positions.learn_positions, learned_positions.batch)
-    page.experiment(experiments.learned, task, step)
+    page.source(learned_positions.learn_positions, learned_positions.draw_batch)
+    page.experiment(experiments.learned, made(learned_positions.learn_positions, task), step)
     page.question(
         "What does a learned table say about position 32, one beyond the longest text it was trained on?",
         "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
@@ -107,33 +102,28 @@ def _of_a_model() -> None:
         n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))
         head = controls.slider("Head of the first layer", "reader", 0, config.n_heads - 1, 0)
     result = table_of(model_name, n)
-    near, far = (float(np.diagonal(result.similarity, k).mean()) for k in (1, n // 2))
-    back = result.back(head)
+    shown, found = experiments.position_vectors(result, head), learned_positions.table_attention(result, head)
+    components = str(learned_positions.component_share(result))
     with left:
-        st.metric("Weight on the previous token", f"{back[1]:.2f}", help="mean over sequences of random tokens")
-        st.caption(f"on itself {back[0]:.2f}, two back {back[2]:.2f}, three back {back[3]:.2f}")
+        st.metric("Weight on the previous token", found.previous_text, help="mean over sequences of random tokens")
+        st.caption(found.others)
     with right:
         figure(
-            figures.position_table_figure(result, head, 360),
+            shown.figure,
             key="position_table",
             height=360,
             min_width=720,
             table=lambda: pd.DataFrame(result.table),
-            alt=f"The first {n} position vectors of {model_name}, their cosines (neighbours {near:.2f}, {n // 2} apart "
-            f"{far:.2f}), and attention of head {head} over random tokens, {back[1]:.2f} on the previous token.",
-            caption=f"{model_name}: neighbouring positions have a cosine of {near:.2f}, those {n // 2} apart "
-            f"{far:.2f}. Head {head} over {position_table.ROWS} sequences of random tokens: {back[1]:.2f} on the "
-            "previous token.",
+            alt=f"{model_name}. {shown.alt}",
+            caption=f"{model_name}. {shown.caption}",
         )
         figure(
-            figures.waves_figure(result),
+            waves_figure(result),
             key="waves",
             height=280,
             table=lambda: pd.DataFrame(result.waves),
-            alt=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
-            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
-            caption=f"All {config.max_seq_len} positions along the three directions in which their vectors vary most, "
-            f"which hold {100 * result.explained.sum():.0f} % of the variance.",
+            alt=components,
+            caption=components,
         )
     page.try_this(
         {
@@ -145,12 +135,12 @@ def _of_a_model() -> None:
     page.what_to_see(
         "Nothing in the data says that 3 is next to 4. Where neighbouring positions have become alike in training, a "
         "band runs along the diagonal of the cosines; an untrained table has cosines around 0. The attention is "
-        "averaged over random tokens, so only the positions are left in it. Mean weight on the previous token, head "
-        f"by head: {', '.join(f'{result.back(i)[1]:.2f}' for i in range(config.n_heads))}. A head with a large one is "
-        "a previous-token head, which induction heads in the layers above can use."
+        "averaged over random tokens, so only the positions are left in it. "
+        f"{learned_positions.previous_weights(result)} A head with a large one is a previous-token head, which "
+        "induction heads in the layers above can use."
     )
-    page.source(position_table.position_table)
-    page.experiment(experiments.position_vectors, model_name, n, head)
+    page.source(learned_positions.position_table)
+    page.experiment(experiments.position_vectors, made(learned_positions.position_table, model_name, n), head)
     page.question(
         "stories-learned has a context of 64 tokens. A model trained on sequences of 256 had, after 1,900 steps, "
         "nearly the table it began with. Why?",

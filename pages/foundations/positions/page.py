@@ -5,12 +5,12 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.foundations.positions import scores as scores
-from pages.foundations.positions import vectors as vectors
+from pages.foundations.positions import scores, vectors
 from pages.foundations.positions.beyond import beyond
 from pages.foundations.positions.effects import effects
 from pages.foundations.positions.learned import learned
 from pages.ui import controls, page
+from tfcore.analysis.foundations.position_effects import shuffle_test
 from tfcore.config import Positions
 
 PANELS: dict[Positions | Literal["together", "beyond"], Callable[[], None]] = {
@@ -39,10 +39,6 @@ scheme = controls.segmented(
 PANELS[scheme]()
 if scheme not in ("none", "together", "beyond"):
     name = scores.NAMES[scheme] if scheme in ("rope", "alibi") else scheme
-    largest = scores.experiment(tuple(scores.TEXT.split()), 1, False).largest
-    st.markdown(
-        f"**The shuffle test.** Shuffle “{scores.TEXT}”, run it through a bidirectional Transformer with "
-        f"{name} positions, and a word's output changes by up to **{largest[scheme]:.2f}**. "
-        f"Without positions: **{largest['none']:.0e}**, rounding."
-    )
+    test = shuffle_test(scores.shuffle(tuple(scores.TEXT.split()), 1, False), scores.TEXT, scheme, name)
+    st.markdown(f"**The shuffle test.** {test}")
     st.button("See the shuffle test", on_click=controls.set_values, kwargs={"scheme": "none", "look": scheme})

@@ -3,19 +3,20 @@
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions import experiments
 from pages.foundations.positions.vectors import base_slider, wavelengths
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
+from pages.ui.program import made
 from tfcore import positions
-from tfcore.analysis.foundations import ordering, position_schemes
+from tfcore.analysis.foundations import position_effects, rope_and_alibi
 from tfcore.config import Positions
 from tfcore.figures.foundations import position_scores as figures
 
-rotary = cache.data(max_entries=64)(position_schemes.rotary_scores)
-linear = cache.data(max_entries=64)(position_schemes.linear_biases)
-experiment = cache.data(max_entries=64)(ordering.shuffle_experiment)
+rotary = cache.data(max_entries=64)(rope_and_alibi.rotary_scores)
+linear = cache.data(max_entries=64)(rope_and_alibi.linear_biases)
+shuffle = cache.data(max_entries=64)(position_effects.shuffle_experiment)
 
 NAMES: dict[Positions, str] = {
     "sinusoidal": "Sinusoidal",
@@ -25,7 +26,7 @@ NAMES: dict[Positions, str] = {
     "none": "None",
 }
 TEXT = "the dog bites the man and runs away"
-WORDS = 24
+WORDS = 24  # of a text that is shuffled
 
 
 def rope() -> None:
@@ -44,9 +45,13 @@ def rope() -> None:
         d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
         base = base_slider("rope10")
         result = rotary(d_head, base, alike, moved, distance)
-        score = float(result.scores[1, distance])
-        st.metric(f"q · k at distance {distance}", f"{score:.3f}")
-        st.metric("Change by moving both", f"{result.difference:.1e}")
+        shown, found = (
+            experiments.rope(result, moved, distance),
+            rope_and_alibi.rotary_products(result, moved, distance),
+        )
+        st.metric(f"q · k at distance {distance}", found.product_text)
+        st.metric("Change by moving both", found.difference_text)
+    pairs = str(rope_and_alibi.rotary_pairs(result, moved, distance))
     with right:
         figure(
             figures.rotary_pairs_figure(result),
@@ -54,27 +59,21 @@ def rope() -> None:
             height=230,
             min_width=620,
             table=lambda: pd.DataFrame({"pair": result.pairs, "share": result.products}),
-            alt=f"{len(result.pairs)} pairs of dimensions as arrows, query at position {moved + distance} and key at "
-            f"{moved}. Moving both rotates both arrows alike; the angle between them stays. Pair 0 turns once in "
-            f"{result.wavelengths[0]:.1f} positions, the last once in {result.wavelengths[-1]:,.0f}.",
-            caption=f"{len(result.pairs)} of {d_head // 2} pairs: the query at position {moved + distance} (long) "
-            f"and the key at {moved} (short); in bold: the share of q · k.",
+            alt=pairs,
+            caption=f"{pairs} In bold: the share of q · k.",
         )
     curve, waves = right.columns([3, 2], gap="medium")
     with curve:
         figure(
-            figures.rotary_scores_figure(result, moved, distance),
+            shown.figure,
             key="scores",
             height=280,
             table=lambda: pd.DataFrame(result.scores.T, columns=["key at 0", "moved"]),
-            alt=f"q · k by distance: {result.scores[0, 0]:.1f} at distance 0, {score:.1f} at {distance}, "
-            f"{result.scores[0, -1]:.1f} at 256. With the key at position {moved} the same to within "
-            f"{result.difference:.1e}.",
-            caption=f"{result.scores[0, 0]:.1f} at distance 0, {score:.1f} at {distance}, {result.scores[0, -1]:.1f} "
-            "at 256. The vectors are random, drawn with seed 0 and bent to the chosen cosine.",
+            alt=shown.alt,
+            caption=f"{shown.caption} The vectors are random, drawn with seed 0 and bent to the chosen cosine.",
         )
     with waves:
-        wavelengths(result.wavelengths, base, (), d_head)
+        wavelengths(result.wavelengths, base, ())
     page.try_this(
         {
             "move both": {"moved": 1000},
@@ -89,8 +88,9 @@ def rope() -> None:
         "high cosine, the product falls with distance on the whole, because the fast pairs get out of phase; with a "
         "larger base it falls later, and models with a long context use one (LLaMA 3: 500,000)."
     )
-    page.source(positions.rotate, position_schemes.rotary_scores)
-    page.experiment(experiments.rope, d_head, base, alike, moved, distance)
+    page.source(positions.rotate, rope_and_alibi.rotary_scores)
+    made_scores = made(rope_and_alibi.rotary_scores, d_head, base, alike, moved, distance)
+    page.experiment(experiments.rope, made_scores, moved, distance)
     st.caption(
         "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i + 1)"
     )
@@ -117,10 +117,11 @@ def alibi() -> None:
         head = controls.slider("Head", "head", 0, n_heads - 1, min(2, n_heads - 1))
         seq = controls.slider("Length (tokens)", "seq", 4, 128, 32, 4)
     result = linear(n_heads, head, seq)
-    slope, reach = float(result.slopes[head]), float(result.reach[head])
+    shown, bias_found = experiments.alibi(result, head), rope_and_alibi.head_bias(result, head)
+    slopes = str(rope_and_alibi.slope_range(result))
     with left:
-        st.metric(f"Slope of head {head}", f"{slope:.4g}")
-        st.metric("Mean distance", f"{reach:.1f} tokens")
+        st.metric(f"Slope of head {head}", bias_found.slope_text)
+        st.metric("Mean distance", rope_and_alibi.head_reach(result, head).distance_text)
     bias, weights = right.columns(2, gap="medium")
     with bias:
         figure(
@@ -129,20 +130,17 @@ def alibi() -> None:
             height=360,
             cursor=True,
             table=lambda: pd.DataFrame(result.bias),
-            alt=f"Bias of head {head}: 0 on the diagonal, {-slope:.3g} one token back, {-slope * (seq - 1):.3g} at "
-            "the first token seen from the last.",
-            caption=f"Bias of head {head}, shape ({seq}, {seq}): 0 for itself, {-slope:.3g} per token. Grey: blocked.",
+            alt=str(bias_found),
+            caption=f"{bias_found} Shape ({seq}, {seq}). Grey: blocked.",
         )
     with weights:
         figure(
-            figures.reach_figure(result, head),
+            shown.figure,
             key="reach",
             height=360,
             table=lambda: pd.DataFrame(result.weights.T, columns=[f"head {h}" for h in range(n_heads)]),
-            alt=f"Attention weights that the biases alone would give: head {head} puts {result.weights[head, 0]:.2f} "
-            f"on the token itself; mean distance {reach:.1f} tokens.",
-            caption=f"If all q · k were equal: head {head} puts {result.weights[head, 0]:.2f} on the last token "
-            "itself.",
+            alt=f"Attention weights that the biases alone would give. {shown.alt}",
+            caption=shown.caption,
         )
     figure(
         figures.slopes_figure(result, head),
@@ -150,10 +148,8 @@ def alibi() -> None:
         height=250,
         on_click=_choose_head,
         table=lambda: pd.DataFrame({"head": range(n_heads), "slope": result.slopes, "mean distance": result.reach}),
-        alt=f"Slopes of {n_heads} heads on a logarithmic axis, from {result.slopes.max():.3g} to "
-        f"{result.slopes.min():.3g}.",
-        caption=f"{n_heads} slopes, from {result.slopes.max():.3g} to {result.slopes.min():.3g}. Click a bar to "
-        "choose the head.",
+        alt=f"On a logarithmic axis: {slopes}",
+        caption=f"{slopes} Click a bar to choose the head.",
     )
     page.try_this(
         {
@@ -169,7 +165,7 @@ def alibi() -> None:
         "that is no power of two the slopes are interleaved, as in the authors' code: try 12."
     )
     page.source(positions.alibi_slopes, positions.alibi_bias)
-    page.experiment(experiments.alibi, n_heads, head, seq)
+    page.experiment(experiments.alibi, made(rope_and_alibi.linear_biases, n_heads, head, seq), head)
     st.caption("Train Short, Test Long, section 3, arXiv:2108.12409")
     page.question(
         "The slopes are fixed, not trained, and there is no limit to the distance. What does that buy?",
@@ -192,32 +188,32 @@ def none() -> None:
     st.latex(r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P")
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        said = controls.text_area("Text", "text", TEXT, 300, height=80)
-        shuffle = controls.slider("Shuffle number", "shuffle", 1, 20, 1)
+        pasted = controls.text_area("Text", "text", TEXT, 300, height=80)
+        number = controls.slider("Shuffle number", "shuffle", 1, 20, 1)
         look = controls.select("Positions of the outputs shown", "look", list(NAMES), "none", NAMES)
         is_causal = controls.toggle(
             "Causal mask", "causal", False, help="Each token attends only to itself and those before it"
         )
-    words = tuple(said.split()[:WORDS])
-    result = experiment(words, shuffle, is_causal)
+    words = tuple(pasted.split()[:WORDS])
+    result = shuffle(words, number, is_causal)
     with right:
         if len(words) < 2:
             st.info("One word cannot be shuffled: type at least two, with a space between them.")
-        if len(said.split()) > WORDS:
+        if len(pasted.split()) > WORDS:
             st.caption(f"The first {WORDS} words are used.")
         _differences(result, words, look, is_causal)
     labels = text.tick_labels(words)
-    change = result.largest[look]
+    change = str(position_effects.output_change(result, look, NAMES[look]))
     figure(
         figures.outputs_figure(result, look, labels),
         key="outputs",
         min_width=760,
         height=max(300, 130 + 22 * len(words)),
-        table=lambda: pd.DataFrame(result.outputs[ordering.SCHEMES.index(look)], index=list(words)).reset_index(),
-        alt=f"Outputs for the text, for the shuffled text, and these put back in order, with positions {NAMES[look]}: "
-        f"the first and the last differ by up to {change:.1e}.",
-        caption=f"Positions: {NAMES[look]}. Output vectors, shape ({len(words)}, 64), first {figures.TABLE} "
-        f"dimensions; left and right differ by up to {change:.1e}.",
+        table=lambda: pd.DataFrame(
+            result.outputs[position_effects.SCHEMES.index(look)], index=list(words)
+        ).reset_index(),
+        alt=f"Outputs for the text, for the shuffled text, and these put back in order. {change}",
+        caption=f"{change} Output vectors, shape ({len(words)}, 64), first {figures.TABLE} dimensions.",
     )
     page.try_this(
         {
@@ -233,8 +229,9 @@ def none() -> None:
         "positions notices, because each token attends to another number of tokens. Computed by a Transformer of two "
         "layers, four heads and random weights (the same seed for every scheme)."
     )
-    page.source(ordering.shuffle_experiment)
-    page.experiment(experiments.shuffled, words, shuffle, is_causal, look)
+    page.source(position_effects.shuffle_experiment)
+    made_result = made(position_effects.shuffle_experiment, words, number, is_causal)
+    page.experiment(experiments.shuffled, made_result, look, NAMES)
     st.caption(
         "Equivariance of attention: arXiv:1810.00825, section 3. Order from the causal mask alone: arXiv:2203.16634"
     )
@@ -245,15 +242,16 @@ def none() -> None:
     )
 
 
-def _differences(result: ordering.Ordering, words: tuple[str, ...], look: Positions, is_causal: bool) -> None:
-    largest = result.largest
-    sentence = ", ".join(f"{NAMES[scheme]} {largest[scheme]:.1e}" for scheme in ordering.SCHEMES)
+def _differences(
+    result: position_effects.ShuffleResult, words: tuple[str, ...], look: Positions, is_causal: bool
+) -> None:
+    largest, shown = result.largest, experiments.shuffled(result, look, NAMES)
     figure(
-        figures.differences_figure(result, look, NAMES),
+        shown.figure,
         key="differences",
         height=280,
         table=lambda: pd.DataFrame({"scheme": list(NAMES.values()), "largest difference": list(largest.values())}),
-        alt=f"Largest change of a word's output when the words are shuffled: {sentence}.",
+        alt=shown.alt,
         caption=("Causal mask. " if is_causal else "No mask: bidirectional. ")
         + f"Shuffled: {' '.join(text.visible(words[i]) for i in result.permutation)}",
     )

@@ -4,15 +4,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.positions import experiments as experiments
+from pages.foundations.positions import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore import positions
-from tfcore.analysis.foundations import position_schemes
+from tfcore.analysis.foundations import sinusoidal_positions
 from tfcore.figures.foundations import positions as figures
 
-table = cache.data(max_entries=32)(position_schemes.sinusoidal_table)
-shift = cache.data(max_entries=32)(position_schemes.sinusoidal_shift)
+table = cache.data(max_entries=32)(sinusoidal_positions.sinusoidal_table)
+shift = cache.data(max_entries=32)(sinusoidal_positions.sinusoidal_shift)
 
 
 def base_slider(key: str) -> float:
@@ -36,17 +37,17 @@ def sinusoidal() -> None:
         first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
         second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
     result, pairs = table(length, d_model, base), (first, second)
-    waves = result.wavelengths
+    waves, shown = result.wavelengths, experiments.sinusoidal(result, pairs)
+    periods = str(sinusoidal_positions.pair_periods(result, pairs))
+    found = sinusoidal_positions.wavelength_range(waves, base)
     with right:
         figure(
-            figures.table_figure(result, pairs),
+            shown.figure,
             key="table",
             height=420,
             cursor=False,
             table=lambda: pd.DataFrame(result.table),
-            alt=f"Position vectors of {length} positions by {d_model} dimensions: stripes that get wider from left "
-            f"to right, one period every {waves[0]:.1f} positions at the left end and every {waves[-1]:,.0f} at the "
-            "right.",
+            alt=shown.alt,
             caption=f"Shape ({length}, {d_model}). One row is what is added to the token at that position; the framed "
             f"columns are the pairs {first} and {second}.",
         )
@@ -61,17 +62,15 @@ def sinusoidal() -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         figure(
-            figures.curves_figure(result, pairs),
+            figures.pair_curves_figure(result, pairs),
             key="curves",
             height=280,
             table=lambda: _curves(result, pairs),
-            alt=f"Sine and cosine of pair {first}, which repeats after {waves[first]:,.1f} positions, and of pair "
-            f"{second}, which repeats after {waves[second]:,.1f}.",
-            caption=f"Pair {first} repeats after {waves[first]:,.1f} positions, pair {second} after "
-            f"{waves[second]:,.1f}.",
+            alt=f"Sine and cosine. {periods}",
+            caption=periods,
         )
     with right:
-        wavelengths(waves, base, pairs, d_model)
+        wavelengths(waves, base, pairs)
     _shifts(length, d_model, base)
     page.what_to_see(
         "The left columns of the table change fast with the position, the right ones slowly. The product of two "
@@ -79,29 +78,30 @@ def sinusoidal() -> None:
         "matrix moves *every* position on by *k*: rotations of 2 by 2 along the diagonal."
     )
     page.source(positions.sinusoidal, positions.shift_matrix)
-    page.experiment(experiments.sinusoidal, length, d_model, base, first, second)
+    made_table = made(sinusoidal_positions.sinusoidal_table, length, d_model, base)
+    page.experiment(experiments.sinusoidal, made_table, pairs)
     st.caption("Attention Is All You Need, section 3.5, arXiv:1706.03762")
     page.question(
         "The paper says the wavelengths go from 2π to 10000 · 2π. Does the last pair really get there?",
-        f"Not quite: *i* stops at d/2 − 1, so the last wavelength is 2π · b^(1 − 2/d), here **{waves[-1]:,.0f}** of "
-        f"{2 * np.pi * base:,.0f}. Drag the width to 512 and it gets closer; at 8 it is far off.",
+        f"Not quite: *i* stops at d/2 − 1, so {found.against_limit} Drag the width to 512 and it gets closer; at 8 it "
+        "is far off.",
     )
 
 
-def wavelengths(waves: np.ndarray, base: float, marked: tuple[int, ...], d: int) -> None:
+def wavelengths(waves: np.ndarray, base: float, marked: tuple[int, ...]) -> None:
     """The figure of all wavelengths, which RoPE shares."""
+    found = str(sinusoidal_positions.wavelength_range(waves, base))
     figure(
         figures.wavelengths_figure(waves, base, marked),
         key="wavelengths",
         height=280,
         table=lambda: pd.DataFrame({"pair": range(len(waves)), "wavelength": waves}),
-        alt=f"Wavelengths of {len(waves)} pairs on a logarithmic axis: a straight line from {waves[0]:.2f} to "
-        f"{waves[-1]:,.0f} positions.",
-        caption=f"{len(waves)} wavelengths, 2π · b^(2i/{d}): from {waves[0]:.2f} to {waves[-1]:,.0f} positions.",
+        alt=f"A straight line on a logarithmic axis: {found}",
+        caption=found,
     )
 
 
-def _curves(result: position_schemes.SinusoidalTable, pairs: tuple[int, int]) -> pd.DataFrame:
+def _curves(result: sinusoidal_positions.SinusoidalTable, pairs: tuple[int, int]) -> pd.DataFrame:
     return pd.DataFrame({f"dimension {d}": result.table[:, d] for pair in pairs for d in (2 * pair, 2 * pair + 1)})
 
 
@@ -113,19 +113,21 @@ def _shifts(length: int, d_model: int, base: float) -> None:
         k = controls.slider("Offset k", "k", 0, 128, 5)
         start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
         result = shift(length, d_model, base, k, start)
-        st.metric("Largest error of $M_k$", f"{result.error:.1e}", help="of PE(p + k) = M_k PE(p), over all p")
-        st.metric("Line against dots", f"{result.spread:.1e}", help="largest difference between the starting points")
+        moved, found = (
+            sinusoidal_positions.shift_error(result, k),
+            sinusoidal_positions.shift_products(result, k, start),
+        )
+        st.metric("Largest error of $M_k$", moved.error_text, help="of PE(p + k) = M_k PE(p), over all p")
+        st.metric("Line against dots", found.spread_text, help="largest difference between the starting points")
     products, matrix = right.columns(2, gap="medium")
-    at_k = f", {result.products[0, k]:.1f} at k = {k}" if k < length else ""
     with products:
         figure(
             figures.products_figure(result, k, start),
             key="products",
             height=340,
             table=lambda: pd.DataFrame(result.products.T, columns=["from 0", "from p"]),
-            alt=f"Dot product of two position vectors by their offset: {result.products[0, 0]:.0f} at offset "
-            f"0{at_k}; the same from p = 0 and from p = {start}, to within {result.spread:.1e}.",
-            caption=f"PE(p) · PE(p + k) is {result.products[0, 0]:.0f} = d/2 at k = 0{at_k}.",
+            alt=str(found),
+            caption=str(found),
         )
     with matrix:
         part = f"; the first {figures.BLOCKS} rows and columns." if d_model > figures.BLOCKS else "."
@@ -134,7 +136,6 @@ def _shifts(length: int, d_model: int, base: float) -> None:
             key="shift",
             height=340,
             table=lambda: pd.DataFrame(result.matrix),
-            alt=f"The matrix that moves position vectors on by {k}: 2 by 2 rotations on the diagonal, zero "
-            f"elsewhere; its largest error over {length} positions is {result.error:.1e}.",
+            alt=str(moved),
             caption=f"M_k, shape ({d_model}, {d_model}){part}",
         )

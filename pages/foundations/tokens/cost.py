@@ -7,10 +7,10 @@ import streamlit as st
 
 from pages.ui import cache
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import sequence_cost
-from tfcore.figures.foundations import sequences as figures
+from tfcore.analysis.model import flop_count
+from tfcore.figures.foundations import signal_tokens as figures
 
-cost_of = cache.data(max_entries=128)(sequence_cost.sequence_cost)
+cost_of = cache.data(max_entries=128)(flop_count.sequence_cost)
 
 
 def metrics(n: int, tokens: str, one: str, size: str) -> None:
@@ -26,7 +26,7 @@ def metrics(n: int, tokens: str, one: str, size: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric(tokens, f"{n:,}", width="content")
         st.metric(one, size, width="content")
-        st.metric("Cells of one attention map", f"{int(cost.pairs[0]):,}", width="content", help="n × n")
+        st.metric("Cells of one attention map", f"{int(cost.cells[0]):,}", width="content", help="n × n")
         st.metric(
             "FLOPs of a forward pass",
             si(cost.total[0]),
@@ -38,7 +38,7 @@ def metrics(n: int, tokens: str, one: str, size: str) -> None:
 def curve(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title: str, what: str) -> None:
     """The cost against how finely something is cut; `what` says in words what is marked ("patches of 16 pixels")."""
     cost = cost_of(tuple(lengths))
-    n, weights, attention, share = (values[now] for values in (cost.n, cost.weights, cost.attention, cost.share))
+    n, weights, attention, share = (values[now] for values in (cost.n, cost.linear, cost.squared, cost.share))
     figure(
         figures.cost_figure(sizes, cost, now, title, 320),
         key="cost",
@@ -46,9 +46,9 @@ def curve(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title:
         alt=f"Cost of a forward pass by {title}: with {what}, {n:,} tokens, {si(weights)} FLOPs for weights and "
         f"{si(attention)} for attention, {share:.1%} of the whole.",
         caption=f"With {what}: n = {n:,} tokens, {share:.1%} of the FLOPs go into attention, and its maps in one "
-        f"layer take {si(cost.memory[now])}B in half precision. 12 layers, width 768: 24nd² + 4n²d per layer.",
+        f"layer take {si(cost.matrices[now])}B in half precision. 12 layers, width 768: 24nd² + 4n²d per layer.",
         table=lambda: pd.DataFrame(
-            {title: sizes, "tokens": cost.n, "weights FLOPs": cost.weights, "attention FLOPs": cost.attention}
+            {title: sizes, "tokens": cost.n, "weights FLOPs": cost.linear, "attention FLOPs": cost.squared}
         ),
     )
 

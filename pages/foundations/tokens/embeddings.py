@@ -14,7 +14,10 @@ from tfcore.analysis.foundations.embedding_table import Neighbours, ScaleEffect,
 from tfcore.figures.foundations import embedding_table as figures
 from tfcore.positions import sinusoidal
 
-MODEL, PIECE, LETTERS, NEAR = "stories", " dog", 24, 10
+MODEL = "stories"
+PIECE = " dog"
+LETTERS = 24  # that can be typed
+NEAR = 10  # neighbours
 ROOT = 13.9  # the square root of its width, 192, on the slider
 SCALES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 12.0, 16.0, 20.0)
 TRY: dict[str, dict[str, Any]] = {

@@ -5,22 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tfcore import load
-from tfcore.analysis.foundations.audio_frames import AudioFrames, cut_frames, positions
-from tfcore.analysis.foundations.bpe import learn, replay
-from tfcore.analysis.foundations.csv_column import read_column
+from tfcore.analysis.foundations.bpe import cut, densities, learn, replay
 from tfcore.analysis.foundations.embedding_table import nearest, scale_effect
-from tfcore.analysis.foundations.media import picture, scaled, sound
-from tfcore.analysis.foundations.patches import patch_count, patchify
-from tfcore.analysis.foundations.protein import GROUPS, read_protein
-from tfcore.analysis.foundations.sample_sequences import Melody, melody
-from tfcore.analysis.foundations.sequence_cost import sequence_cost
-from tfcore.analysis.foundations.text_pieces import cut, densities
-from tfcore.analysis.foundations.time_windows import cut_windows
-from tfcore.figures.foundations.bpe import learning_figure, vocabulary_figure
+from tfcore.analysis.foundations.signal_tokens import (
+    GROUPS,
+    AudioFrames,
+    cut_frames,
+    cut_windows,
+    patch_count,
+    patchify,
+    read_protein,
+    tokens_of_frames,
+)
+from tfcore.analysis.foundations.signals import Melody, melody, read_column, read_picture, read_sound, scaled
+from tfcore.analysis.model.flop_count import sequence_cost
+from tfcore.figures.foundations.bpe import density_figure, learning_figure, vocabulary_figure
 from tfcore.figures.foundations.embedding_table import neighbours_figure, recognised_figure
-from tfcore.figures.foundations.protein import composition_figure
-from tfcore.figures.foundations.sequences import cost_figure, spectrogram_figure, windows_figure
-from tfcore.figures.foundations.text_pieces import density_figure
+from tfcore.figures.foundations.signal_tokens import composition_figure, cost_figure, spectrogram_figure, windows_figure
 from tfcore.figures.theme import Figure
 
 
@@ -72,7 +73,7 @@ def image(side: int, patch: int, sides: Sequence[int]) -> Figure:
 
 def own_image(path: str, side: int, patch: int, sides: Sequence[int], largest: int) -> Figure:
     """Your picture cut into patches (arXiv:2010.11929): how many tokens, and what they cost."""
-    pixels = scaled(picture(Path(path).read_bytes(), largest), side)
+    pixels = scaled(read_picture(Path(path).read_bytes(), largest), side)
     vectors = patchify(pixels, patch)
     print(f"{vectors.shape[0]:,} tokens of {vectors.shape[1]:,} numbers; their mean is {vectors.mean():.1f} of 255")
     cost = sequence_cost(tuple(patch_count(side, one) for one in sides))
@@ -89,7 +90,7 @@ def frames(kind: Melody, seconds: float, window_ms: float, hop_ms: float, frame:
 
 def own_frames(path: str, window_ms: float, hop_ms: float, frame: int) -> Figure:
     """Your sound cut into frames, as Whisper does it (arXiv:2212.04356, section 2.2)."""
-    result = cut_frames(sound(Path(path).read_bytes()), window_ms, hop_ms)
+    result = cut_frames(read_sound(Path(path).read_bytes()), window_ms, hop_ms)
 
     return spectrogram(result, frame)
 
@@ -97,7 +98,7 @@ def own_frames(path: str, window_ms: float, hop_ms: float, frame: int) -> Figure
 def spectrogram(result: AudioFrames, frame: int) -> Figure:
     """Loudness by pitch, one column a frame; a convolution with stride 2 makes tokens of them."""
     loudest = result.hertz[result.mel[:, frame].argmax()]
-    print(f"{result.frames:,} frames, {positions(result.frames):,} tokens")
+    print(f"{result.frames:,} frames, {tokens_of_frames(result.frames):,} tokens")
     print(f"frame {frame} is loudest near {loudest:,.0f} hertz")
     return spectrogram_figure(result, frame, height=300)
 

@@ -8,12 +8,14 @@ from pages.foundations.tokens.text_tokens import READERS, changes_text
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
-from tfcore.analysis.foundations import bpe, text_pieces
+from tfcore.analysis.foundations import bpe
 from tfcore.analysis.foundations.bpe import Learned, MergeStep
 from tfcore.analysis.foundations.embedding_table import published_vocabularies
 from tfcore.figures.foundations import bpe as figures
 
-MODEL, WORD, LETTERS = "stories", "unhappiness", 32
+MODEL = "stories"
+WORD = "unhappiness"
+LETTERS = 32  # of a word
 CORPUS = (
     "The lowest house on the hill was the newest, and the oldest was the highest. In the newest house lived the "
     "youngest girl; in the oldest house lived the oldest man. The girl was happy, singing and running down the hill. "
@@ -22,7 +24,8 @@ CORPUS = (
     "a happier one. The winter was the coldest and the longest, but the man was happier, walking and singing with the "
     "youngest girl on the highest hill. Her happiness was his happiness, and there was no more unhappiness."
 )
-CHARACTERS, MOST = 2_000, 120
+CHARACTERS = 2_000  # of the text to learn from
+MOST = 120  # merges learned
 TRY = {
     "unhappiness": {"word": WORD},
     "inside a sentence": {"word": " grandmother"},
@@ -127,7 +130,7 @@ def _vocabulary(model_name: str) -> list[bytes]:
 
 def _label(piece: bytes) -> str:
     """A piece for a figure; what is only part of a character as the numbers of its bytes."""
-    return text.label(piece if text_pieces.is_text(piece) else piece.hex(" ").upper())
+    return text.label(piece if bpe.is_text(piece) else piece.hex(" ").upper())
 
 
 def _merges(model_name: str, word: str, steps: list[MergeStep], now: int) -> None:

@@ -9,15 +9,15 @@ from pages.foundations.tokens import cost as cost
 from pages.foundations.tokens import experiments as experiments
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import csv_column, sample_sequences, time_windows
-from tfcore.analysis.foundations import protein as proteins
-from tfcore.analysis.foundations.csv_column import Column
-from tfcore.analysis.foundations.time_windows import Windows
-from tfcore.figures.foundations import protein as protein_figures
-from tfcore.figures.foundations import sequences as figures
+from tfcore.analysis.foundations import signal_tokens, signals
+from tfcore.analysis.foundations.signal_tokens import Windows
+from tfcore.analysis.foundations.signals import Column
+from tfcore.figures.foundations import signal_tokens as figures
 
-CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(sample_sequences.temperatures().tolist(), 1))
-CHARACTERS, STEPS, LONGEST = 20_000, 2_000, 64
+CSV = "day,temperature\n" + "".join(f"{i},{v:g}\n" for i, v in enumerate(signals.temperatures().tolist(), 1))
+CHARACTERS = 20_000  # of a table
+STEPS = 2_000  # of a series
+LONGEST = 64  # steps of a window, and of a stride
 FEW = "month;sales\nJan;12,5\nFeb;n/a\nMar;14,1\nApr;\nMay;15,8\nJun;17,2\nJul;16,9\nAug;18,4\nSep;broken\nOct;19,7\n"
 UBIQUITIN = "MQIFVKTLTGKTITLEVEPSDTIENVKAKIQDKEGIPPDQQRLIFAGKQLEDGRTLSDYNIQKESTLHLVLRLRGG"
 INSULIN = ">insulin, chains A and B with what joins them, human\nMALWMRLLPLLALLALWGPDPAAAFVNQHLCGSHLVEALYLVCGERGFFYTPKTRREAEDLQVGQVELGGGPGAGSLQPLALEGSLQKRGIVEQCCTSICSLYQLENYCN"  # noqa: E501
@@ -30,15 +30,15 @@ LENGTHS = [16, 32, 64, 128, 256, 512, 1024, 2048]
 def column(pasted: str, index: int | None) -> Column | str:
     """The numbers of a column, or what is wrong with the table."""
     try:
-        return csv_column.read_column(pasted, index)
+        return signals.read_column(pasted, index)
     except ValueError as problem:
         return str(problem)
 
 
 @cache.data(max_entries=64)
 def windows(pasted: str, index: int, length: int, stride: int) -> Windows:
-    found = csv_column.read_column(pasted, index)
-    return time_windows.cut_windows(found.values[:STEPS], length, stride)
+    found = signals.read_column(pasted, index)
+    return signal_tokens.cut_windows(found.values[:STEPS], length, stride)
 
 
 def series() -> None:
@@ -80,14 +80,14 @@ def series() -> None:
         _windows(result, length, at)
     cost.metrics(n, "Tokens (windows)", "Values per token", str(length))
     strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
-    lengths = [time_windows.window_count(steps, length, s) for s in strides]
+    lengths = [signal_tokens.window_count(steps, length, s) for s in strides]
     cost.curve(strides, lengths, strides.index(stride), "stride S", f"a stride of {stride}")
     page.what_to_see(
         "The bars under the curve are the windows; with a stride shorter than the window they overlap. The series is "
         "first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
         "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
     )
-    page.source(time_windows.cut_windows, csv_column.read_column)
+    page.source(signal_tokens.cut_windows, signals.read_column)
     page.experiment(experiments.series, pasted, found.index, STEPS, length, stride, at)
     st.caption("A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730")
     page.question(
@@ -143,7 +143,7 @@ def _windows(result: Windows, length: int, at: int) -> None:
 
 
 def protein() -> None:
-    """The panel on proteins."""
+    """The panel on signal_tokens."""
     st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
     st.latex(r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]")
     page.try_this(
@@ -156,12 +156,12 @@ def protein() -> None:
     )
     pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
     try:
-        found = proteins.read_protein(pasted)
+        found = signal_tokens.read_protein(pasted)
     except ValueError as problem:
         st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300) + ".")
         return
     n, counts = len(found.ids), Counter(found.residues)
-    groups = list(proteins.GROUPS)
+    groups = list(signal_tokens.GROUPS)
     most, times = counts.most_common(1)[0]
     hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
     text.chips(
@@ -182,7 +182,7 @@ def protein() -> None:
     with left:
         letters = sorted(counts, key=lambda letter: (groups_of(letter), -counts[letter]))
         figure(
-            protein_figures.composition_figure(
+            figures.composition_figure(
                 letters, [counts[c] for c in letters], [groups_of(c) for c in letters], groups, 320
             ),
             key="composition",
@@ -199,7 +199,7 @@ def protein() -> None:
         "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
         "length: titin, the longest human protein, has about 34,000 residues."
     )
-    page.source(proteins.read_protein)
+    page.source(signal_tokens.read_protein)
     page.experiment(experiments.protein, pasted)
     st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
     page.question(
@@ -212,4 +212,4 @@ def protein() -> None:
 
 def groups_of(letter: str) -> int:
     """The group of a residue, as a place in GROUPS."""
-    return next(i for i, letters in enumerate(proteins.GROUPS.values()) if letter in letters)
+    return next(i for i, letters in enumerate(signal_tokens.GROUPS.values()) if letter in letters)

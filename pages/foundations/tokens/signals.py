@@ -10,23 +10,23 @@ from pages.foundations.tokens import experiments as experiments
 from pages.foundations.tokens.uploads import upload
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.foundations import audio_frames, media, patches, sample_sequences
-from tfcore.analysis.foundations.audio_frames import AudioFrames
-from tfcore.analysis.foundations.sample_sequences import Melody
-from tfcore.figures.foundations import sequences as figures
+from tfcore.analysis.foundations import signal_tokens, signals
+from tfcore.analysis.foundations.signal_tokens import AudioFrames
+from tfcore.analysis.foundations.signals import Melody
+from tfcore.figures.foundations import signal_tokens as figures
 
 STRIP = 12  # patches shown in a row
 PATCHES = list(range(4, 65, 2))
 HOPS = [2.0, 2.5, 4.0, 5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0]
 SOUNDS: dict[Melody, str] = {"notes": "notes", "sweep": "a sweep", "vowel": "a vowel"}
 
-scene = cache.data(max_entries=16)(sample_sequences.scene)
+scene = cache.data(max_entries=16)(signals.scene)
 
 
 @cache.data(max_entries=12)
 def made(kind: Melody, seconds: int, window_ms: float, hop_ms: float) -> AudioFrames:
     """A synthesised sound in frames."""
-    return audio_frames.cut_frames(sample_sequences.melody(kind, float(seconds)), window_ms, hop_ms)
+    return signal_tokens.cut_frames(signals.melody(kind, float(seconds)), window_ms, hop_ms)
 
 
 def image() -> None:
@@ -49,33 +49,33 @@ def image() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         patch = controls.slider("Side P of a patch (pixels)", "patch", PATCHES[0], PATCHES[-1], 16, 2)
-        side = controls.slider("Side of the image (pixels)", "side", 64, media.PICTURE_SIDE, 224, 32)
-        n = patches.patch_count(side, patch)
+        side = controls.slider("Side of the image (pixels)", "side", 64, signals.PICTURE_SIDE, 224, 32)
+        n = signal_tokens.patch_count(side, patch)
         at = controls.slider("Patch to look at", "at", 0, n - 1, min(77, n - 1))
         own = upload(
             "Your own picture",
             "picture",
             ["png", "jpg", "jpeg"],
-            media.PICTURE_MEGABYTES,
-            lambda data: media.picture(data, media.PICTURE_SIDE),
+            signals.PICTURE_MEGABYTES,
+            lambda data: signals.read_picture(data, signals.PICTURE_SIDE),
         )
-    pixels = scene(side) if own is None else media.scaled(own, side)
+    pixels = scene(side) if own is None else signals.scaled(own, side)
     with right:
         _picture(pixels, side, patch, at)
     cost.metrics(n, "Tokens (patches)", "Values per token", f"{3 * patch * patch:,}")
     _strip(pixels, patch, at, n)
-    lengths = [patches.patch_count(side, p) for p in PATCHES]
+    lengths = [signal_tokens.patch_count(side, p) for p in PATCHES]
     cost.curve(PATCHES, lengths, PATCHES.index(patch), "side of a patch", f"patches of {patch} pixels")
     page.what_to_see(
         "Halve the side of a patch and there are four times as many tokens, so sixteen times as many cells in every "
         "attention map. In the row below the picture a patch stands beside its left and right neighbours, but the one "
         "above it is a whole line away: only the position vectors can tell the model that they touch."
     )
-    page.source(patches.patchify, sample_sequences.scene if own is None else media.picture)
+    page.source(signal_tokens.patchify, signals.scene if own is None else signals.read_picture)
     if own is None:
         page.experiment(experiments.image, side, patch, PATCHES)
     else:
-        page.experiment(experiments.own_image, "picture.png", side, patch, PATCHES, media.PICTURE_SIDE)
+        page.experiment(experiments.own_image, "picture.png", side, patch, PATCHES, signals.PICTURE_SIDE)
     st.caption(
         "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
         "class, stands in front"
@@ -98,7 +98,7 @@ def _picture(pixels: Any, side: int, patch: int, at: int) -> None:
                 controls.set_values(at=row * count + column)
 
     figure(
-        figures.picture_figure(media.data_address(pixels), side, patch, at, 460),
+        figures.picture_figure(signals.data_address(pixels), side, patch, at, 460),
         key="picture",
         height=460,
         on_click=choose,
@@ -110,10 +110,10 @@ def _picture(pixels: Any, side: int, patch: int, at: int) -> None:
 
 
 def _strip(pixels: Any, patch: int, at: int, n: int) -> None:
-    vectors = patches.patchify(pixels, patch)
+    vectors = signal_tokens.patchify(pixels, patch)
     first = max(0, min(at - 2, n - STRIP))
     shown = vectors[first : first + STRIP]
-    addresses = [media.data_address(vector.reshape(patch, patch, 3), "PNG") for vector in shown]
+    addresses = [signals.data_address(vector.reshape(patch, patch, 3), "PNG") for vector in shown]
     mean = vectors[at].reshape(-1, 3).mean(axis=0)
     figure(
         figures.strip_figure(addresses, first, at, 150),
@@ -150,31 +150,31 @@ def sound() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         kind = controls.segmented("Sound", "sound", list(SOUNDS), "notes", SOUNDS)
-        seconds = controls.slider("Seconds", "seconds", 1, media.SOUND_SECONDS, 2)
+        seconds = controls.slider("Seconds", "seconds", 1, signals.SOUND_SECONDS, 2)
         window_ms = controls.slider("Window (ms)", "window_ms", 5.0, 60.0, 25.0, 1.0, format="%.0f")
         hop_ms = controls.slider("Hop: from frame to frame (ms)", "hop_ms", 2.5, 30.0, 10.0, 2.5, format="%.1f")
-        own = upload("Your own WAV file", "wave", ["wav"], media.SOUND_MEGABYTES, media.sound)
+        own = upload("Your own WAV file", "wave", ["wav"], signals.SOUND_MEGABYTES, signals.read_sound)
         if own is not None:
             st.caption("Your file is shown; “Sound” and “Seconds” above belong to the example.")
-    result = made(kind, seconds, window_ms, hop_ms) if own is None else audio_frames.cut_frames(own, window_ms, hop_ms)
+    result = made(kind, seconds, window_ms, hop_ms) if own is None else signal_tokens.cut_frames(own, window_ms, hop_ms)
     with left:
         at = controls.slider("Frame to look at", "frame", 0, result.frames - 1, min(60, result.frames - 1))
-        st.audio(result.samples, sample_rate=media.RATE)
+        st.audio(result.samples, sample_rate=signals.RATE)
     with right:
         _sound(result, at)
-    n = audio_frames.positions(result.frames)
+    n = signal_tokens.tokens_of_frames(result.frames)
     cost.metrics(n, "Tokens after stride 2", "Frames before", f"{result.frames:,}")
     hops = sorted({*HOPS[1:], hop_ms})
-    lengths = [audio_frames.positions(len(result.samples) // round(media.RATE * hop / 1000)) for hop in hops]
+    lengths = [signal_tokens.tokens_of_frames(len(result.samples) // round(signals.RATE * hop / 1000)) for hop in hops]
     cost.curve(hops, lengths, hops.index(hop_ms), "hop (ms)", f"a hop of {hop_ms:g} ms")
-    whole = audio_frames.frame_count(audio_frames.SECONDS * media.RATE, result.hop)
+    whole = signal_tokens.frame_count(signal_tokens.SECONDS * signals.RATE, result.hop)
     page.what_to_see(
         "The windows overlap, so nothing falls between two frames. A long window tells pitches apart but blurs when "
         "they began; a short one does the opposite. Whisper reads 30 seconds at a time, silence added at the end, and "
         "a convolution with stride 2 halves the frames: at this hop "
-        f"**{whole:,} frames → {audio_frames.positions(whole):,} tokens** for half a minute."
+        f"**{whole:,} frames → {signal_tokens.tokens_of_frames(whole):,} tokens** for half a minute."
     )
-    page.source(audio_frames.log_mel, audio_frames.mel_filters)
+    page.source(signal_tokens.log_mel, signal_tokens.mel_filters)
     if own is None:
         page.experiment(experiments.frames, kind, float(seconds), window_ms, hop_ms, at)
     else:
@@ -188,7 +188,7 @@ def sound() -> None:
 
 
 def _sound(result: AudioFrames, at: int) -> None:
-    seconds = len(result.samples) / media.RATE
+    seconds = len(result.samples) / signals.RATE
     loudest = float(result.hertz[int(result.mel[:, at].argmax())])
     figure(
         figures.spectrogram_figure(result, at, 300),
@@ -196,7 +196,7 @@ def _sound(result: AudioFrames, at: int) -> None:
         height=300,
         alt=f"Loudness by pitch of {result.frames:,} frames in {seconds:.1f} seconds; frame {at} is loudest near "
         f"{loudest:,.0f} hertz.",
-        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {media.RATE:,} samples per "
+        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {signals.RATE:,} samples per "
         f"second, one column every {result.hop} samples. Frame {at} is loudest near {loudest:,.0f} Hz.",
         table=lambda: pd.DataFrame({"hertz": result.hertz, f"log10 power of frame {at}": result.mel[:, at]}),
     )

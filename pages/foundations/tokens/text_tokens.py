@@ -9,15 +9,18 @@ from pages.foundations.tokens import experiments as experiments
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
-from tfcore.analysis.foundations import text_pieces
-from tfcore.analysis.foundations.text_pieces import Density, TextPieces
+from tfcore.analysis.foundations import bpe
+from tfcore.analysis.foundations.bpe import Density, TextPieces
 from tfcore.config import ModelConfig
-from tfcore.figures.foundations import text_pieces as figures
+from tfcore.figures.foundations import bpe as figures
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
-MODEL, CHARACTERS, CHIPS = "stories", 2_000, 240
+MODEL = "stories"
+CHARACTERS = 2_000  # of a text
+CHIPS = 240  # drawn in a row
 TEXT = "The grandmother's unhappiness weighed 1234 grams. Жил-был 猫 🐱!"
-LOUD, QUIET = 4, 3  # hues: pieces of characters, and the ones that tokens take in turn
+LOUD = 4  # the hue of tokens that are parts of a character
+QUIET = 3  # hues that the other tokens take in turn
 YOURS = "your text"
 KINDS = {
     "a children's story": "Once upon a time there was a little girl who lived in a big house with her mother.",
@@ -53,12 +56,12 @@ def changes_text(_: ModelConfig, tokenizer: Any) -> str | None:
 
 @cache.data(max_entries=32)
 def cut(model_name: str, pasted: str) -> TextPieces:
-    return text_pieces.cut(pasted, cache.model(model_name)[1])
+    return bpe.cut(pasted, cache.model(model_name)[1])
 
 
 @cache.data(max_entries=32)
 def densities(model_name: str, pasted: str) -> list[Density]:
-    return text_pieces.densities({YOURS: pasted, **KINDS}, cache.model(model_name)[1])
+    return bpe.densities({YOURS: pasted, **KINDS}, cache.model(model_name)[1])
 
 
 def panel() -> None:
@@ -82,7 +85,7 @@ def panel() -> None:
         "with the space before them (·); rare words fall into several. A character that has no token of its own is "
         "never lost: it becomes tokens of its **bytes** (orange), at most four for one character."
     )
-    page.source(text_pieces.cut, text_pieces.densities)
+    page.source(bpe.cut, bpe.densities)
     page.experiment(experiments.text, model_name, pasted, KINDS)
     st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
     page.question(

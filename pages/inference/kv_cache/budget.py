@@ -7,10 +7,11 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache import models as models
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import cache_size, serving_budget
-from tfcore.analysis.inference.serving_budget import ENDLESS, Budget, Remedy, Service
-from tfcore.figures.byte_words import Unit, amount, both
-from tfcore.figures.inference.cache_sizes import budget_figure, verdict
+from pages.ui.program import made
+from tfcore.analysis.inference import kv_cache, serving
+from tfcore.analysis.inference.serving import Budget, Budgets, Model, Service
+from tfcore.analysis.precision import stored_bytes
+from tfcore.analysis.quantities import Unit, amount
 
 BLOCK = 16
 GPUS = [1, 2, 4, 8, 16]
@@ -18,11 +19,7 @@ GIB = 2**30
 SOLD = "What is sold as 80 GB has nearly 80 GiB: 80 × 2³⁰ = 85.9 × 10⁹ bytes."
 
 
-@cache.data(max_entries=128)
-def budgets(service: Service) -> dict[Remedy, tuple[Service, Budget]]:
-    """Each remedy, with what then has to be held."""
-    better = serving_budget.remedies(service, BLOCK)
-    return {name: (changed, serving_budget.budget(changed)) for name, changed in better.items()}
+budgets = cache.data(max_entries=128)(serving.budgets)
 
 
 def panel() -> None:
@@ -38,17 +35,17 @@ def panel() -> None:
     with right:
         place = st.container()
         service = choose_way(chosen, users, tokens, gpus, each * GIB)
-    found = budgets(service)
+    found = budgets(service, BLOCK)
     with place:
         asked, need = found["asked"]
         picture(chosen, found, unit)
         facts(asked, need, unit)
     st.dataframe(table(found, unit), hide_index=True)
     words()
-    page.experiment(experiments.fits, service, BLOCK, unit)
+    page.experiment(experiments.fits, chosen, made(serving.budgets, service, BLOCK), unit)
 
 
-def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory: int) -> Service:
+def choose_way(chosen: Model, users: int, tokens: int, gpus: int, memory: int) -> Service:
     """How it is served before any remedy."""
     first, second, third = st.columns(3, gap="medium")
     with first:
@@ -56,7 +53,7 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
         parallel = controls.select(
             "Tensor parallelism",
             "parallel",
-            cache_size.even_parts(gpus),
+            kv_cache.even_parts(gpus),
             min(4, gpus),
             help="GPUs that share one copy of the weights",
         )
@@ -66,10 +63,10 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
     with third:
         filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
         in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
-    shape = cache_size.shared(chosen.shape, sharing)
+    shape = kv_cache.shared(chosen.shape, sharing)
     return Service(
-        parameters=serving_budget.regrouped(chosen.parameters, chosen.shape, shape, chosen.d_model),
-        d_model=chosen.d_model,
+        parameters=serving.regrouped(chosen.parameters, chosen.shape, shape, chosen.kv_head),
+        kv_head=chosen.kv_head,
         weights=weights,
         shape=shape,
         cache=kept,
@@ -84,29 +81,17 @@ def choose_way(chosen: models.Known, users: int, tokens: int, gpus: int, memory:
     )
 
 
-def labels(service: Service) -> dict[Remedy, str]:
-    return {
-        "asked": "as set above",
-        "gqa": f"{cache_size.grouped_heads(service.shape.heads)} KV heads",
-        "int8 cache": "cache in int8",
-        "int8 weights": "weights in int8",
-        "paging": "paged cache",
-        "tensor parallelism": f"tensor parallelism {service.gpus}",
-        "all": "all of these",
-    }
-
-
 def facts(service: Service, need: Budget, unit: Unit) -> None:
     """The verdict and the two sizes it comes from."""
     other: Unit = "binary" if unit == "decimal" else "decimal"
-    one = cache_size.cache_bytes(service.shape, service.tokens, 1, service.cache)
-    model = service.parameters * cache_size.BITS[service.weights] // 8
+    one = kv_cache.cache_bytes(service.shape, service.tokens, 1, service.cache)
+    model = stored_bytes(service.parameters, service.weights)
     groups = service.gpus // service.parallel
     copies = "1 copy" if groups == 1 else f"{groups} copies"
     for place, (label, value, note) in zip(
         st.columns(3),
         (
-            ("It fits" if need.fits else "It does not fit", verdict(need, unit), "on the fullest GPU"),
+            ("It fits" if need.fits else "It does not fit", need.verdict(unit), "on the fullest GPU"),
             ("KV cache of a full sequence", amount(one, unit), amount(one, other)),
             (
                 "Weights",
@@ -119,42 +104,23 @@ def facts(service: Service, need: Budget, unit: Unit) -> None:
         place.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-def picture(chosen: models.Known, found: dict[Remedy, tuple[Service, Budget]], unit: Unit) -> None:
+def picture(chosen: Model, found: Budgets, unit: Unit) -> None:
     """A bar for each remedy against the memory of one GPU."""
-    names = labels(found["asked"][0])
-    rows = {names[name]: need for name, (_, need) in found.items()}
-    said = "; ".join(f"{name}: {verdict(need, unit)}" for name, need in rows.items())
-    service = found["asked"][0]
-    asked = (
-        f"{chosen.name}{built(chosen, service)}, {service.users} users x {service.tokens:,} tokens on "
-        f"{service.gpus} x {both(service.memory)}"
-    )
-    single = {names[name]: need.free for name, (_, need) in found.items() if name not in ("asked", "all")}
-    best = f"The largest saving by itself: {max(single, key=lambda name: single[name])}." if single else ""
-    height = 150 + 44 * len(rows)
+    shown = experiments.fits(chosen, found, unit)
     figure(
-        budget_figure(rows, unit, height),
+        shown.figure,
         key="budget",
-        height=height,
+        height=150 + 44 * len(found),
         min_width=340,
-        alt=f"{asked}. {said}.",
-        caption=f"{asked}: {verdict(found['asked'][1], unit)}. {best}",
+        alt=shown.alt,
+        caption=shown.caption,
         table=lambda: table(found, unit),
     )
 
 
-def built(chosen: models.Known, service: Service) -> str:
-    """How its keys and values are shared, and whether that is how the model was built."""
-    words = f" ({models.in_words(service.shape)})"
-    if service.shape == chosen.shape:
-        return words
-    changed = f"; its weights {service.parameters:,} parameters" if service.parameters != chosen.parameters else ""
-    return f", had it been built with {words[2:-1]} (it has {models.in_words(chosen.shape)}{changed})"
-
-
-def table(found: dict[Remedy, tuple[Service, Budget]], unit: Unit) -> pd.DataFrame:
+def table(found: Budgets, unit: Unit) -> pd.DataFrame:
     """The same in numbers, and how far each would go."""
-    names = labels(found["asked"][0])
+    names = serving.remedy_names(found["asked"][0])
     return pd.DataFrame(
         [
             {
@@ -163,8 +129,8 @@ def table(found: dict[Remedy, tuple[Service, Budget]], unit: Unit) -> pd.DataFra
                 "cache on the fullest GPU": amount(need.cache, unit),
                 "weights on it": amount(need.weights, unit),
                 "left over": amount(need.free, unit),
-                "most users": f"{need.most_users:,}",
-                "longest context that fits": f"{need.longest:,}" if need.longest < ENDLESS else f"{ENDLESS:,} and more",
+                "most users": need.most_users_words,
+                "longest context that fits": need.longest_words,
             }
             for name, (_, need) in found.items()
         ]
@@ -220,7 +186,7 @@ def words() -> None:
         "memory of the other copies; the caches in all stay as large. Split over more GPUs than there are KV heads, "
         "several GPUs keep the same head; the latent vector is kept by all."
     )
-    page.source(serving_budget.budget, serving_budget.user_bytes, serving_budget.remedies)
+    page.source(serving.budget, serving.user_bytes, serving.remedies)
     st.caption(
         "Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query attention: "
         f"arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, and int8 a "

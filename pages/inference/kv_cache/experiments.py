@@ -1,61 +1,64 @@
 """The experiments of the page on the KV cache."""
 
-from tfcore import load
-from tfcore.analysis.inference.cache_size import CacheShape, Precision, cache_bytes, shared
-from tfcore.analysis.inference.cached_generation import Exactness, both_ways, cache_work
-from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import Service, budget, remedies
-from tfcore.figures.byte_words import Unit, both
-from tfcore.figures.inference.cache_sizes import Size, budget_figure, verdict, ways_figure
+from collections.abc import Mapping, Sequence
+
+from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, measured, step_costs
+from tfcore.analysis.inference.fragmentation import most_at_once, token_shares, waste_shares
+from tfcore.analysis.inference.kv_cache import cache_bytes, cache_range, cache_sizes, ways
+from tfcore.analysis.inference.paged_memory import MemoryRun, Policy
+from tfcore.analysis.inference.serving import Budgets, Model, fit, remedy_names
+from tfcore.analysis.precision import Precision
+from tfcore.analysis.quantities import Unit
+from tfcore.figures.inference.cache_sizes import Size, budget_figure, models_figure, ways_figure
 from tfcore.figures.inference.cache_steps import steps_figure
-from tfcore.figures.inference.paged_memory import shares_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.inference.paged_memory import crowd_figure, picture_figure, shares_figure
+from tfcore.figures.shown import Shown
 
 
-def with_and_without(model_name: str, text: str, room: int, steps: int, seed: int, exactness: Exactness) -> Figure:
+def with_and_without(work: CacheWork, done: Sequence[BothWays]) -> Shown:
     """One text generated with the cache and without, step by step: operations and times."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: model.config.max_seq_len - room]
-    work = cache_work(model.config, len(ids), steps, exactness)
-    done = list(both_ways(model, ids, steps, seed, exactness))
-    print(tokenizer.decode([*ids, *(step.token for step in done)]))
-    print(f"operations: {work.with_cache.sum():,} with the cache, {work.without.sum():,} without")
-    fast, slow = sum(step.with_cache for step in done), sum(step.without for step in done)
-    print(f"time: {fast:.2f} s and {slow:.2f} s; logits differ by {max(step.difference for step in done):.1e} at most")
-
-    return steps_figure(work, done, height=600)
+    return Shown(steps_figure(work, done, height=600), (step_costs(work, done), measured(work, done)))
 
 
-def sizes(shape: CacheShape, tokens: int, batch: int, precision: Precision, unit: Unit) -> Figure:
+def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Unit) -> Shown:
     """How large the cache is, and what sharing keys and values would make of it."""
-    shapes = [shared(shape, way) for way in ("mha", "gqa", "mqa", "mla")]
-    if shape not in shapes:
-        shapes.append(shape)
-    bars = []
-    for one in sorted(set(shapes), key=lambda one: -one.numbers):
-        kind = "MLA" if one.latent else {one.heads: "MHA", 1: "MQA"}.get(one.kv_heads, "GQA")
-        bars.append(Size(kind, kind, cache_bytes(one, tokens, batch, precision), one == shape))
-        print(f"{kind}, {one.kv_heads} KV heads: {both(bars[-1].value)}")
-
-    return ways_figure(bars, unit, height=270)
+    found = cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
+    bars = [
+        Size(name, shape.kind, size, shape == chosen.shape)
+        for (name, size), shape in zip(found.sizes.items(), ways(chosen.shape), strict=True)
+    ]
+    return Shown(ways_figure(bars, unit, height=270), (found,))
 
 
-def fits(service: Service, block: int, unit: Unit) -> Figure:
+def every_model(
+    models: Sequence[Model], chosen: Model, tokens: int, batch: int, precision: Precision, unit: Unit
+) -> Shown:
+    """The same sequences in every model."""
+    dots = [
+        Size(model.name, model.shape.kind, cache_bytes(model.shape, tokens, batch, precision), model == chosen)
+        for model in models
+    ]
+    found = cache_range({dot.name: dot.value for dot in dots}, tokens, batch)
+    return Shown(models_figure(dots, unit, height=560), (found,))
+
+
+def fits(chosen: Model, found: Budgets, unit: Unit) -> Shown:
     """Does it fit: weights and the users' caches on a few GPUs, and what each remedy saves."""
-    found = {name: budget(changed) for name, changed in remedies(service, block).items()}
-    for name, need in found.items():
-        print(f"{name}: {verdict(need, unit)}; at most {need.most_users:,} users")
-
-    return budget_figure(found, unit, height=300)
+    names = remedy_names(found["asked"][0])
+    rows = {names[name]: need for name, (_, need) in found.items()}
+    return Shown(budget_figure(rows, unit, height=150 + 44 * len(rows)), (fit(chosen, found, unit),))
 
 
-def paging(traffic: Traffic, slots: int, block: int) -> Figure:
+def memory(runs: Mapping[Policy, MemoryRun], by_request: bool) -> Shown:
+    """A trace of requests on contiguous memory and on blocks: what lies where, step by step."""
+    return Shown(picture_figure(runs, 620, by_request=by_request), (token_shares(runs),))
+
+
+def paging(runs: Mapping[Policy, MemoryRun]) -> Shown:
     """A trace of requests on contiguous memory and on blocks (arXiv:2309.06180): what is wasted."""
-    runs = compare(traffic, slots, block)
-    for policy, run in runs.items():
-        kept = ", ".join(f"{run.share(state):.1%}" for state in (TOKEN, LATER, NEVER, STRANDED))
-        print(f"{policy}: tokens, reserved, internal and external fragmentation: {kept}")
-        print(f"    {run.running.max()} requests at once at most, {run.steps} steps")
+    return Shown(shares_figure(runs, height=310), (waste_shares(runs),))
 
-    return shares_figure(runs, height=310)
+
+def crowd(runs: Mapping[Policy, MemoryRun]) -> Shown:
+    """A trace of requests on contiguous memory and on blocks: how many run at once."""
+    return Shown(crowd_figure(runs, height=310), (most_at_once(runs),))

@@ -1,49 +1,39 @@
 """The models of the page on the KV cache: published decoders, ours, one with latent attention, one's own."""
 
-from typing import NamedTuple
-
 from pages.ui import cache, controls
 from pages.ui.loading import models
 from pages.ui.loading.presets import NAMES, known
 from tfcore import shipped
-from tfcore.analysis.inference import cache_size
-from tfcore.analysis.inference.cache_size import BITS, CacheShape, Precision, Sharing
-from tfcore.analysis.model.parameter_count import parameters
-from tfcore.figures.byte_words import Unit
+from tfcore.analysis.inference import kv_cache
+from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
+from tfcore.analysis.inference.serving import Model
+from tfcore.analysis.model.parameter_count import kv_head_parameters, parameters
+from tfcore.analysis.precision import Precision
+from tfcore.analysis.quantities import Unit
 
 LATENT, OWN = "deepseek_v2", "own"
 PRECISIONS: dict[Precision, str] = {"float32": "fp32", "float16": "fp16, bf16", "int8": "int8, fp8", "int4": "int4"}
 UNITS: dict[Unit, str] = {"decimal": "GB = 10⁹", "binary": "GiB = 2³⁰"}
-BYTES: dict[Unit, int] = {"decimal": 10**9, "binary": 2**30}
 WAYS: dict[Sharing, str] = {"built": "as built", "mha": "MHA", "gqa": "GQA", "mqa": "MQA", "mla": "MLA"}
 
 
-class Known(NamedTuple):
-    """A model as far as this page needs it."""
-
-    name: str
-    parameters: int
-    shape: CacheShape
-    longest: int | None = None  # its context, where it has a fixed one
-    d_model: int = 0  # where its weights are known matrix by matrix
-
-
 @cache.data(max_entries=1)
-def all_known() -> dict[str, Known]:
+def all_known() -> dict[str, Model]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
     names = NAMES | {key: f"{key} (ours)" for key in shipped("decoder")}
     found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
-    found[LATENT] = Known("DeepSeek-V2", cache_size.DEEPSEEK_V2_PARAMETERS, cache_size.DEEPSEEK_V2, 131_072)
+    found[LATENT] = Model("DeepSeek-V2", kv_cache.DEEPSEEK_V2_PARAMETERS, kv_cache.DEEPSEEK_V2, 131_072)
     return found
 
 
-def described(key: str, name: str) -> Known:
+def described(key: str, name: str) -> Model:
     """A decoder whose config is at hand."""
     config = known(key)
-    return Known(name, parameters(config).total, cache_size.cache_shape(config), config.max_seq_len, config.d_model)
+    shape = kv_cache.cache_shape(config)
+    return Model(name, parameters(config).total, shape, config.max_seq_len, kv_head_parameters(config))
 
 
-def choose_model() -> Known:
+def choose_model() -> Model:
     """A model from the list, one that this visitor brought, or one's own by sliders."""
     listed = all_known()
     names = {key: model.name for key, model in listed.items()} | {OWN: "your own, by sliders"}
@@ -53,15 +43,15 @@ def choose_model() -> Known:
     return listed[chosen] if chosen in listed else described(chosen, chosen)
 
 
-def by_sliders() -> Known:
+def by_sliders() -> Model:
     """The few numbers that decide."""
     layers = controls.slider("Layers", "layers", 1, 160, 80)
     heads = controls.slider("Query heads", "heads", 1, 160, 64)
-    kv_heads = controls.select("KV heads", "kv_heads", cache_size.even_parts(heads), heads)
+    kv_heads = controls.select("KV heads", "kv_heads", kv_cache.even_parts(heads), heads)
     d_head = controls.slider("Head width d_head", "d_head", 16, 256, 128, 16)
     billions = controls.slider("Parameters (10⁹)", "billions", 1, 1_000, 70)
     shape = CacheShape(layers=layers, heads=heads, kv_heads=kv_heads, d_head=d_head)
-    return Known("your own", billions * 10**9, shape)
+    return Model("your own", billions * 10**9, shape)
 
 
 def choose_tokens() -> int:
@@ -74,28 +64,3 @@ def choose_precision(label: str, key: str) -> Precision:
 
 def choose_unit() -> Unit:
     return controls.segmented("Units", "unit", list(UNITS), "decimal", UNITS)
-
-
-def kind(shape: CacheShape) -> str:
-    """How a model shares its keys and values, in the three letters everyone uses."""
-    if shape.latent:
-        return "MLA"
-    if shape.kv_heads == shape.heads:
-        return "MHA"
-    return "MQA" if shape.kv_heads == 1 else "GQA"
-
-
-def in_words(shape: CacheShape) -> str:
-    """GQA: 8 KV heads."""
-    if shape.latent:
-        return f"MLA: {shape.latent:,} values"
-    return f"{kind(shape)}: {shape.kv_heads} KV head{'s' if shape.kv_heads > 1 else ''}"
-
-
-def formula(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:
-    """The product with this model's numbers, as LaTeX."""
-    factors: list[float] = [shape.latent] if shape.latent else [2, shape.kv_heads, shape.d_head]
-    kept = shape.kept(tokens) // shape.layers if shape.windowed in (0, shape.layers) else shape.kept(tokens)
-    layers = [shape.layers] if shape.windowed in (0, shape.layers) else []
-    factors = [*factors[:-2], *layers, *factors[-2:], kept, BITS[precision] / 8, batch]
-    return r" \cdot ".join(f"{factor:,g}" if factor < 1 else f"{factor:,.0f}" for factor in factors)

@@ -6,11 +6,9 @@ import streamlit as st
 from pages.inference.kv_cache import experiments as experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import allocators, paged_memory
-from tfcore.analysis.inference import serving_findings as findings
-from tfcore.analysis.inference.paged_memory import LATER, NEVER, STRANDED, TOKEN, MemoryRun, Policy
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.figures.inference import paged_memory as figures
+from pages.ui.program import made
+from tfcore.analysis.inference import fragmentation, paged_memory
+from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, STRANDED, TOKEN, MemoryRun, Policy, Traffic
 
 BLOCKS = [1, 4, 16, 64, 256]
 COLOUR_BY = {"state": "state", "request": "request"}
@@ -30,7 +28,7 @@ def panel() -> None:
         traffic = choose_traffic(every)
     runs = compare(traffic, slots, block)
     with place:
-        picture(runs, traffic, view == "request")
+        picture(runs, view == "request")
         shares, crowd = st.columns(2, gap="medium")
         with shares:
             share_bars(runs)
@@ -38,7 +36,7 @@ def panel() -> None:
             at_once(runs)
     st.dataframe(table(runs), hide_index=True)
     words(traffic.seed, runs)
-    page.experiment(experiments.paging, traffic, slots, block)
+    page.experiment(experiments.paging, made(paged_memory.compare, traffic, slots, block))
 
 
 def choose_traffic(every: float) -> Traffic:
@@ -55,19 +53,17 @@ def choose_traffic(every: float) -> Traffic:
     return Traffic(prompt=prompt, output=output, every=every, longest=longest, seed=seed)
 
 
-def picture(runs: dict[Policy, MemoryRun], traffic: Traffic, by_request: bool) -> None:
+def picture(runs: dict[Policy, MemoryRun], by_request: bool) -> None:
     """The memory over time."""
-    held = "; ".join(f"{figures.NAMES[policy]}: {run.share(TOKEN):.0%}" for policy, run in runs.items())
-    slots = runs["paged"].slots
-    meaning = "grey: reserved, no token yet" if by_request else "a column is a moment, from slot 0 at the bottom"
+    shown = experiments.memory(runs, by_request)
+    meaning = "Grey: reserved, no token yet." if by_request else "A column is a moment, from slot 0 at the bottom."
     figure(
-        figures.picture_figure(runs, 620, by_request=by_request),
+        shown.figure,
         key="memory",
         height=620,
         min_width=340,
-        alt=f"Memory of {slots:,} tokens over time for {traffic.requests} requests. Share that holds tokens: {held}.",
-        caption=f"{traffic.requests} requests on a memory of {slots:,} tokens; {meaning}. Share of the memory in use "
-        f"or stranded that holds tokens: {held}.",
+        alt=shown.alt,
+        caption=f"{shown.caption} {meaning}",
         table=lambda: pd.concat({p: by_step(run) for p, run in runs.items()}, names=["policy"]).reset_index(level=0),
     )
 
@@ -86,55 +82,35 @@ def by_step(run: MemoryRun) -> pd.DataFrame:
 
 def share_bars(runs: dict[Policy, MemoryRun]) -> None:
     """What share holds tokens."""
-    said = "; ".join(
-        f"{figures.SHORT[policy]} {run.share(LATER):.0%} reserved, {run.share(NEVER):.0%} internal fragmentation, "
-        f"{run.share(STRANDED):.0%} external"
-        for policy, run in runs.items()
-    )
+    shown = experiments.paging(runs)
     figure(
-        figures.shares_figure(runs, 310),
+        shown.figure,
         key="shares",
         height=310,
         min_width=340,
         table=lambda: table(runs),
-        alt=f"Shares of the memory in use or stranded: {said}.",
-        caption=f"Shares of the memory in use or stranded. {said}.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
 
 
 def at_once(runs: dict[Policy, MemoryRun]) -> None:
     """How many requests run at once."""
-    said = ", ".join(f"{figures.SHORT[policy]} up to {run.running.max()}" for policy, run in runs.items())
+    shown = experiments.crowd(runs)
     figure(
-        figures.crowd_figure(runs, 310),
+        shown.figure,
         key="crowd",
         height=310,
         min_width=340,
         table=lambda: table(runs),
-        alt=f"Requests that run at once. {said}.",
-        caption=f"Requests that run at once. {said}.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
 
 
 def table(runs: dict[Policy, MemoryRun]) -> pd.DataFrame:
     """Each policy in numbers."""
-    return pd.DataFrame(
-        [
-            {
-                "memory": figures.NAMES[policy],
-                "tokens": f"{run.share(TOKEN):.1%}",
-                "reserved": f"{run.share(LATER):.1%}",
-                "internal fragmentation": f"{run.share(NEVER):.1%}",
-                "external fragmentation": f"{run.share(STRANDED):.1%}",
-                "most at once": int(run.running.max()),
-                "mean at once": f"{run.running.mean():.1f}",
-                "steps": run.steps,
-                "mean wait": f"{run.waited.mean():.1f}",
-                "preempted": run.evicted,
-            }
-            for policy, run in runs.items()
-        ]
-    )
+    return pd.DataFrame([{"memory": NAMES[policy], **fragmentation.policy_row(run)} for policy, run in runs.items()])
 
 
 def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
@@ -153,10 +129,11 @@ def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
         "The length of an output is not known in advance. A contiguous cache therefore reserves the maximum length for "
         "each request. Even an oracle that knew every length would reserve memory for tokens to come, and as requests "
         "end, gaps stay between the others: enough memory in all, but in no one piece. A paged cache allocates blocks "
-        f"on demand, anywhere; only the last block of a request has unused slots. {findings.fragmentation(runs)} When "
+        "on demand, anywhere; only the last block of a request has unused slots. "
+        f"{fragmentation.fragmentation(runs)} When "
         "no block is left, the youngest request is preempted: it gives its blocks up and is computed again later."
     )
-    page.source(paged_memory.run_trace, paged_memory.Server, allocators.Contiguous, allocators.Paged)
+    page.source(paged_memory.run_trace, paged_memory.Server, paged_memory.Contiguous, paged_memory.Paged)
     st.caption(
         "PagedAttention: arXiv:2309.06180, which measured 20.4 to 38.2 % of the cache memory holding tokens in earlier "
         "servers (section 1, figure 2). Lengths here are drawn from log-normal distributions, arrivals from a Poisson "

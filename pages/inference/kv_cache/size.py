@@ -7,10 +7,11 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache import models as models
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inference import cache_size
-from tfcore.analysis.inference.cache_size import CacheShape, Precision, cache_bytes
-from tfcore.figures.byte_words import Unit, amount, both
-from tfcore.figures.inference.cache_sizes import Size, models_figure, ways_figure
+from tfcore.analysis.inference import kv_cache
+from tfcore.analysis.inference.kv_cache import CacheSizes
+from tfcore.analysis.inference.serving import Model
+from tfcore.analysis.precision import Precision
+from tfcore.analysis.quantities import Unit, amount
 
 
 def panel() -> None:
@@ -18,93 +19,70 @@ def panel() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         chosen = models.choose_model()
-        shape = chosen.shape
         tokens = models.choose_tokens()
         batch = controls.slider("Batch size (sequences)", "batch", 1, 256, 1)
         precision = models.choose_precision("Data type", "precision")
         unit = models.choose_unit()
-    one, all_texts = (cache_bytes(shape, tokens, n, precision) for n in (1, batch))
     with right:
-        ways(chosen, tokens, batch, precision, unit)
-        st.latex(
-            f"{models.formula(shape, tokens, batch, precision)} = {all_texts:,}".replace(",", "{,}") + r"\ \text{bytes}"
-        )
-        facts(shape, one, precision, unit)
+        found = ways(chosen, tokens, batch, precision, unit)
+        st.latex(kv_cache.product_latex(chosen.shape, tokens, batch, precision))
+        facts(found, unit)
         every(chosen, tokens, batch, precision, unit)
     words()
-    page.experiment(experiments.sizes, shape, tokens, batch, precision, unit)
+    page.experiment(experiments.sizes, chosen, tokens, batch, precision, unit)
 
 
-def facts(shape: CacheShape, one: int, precision: Precision, unit: Unit) -> None:
+def facts(found: CacheSizes, unit: Unit) -> None:
     """The cache per token and per sequence, in both units."""
-    token = cache_bytes(shape, 1, 1, precision)
     other: Unit = "binary" if unit == "decimal" else "decimal"
-    plain = cache_size.shared(shape, "mha").numbers
     for place, (label, value, note) in zip(
         st.columns(3),
         (
-            ("KV cache per token", amount(token, unit), f"{amount(token, other)}; {shape.numbers:,} values per layer"),
-            ("KV cache per sequence", amount(one, unit), amount(one, other)),
-            ("Relative to MHA", f"{shape.numbers / plain:.1%}", models.in_words(shape)),
+            ("KV cache per token", amount(found.token, unit), f"{amount(found.token, other)}; {found.values}"),
+            ("KV cache per sequence", amount(found.sequence, unit), amount(found.sequence, other)),
+            ("Relative to MHA", found.share_of_mha, str(found.shape)),
         ),
         strict=True,
     ):
         place.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-def ways(chosen: models.Known, tokens: int, batch: int, precision: Precision, unit: Unit) -> None:
+def ways(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Unit) -> CacheSizes:
     """The chosen model as it is, and had it been built otherwise."""
-    built = chosen.shape
-    shapes = [cache_size.shared(built, way) for way in ("mha", "gqa", "mqa", "mla")]
-    if built not in shapes:
-        shapes.append(built)
-    unique = sorted(set(shapes), key=lambda shape: -shape.numbers)
-    sizes = [
-        Size(
-            models.in_words(s) + (", as built" if s == built else ""),
-            models.kind(s),
-            cache_bytes(s, tokens, batch, precision),
-            s == built,
-        )
-        for s in unique
-    ]
-    found = "; ".join(f"{size.name} {both(size.value)}" for size in sizes)
-    beyond = ""
-    if chosen.longest is not None and tokens > chosen.longest:
-        beyond = f" Its own context is {chosen.longest:,} tokens."
-    ring = f" Its sliding window keeps {built.window - 1:,} tokens per layer." if built.window else ""
+    found = kv_cache.cache_sizes(chosen.name, chosen.shape, chosen.context, tokens, batch, precision)
+    shown = experiments.sizes(chosen, tokens, batch, precision, unit)
     figure(
-        ways_figure(sizes, unit, 270),
+        shown.figure,
         key="ways",
         height=270,
         min_width=330,
-        alt=f"Cache of {chosen.name} for {batch} x {tokens:,} tokens: {found}.",
-        caption=f"{chosen.name}, {batch} x {tokens:,} tokens: {found}.{ring}{beyond}",
-        table=lambda: pd.DataFrame([(s.name, s.value) for s in sizes], columns=["sharing", "bytes"]),
+        alt=shown.alt,
+        caption=shown.caption,
+        table=lambda: pd.DataFrame(found.sizes.items(), columns=["sharing", "bytes"]),
     )
+    return found
 
 
-def every(chosen: models.Known, tokens: int, batch: int, precision: Precision, unit: Unit) -> None:
+def every(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Unit) -> None:
     """All models at the same length."""
     some = list(models.all_known().values())
     if chosen not in some:
         some.append(chosen)
-    sizes = [
-        Size(model.name, models.kind(model.shape), cache_bytes(model.shape, tokens, batch, precision), model == chosen)
-        for model in some
-    ]
-    ordered = sorted(sizes, key=lambda size: size.value)
-    ends = f"from {ordered[0].name} with {both(ordered[0].value)} to {ordered[-1].name} with {both(ordered[-1].value)}"
+    shown = experiments.every_model(some, chosen, tokens, batch, precision, unit)
+
+    def table() -> pd.DataFrame:
+        rows = [(m.name, m.shape.kind, kv_cache.cache_bytes(m.shape, tokens, batch, precision)) for m in some]
+        return pd.DataFrame(rows, columns=["model", "attention", "bytes"]).sort_values("bytes", kind="stable")
+
     st.markdown("**The same sequences in every model**")
     figure(
-        models_figure(sizes, unit, 560),
+        shown.figure,
         key="models",
         height=560,
         min_width=360,
-        alt=f"Caches of {len(sizes)} models for {batch} x {tokens:,} tokens, {ends}.",
-        caption=f"{len(sizes)} models, each with {batch} x {tokens:,} tokens: {ends}. Published sizes; sequences "
-        "longer than a model's context are counted all the same.",
-        table=lambda: pd.DataFrame([tuple(s[:3]) for s in ordered], columns=["model", "attention", "bytes"]),
+        alt=shown.alt,
+        caption=f"{shown.caption} Published sizes; sequences longer than a model's context are counted all the same.",
+        table=table,
     )
 
 
@@ -136,7 +114,7 @@ def words() -> None:
         "DeepSeek-V2, below 2 % of MHA. A sliding window bounds the cache. 85.9 GB and 80.0 GiB are the same bytes: a "
         "GB is 10⁹, a GiB 2³⁰."
     )
-    page.source(cache_size.cache_bytes, cache_size.shared, cache_size.CacheShape)
+    page.source(kv_cache.cache_bytes, kv_cache.shared, kv_cache.CacheShape)
     st.caption(
         "Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
         "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "

@@ -7,25 +7,23 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
+from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import cached_generation
-from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, both_ways
-from tfcore.figures.byte_words import amount
-from tfcore.figures.inference.cache_steps import steps_figure
-from tfcore.figures.model.parameters import short
+from tfcore.analysis.inference.cached_generation import BothWays, CacheWork, Exactness, Measured, both_ways, measured
+from tfcore.analysis.quantities import short
 from tfcore.generation.kv_cache import KVCache
 
 TEXT = "Once upon a time there was a little dog named Max."
-CHARACTERS, LEAST, STEPS, MOST, HEIGHT = 1_000, 8, 160, 232, 600
+CHARACTERS = 1_000  # of a prompt
+LEAST = 8  # new tokens
+MOST = 232
+STEPS = 160
+HEIGHT = 600
 EXACT: dict[Exactness, str] = {"float32": "float32", "float64": "float64"}
 
-work_of = cache.data(max_entries=32)(cached_generation.cache_work)
-
-
-@cache.data(max_entries=32)
-def work(model_name: str, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
-    return cached_generation.cache_work(cache.model(model_name)[0].config, prompt, steps, exactness)
+work = cache.of_model(max_entries=32)(cached_generation.model_work)
 
 
 def panel() -> None:
@@ -57,26 +55,29 @@ def panel() -> None:
             live.bar(key, job, len(done), steps, {"seed": (seed + 1) % 21}, work="run", step="token")
         with right:
             picture(costs, done)
-            numbers(costs, done)
+            numbers(measured(costs, done))
             st.caption("Generated:")
             st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
 
     live.watch(key, draw, job)
     words(seed)
-    page.experiment(experiments.with_and_without, model_name, pasted, LEAST, steps, seed, exactness)
+    page.experiment(
+        experiments.with_and_without,
+        made(cached_generation.model_work, model_name, len(ids), steps, exactness),
+        made(cached_generation.generated, model_name, pasted, LEAST, steps, seed, exactness),
+    )
 
 
-def numbers(costs: CacheWork, done: list[BothWays]) -> None:
+def numbers(found: Measured) -> None:
     """Both times with the operations so far, and how far the logits are apart."""
-    few, many = (short(flop[: len(done)].sum()) for flop in (costs.with_cache, costs.without))
-    fast, slow = sum(step.with_cache for step in done), sum(step.without for step in done)
-    apart, same = max((step.difference for step in done), default=0.0), sum(step.same for step in done)
+    fast, slow = found.seconds
+    few, many = (f"{short(count)} operations" for count in (found.operations_with, found.operations_without))
     for place, (label, value, note) in zip(
         st.columns(3),
         (
-            ("With the cache", f"{fast:.2f} s", f"{few} operations"),
-            (f"Without: {slow / fast:.1f} times as long" if done else "Without", f"{slow:.2f} s", f"{many} operations"),
-            ("Largest difference of a logit", f"{apart:.1e}", f"same token {same} of {len(done)}"),
+            ("With the cache", fast, few),
+            (f"Without: {found.times}" if found.steps else "Without", slow, many),
+            ("Largest difference of a logit", found.largest_difference, found.same_tokens),
         ),
         strict=True,
     ):
@@ -85,19 +86,14 @@ def numbers(costs: CacheWork, done: list[BothWays]) -> None:
 
 def picture(costs: CacheWork, done: list[BothWays]) -> None:
     """Operations, time and memory by step, as far as the text is written."""
-    at = max(len(done) - 1, 0)
-    held = amount(int(costs.keys[at] + costs.values[at]))
-    finding = (
-        f"At {costs.length[at]} tokens each step costs {short(costs.with_cache[at])} operations with the cache and "
-        f"{short(costs.without[at])} without; the cache holds {held}"
-    )
+    shown = experiments.with_and_without(costs, done)
     figure(
-        steps_figure(costs, done, HEIGHT),
+        shown.figure,
         key="steps",
         height=HEIGHT,
         min_width=320,
-        alt=f"{finding}. Measured for {len(done)} steps.",
-        caption=f"{finding}. Pale: steps to come; lines through the times: median of nine. The first step reads the "
+        alt=shown.alt,
+        caption=f"{shown.alt} Pale: steps to come; lines through the times: median of nine. The first step reads the "
         "whole prompt (prefill), with and without the cache.",
         table=lambda: pd.DataFrame(
             {

@@ -10,8 +10,8 @@ from pages.inference.long_context.words import metric, size
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from tfcore import presets
-from tfcore.analysis.inference import length_cost
-from tfcore.analysis.inference.length_cost import LengthCost
+from tfcore.analysis.model import flop_count
+from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.config import ModelConfig
 from tfcore.figures.inference import length_cost as figures
 
@@ -28,7 +28,7 @@ MODELS: dict[str, Callable[[], ModelConfig]] = {
 
 @cache.data(max_entries=8)
 def cost_of(name: str) -> LengthCost:
-    return length_cost.length_cost(MODELS[name](), LENGTHS)
+    return flop_count.length_cost(MODELS[name](), LENGTHS)
 
 
 def panel() -> None:
@@ -72,7 +72,7 @@ def panel() -> None:
         "more operations; memory crosses much earlier, at n = 2 d (1 + KV heads ÷ heads), "
         f"here {2 * config.head_size * (1 + config.kv_heads / config.n_heads):,.0f}."
     )
-    page.source(length_cost.length_cost)
+    page.source(flop_count.length_cost)
     page.experiment(experiments.length, MODELS[name].__name__, LENGTHS, at)
     st.caption(
         "Attention Is All You Need, table 1 (n² · d a layer), arXiv:1706.03762. FLOPs as in arXiv:2001.08361, table 1; "

@@ -1,14 +1,14 @@
 """The experiments of the page on long texts."""
 
 from tfcore import load
-from tfcore.analysis.foundations.masking import replacement_for
+from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.analysis.inference.attention_timing import TimingConfig, race
 from tfcore.analysis.inference.flash import Order, Tiling, follow
 from tfcore.analysis.inference.head_vectors import head_vectors
-from tfcore.analysis.inference.length_cost import length_cost
 from tfcore.analysis.inference.memory_traffic import naive_traffic, theorem, tiled_traffic
 from tfcore.analysis.inference.ring import Layout, follow_ring
 from tfcore.analysis.inference.sparse_reach import measured_reach, reach
+from tfcore.analysis.model.flop_count import length_cost
 from tfcore.figures.inference.attention_timing import seconds_figure
 from tfcore.figures.inference.flash import tiles_figure, traffic_figure
 from tfcore.figures.inference.length_cost import operations_figure

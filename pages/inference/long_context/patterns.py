@@ -12,7 +12,7 @@ from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.loading import models
-from tfcore.analysis.foundations.masking import replacement_for
+from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.analysis.inference import sparse_reach
 from tfcore.analysis.inference.sparse_reach import MeasuredReach, Reach
 from tfcore.figures.inference import sparse_reach as figures

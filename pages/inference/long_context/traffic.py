@@ -13,9 +13,11 @@ from pages.ui.components.figure import figure
 from tfcore.analysis.inference import memory_traffic
 from tfcore.analysis.inference.flash import Order, Tiling
 from tfcore.analysis.inference.memory_traffic import Traffic
+from tfcore.analysis.precision import stored_bytes
 from tfcore.figures.inference import flash as figures
 
-BYTES, UNIT = 2, 1000  # half precision; kB
+BYTES = stored_bytes(1, "float16")
+UNIT = 1000  # kB
 SIZES = list(range(16, 257, 16))
 
 

@@ -1,24 +1,20 @@
 """The page on induction: how a previous-token head feeds an induction head."""
 
-import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.inside.induction import experiments as experiments
-from pages.inside.induction.heads import TESTED, choose_model, kinds
+from pages.inside.induction import experiments
+from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inside import composition, head_evaluators
-from tfcore.analysis.inside import copying_findings as findings
-from tfcore.analysis.inside import path_patching as doors
-from tfcore.analysis.inside.composition import Composition
-from tfcore.analysis.inside.copying import Place, random_rows, twice
-from tfcore.analysis.inside.copying_findings import listed
-from tfcore.analysis.inside.head_evaluators import Evaluated
-from tfcore.analysis.inside.path_patching import Closed
-from tfcore.figures.inside import composition as figures
+from pages.ui.program import made
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside import circuits, induction_heads
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.induction_heads import HeadTests, Place, listed, tested_length
 from tfcore.training.repeated_rows import training_note
 
 TRY: dict[str, dict[str, Any]] = {
@@ -29,23 +25,9 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=32)
-def composed(model_name: str, layer: int) -> Composition:
-    return composition.composition(cache.model(model_name)[0], layer)
-
-
-@cache.data(max_entries=32)
-def closed(
-    model_name: str, length: int, seed: int, senders: tuple[Place, ...], receivers: tuple[Place, ...]
-) -> list[Closed]:
-    model = cache.model(model_name)[0]
-    rows = twice(random_rows(model.config.vocab_size, length, 8, seed))
-    return doors.close_doors(model, rows, length, senders, receivers)
-
-
-@cache.data(max_entries=24)
-def evaluated(model_name: str, seed: int) -> Evaluated:
-    return head_evaluators.evaluate_heads(cache.model(model_name)[0], seed)
+composed = cache.of_model(max_entries=32)(circuits.composition)
+patched = cache.of_model(max_entries=32)(experiments.patched_runs)
+evaluated = cache.of_model(max_entries=24)(induction_heads.evaluate_heads)
 
 
 def circuit() -> None:
@@ -66,114 +48,91 @@ def circuit() -> None:
         )
         st.metric("Induction heads", listed(found.induction))
         st.metric("Previous-token heads below", listed(found.previous))
+    model = cache.model(model_name)[0]
+    findings: list[Finding] = []
     with right:
         if config.n_layers < 2:
             st.info("This model has one layer, so no head can read what another head wrote: there is no composition.")
         else:
-            strips(composed(model_name, layer), layer, found.previous, found.induction, config.d_model)
+            result = composed(model_name, layer)
+            strips(model, result, layer, found.previous, found.induction)
+            findings.append(circuits.circuit_composition(result, layer, found.previous, found.induction))
     ways, tests = st.columns(2, gap="large")
-    length = min(TESTED, config.max_seq_len // 2, config.vocab_size)
-    said = [findings.composed(composed(model_name, layer), layer, found.previous, found.induction)] * (
-        config.n_layers > 1
-    )
+    senders, receivers = tuple(found.previous), tuple(found.induction)
+    paths = model_name, tested_length(config), seed, senders, receivers
     with ways:
         st.subheader("Path patching: one input at a time", anchor=False)
-        if found.induction and found.previous:
-            result = closed(model_name, length, seed, tuple(found.previous), tuple(found.induction))
-            close(result, math.log(config.vocab_size), listed(found.previous), listed(found.induction))
-            said.append(findings.patched(result))
+        if receivers and senders:
+            runs = patched(*paths)
+            paths_figure(model, runs, senders, receivers)
+            findings.append(circuits.decisive_input(runs))
         else:
             st.info("This needs induction heads and previous-token heads below them; this model does not have both.")
     with tests:
         st.subheader("Prefix matching and copying", anchor=False)
-        tokens = min(head_evaluators.TOKENS, config.vocab_size, config.max_seq_len // head_evaluators.COPIES)
-        both_tests(evaluated(model_name, seed), found.induction, tokens)
+        both_tests(model, evaluated(model_name, seed), found.induction)
     page.try_this(TRY)
-    words(" ".join([*said, training_note(model_name)]))
+    words(" ".join([*map(str, findings), training_note(model_name)]))
     if config.n_layers > 1:
-        page.experiment_of("The composition", experiments.circuit, model_name, layer, found.previous, found.induction)
-    if found.induction and found.previous:
+        result = made(circuits.composition, model_name, layer)
         page.experiment_of(
-            "Path patching", experiments.one_door, model_name, length, seed, found.previous, found.induction
+            "The composition", experiments.circuit, model_name, result, layer, found.previous, found.induction
         )
+    if receivers and senders:
+        runs = made(experiments.patched_runs, *paths)
+        page.experiment_of("Path patching", experiments.path_patching, model_name, runs, senders, receivers)
 
 
-def strips(result: Composition, layer: int, senders: list[Place], receivers: list[Place], d_model: int) -> None:
+def strips(model: Any, result: Composition, layer: int, senders: list[Place], receivers: list[Place]) -> None:
     """All composition scores of the heads of one layer."""
-    best = {}
-    for kind, scores in result.scores.items():
-        head, below, earlier = (int(i) for i in divmod_all(int(scores.argmax()), scores.shape))
-        best[kind] = f"{figures.LETTER[kind]} {scores.max():.3f} ({below}.{earlier} to {layer}.{head})"
-    finding = "; ".join(best.values())
+    shown = experiments.circuit(model, result, layer, senders, receivers)
     figure(
-        figures.strips_figure(result, layer, senders, receivers, 420),
+        shown.figure,
         key="strips",
         height=420,
         min_width=340,
-        alt=f"Composition scores of the heads of layer {layer} with every head below. Highest: {finding}. Random "
-        f"matrices: {result.random:.3f}.",
-        caption=f"Heads of layer {layer} with every head below; filled: from a previous-token head to an induction "
-        f"head. Highest: {finding}. Random matrices of the same shapes score {result.random:.3f} ± {result.spread:.3f} "
-        f"(grey; theory: 1/√{d_model} = {composition.theory(d_model):.3f}). Nothing is subtracted.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Filled: from a previous-token head to an induction head; grey: random matrices of "
+        "the same shapes. Nothing is subtracted.",
         table=lambda: table(result, layer),
     )
 
 
-def divmod_all(index: int, shape: tuple[int, ...]) -> list[int]:
-    """The place of a flat index."""
-    found: list[int] = []
-    for size in reversed(shape):
-        index, place = divmod(index, size)
-        found.insert(0, place)
-    return found
-
-
 def table(result: Composition, layer: int) -> pd.DataFrame:
     """Every pair with its three scores."""
-    shape = result.scores["key"].shape
-    places = [divmod_all(i, shape) for i in range(result.scores["key"].size)]
+    places = np.ndindex(result.scores["key"].shape)
     pairs = [{"reads": f"{layer}.{h}", "wrote": f"{below}.{e}"} for h, below, e in places]
     return pd.DataFrame(pairs).assign(**{kind: scores.ravel() for kind, scores in result.scores.items()})
 
 
-def close(result: list[Closed], chance: float, senders: str, receivers: str) -> None:
+def paths_figure(model: Any, runs: list[PatchedRun], senders: tuple[Place, ...], receivers: tuple[Place, ...]) -> None:
     """Path patching of queries, keys and values."""
-    by = {one.door: one for one in result}
-    finding = ", ".join(f"{door} {by[door].second_loss:.2f}" for door in ("none", "query", "key", "value"))
+    shown = experiments.path_patching(model, runs, senders, receivers)
     figure(
-        figures.doors_figure(result, chance, 320),
+        shown.figure,
         key="doors",
         height=320,
         min_width=340,
-        alt=f"Path patching: loss on the second copy when the induction heads' queries, keys or values are those of a "
-        f"run without the previous-token heads: {finding}.",
-        caption=f"Heads {receivers} get the queries, keys or values of a run in which {senders} are ablated; all "
-        f"else is unchanged. Loss on the second copy: {finding} nats.",
+        alt=f"Path patching. {shown.alt}",
+        caption=shown.caption,
         table=lambda: pd.DataFrame(
-            [(c.door, c.induction, c.first_loss, c.second_loss) for c in result],
+            [(run.patched, run.induction, run.first_loss, run.second_loss) for run in runs],
             columns=["patched", "induction weight", "first loss", "second loss"],
         ),
     )
 
 
-def both_tests(result: Evaluated, induction: list[Place], tokens: int) -> None:
+def both_tests(model: Any, result: HeadTests, induction: list[Place]) -> None:
     """Prefix matching against copying."""
-    highest = max(induction, key=lambda at: result.prefix[at], default=None)
-    finding = (
-        f"head {highest[0]}.{highest[1]} scores {result.prefix[highest]:.2f} in prefix matching and "
-        f"{result.copying[highest]:.2f} in copying"
-        if highest
-        else "no head of this model is an induction head"
-    )
+    shown = experiments.head_tests(model, result, induction)
     heads = result.prefix.shape[1]
     figure(
-        figures.evaluators_figure(result, induction, tokens, 320),
+        shown.figure,
         key="tests",
         height=320,
         min_width=340,
-        alt=f"Prefix matching and copying scores of {result.prefix.size} heads: {finding}.",
-        caption=f"Every head in both tests, {tokens} random tokens, {head_evaluators.EXAMPLES} examples: {finding}. "
-        "Filled: the induction heads.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Filled: the induction heads.",
         table=lambda: pd.DataFrame(
             {
                 "layer": [i // heads for i in range(result.prefix.size)],
@@ -193,12 +152,12 @@ def words(found: str) -> None:
         f"**keys**. {found} RoPE's rotations are left out of the composition scores; the scale of the norm is in."
     )
     page.source(
-        composition.compose,
-        composition.compositions,
-        composition.random_composition,
-        doors.close_doors,
-        head_evaluators.evaluate_heads,
-        head_evaluators.copying_score,
+        circuits.compose,
+        circuits.compositions,
+        circuits.random_composition,
+        circuits.patch_paths,
+        induction_heads.evaluate_heads,
+        induction_heads.copying_score,
     )
     st.caption(
         "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "

@@ -1,85 +1,119 @@
 """The experiments of the page on induction heads."""
 
 import math
+from collections.abc import Sequence
 
-from tfcore import load
-from tfcore.analysis.inside.composition import composition, theory
-from tfcore.analysis.inside.copying import Place, copying, random_rows, twice
-from tfcore.analysis.inside.growth import jump
-from tfcore.analysis.inside.path_patching import close_doors
-from tfcore.analysis.one_text import one_text
-from tfcore.figures.inside.composition import doors_figure, strips_figure
-from tfcore.figures.inside.copying import losses_figure
-from tfcore.figures.inside.growth import course_figure, maps_figure
-from tfcore.figures.theme import Figure
-from tfcore.training.growing import GrowConfig, film_moment, film_steps, grow
+from jaxtyping import Float
+from numpy import ndarray
 
-
-def random_twice(model_name: str, length: int, rows: int, seed: int, off: tuple[Place, ...]) -> Figure:
-    """Random tokens said twice (arXiv:2209.11895): which heads copy, and what is lost without some of them."""
-    model, tokenizer = load(model_name)
-    ids = twice(random_rows(model.config.vocab_size, length, rows, seed))
-    whole, cut = copying(model, ids, length), copying(model, ids, length, off)
-    for layer, head in whole.strong("induction"):
-        print(f"induction head {layer}.{head}: {whole.scores['induction'][layer, head]:.2f}")
-    print(f"loss on the first copy {whole.first_loss:.2f} nats, on the second {whole.second_loss:.2f}")
-    print(f"without {off or 'any of them'}: {cut.first_loss:.2f} and {cut.second_loss:.2f}")
-    labels = tokenizer.tokens(whole.ids.tolist())
-
-    return losses_figure(whole, cut if off else None, labels, math.log(model.config.vocab_size), height=300)
-
-
-def text(model_name: str, text: str, tokens: int, length: int, off: tuple[Place, ...]) -> Figure:
-    """A text, said twice or as it is: what can be copied, and what is lost without some heads."""
-    model, tokenizer = load(model_name)
-    ids = one_text(model, tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)])
-    if length:  # of one copy; 0 reads the text as it is
-        ids = twice(ids[:, :length])
-    whole, cut = copying(model, ids, length or None), copying(model, ids, length or None, off)
-    print(f"loss of new tokens {whole.first_loss:.2f} nats, of repeated ones {whole.second_loss:.2f}")
-    print(f"without {off or 'any of them'}: {cut.first_loss:.2f} and {cut.second_loss:.2f}")
-    labels = tokenizer.tokens(whole.ids.tolist())
-
-    return losses_figure(whole, cut if off else None, labels, math.log(model.config.vocab_size), height=300)
+from tfcore.analysis.inside.circuits import Composition, PatchedRun, highest_composition, patch_paths, patched_losses
+from tfcore.analysis.inside.induction_findings import best_induction_head, copy_losses, highest_scores, induction_stripe
+from tfcore.analysis.inside.induction_heads import (
+    ROWS,
+    Copying,
+    HeadTests,
+    Place,
+    copying,
+    evaluated_tokens,
+    random_rows,
+    twice,
+)
+from tfcore.analysis.inside.phase_change import Moment, best_heads, in_context, loss_fall, moment_losses, places
+from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.token_text import tick_labels
+from tfcore.figures.inside.circuits import head_tests_figure, path_patching_figure, strips_figure
+from tfcore.figures.inside.induction_heads import head_grid, losses_figure, scale_end
+from tfcore.figures.inside.phase_change import course_figure, loss_by_position_figure, maps_figure
+from tfcore.figures.shown import Shown
+from tfcore.figures.tokens import token_heatmap
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training.growing import GrowConfig, grow
 
 
-def circuit(model_name: str, layer: int, senders: list[Place], receivers: list[Place]) -> Figure:
+def on_random_tokens(model: Transformer, length: int, rows: int, seed: int, off: tuple[Place, ...]) -> Copying:
+    """A model on repeated random tokens (arXiv:2209.11895), with the heads in `off` ablated."""
+    return copying(model, twice(random_rows(model.config.vocab_size, length, rows, seed)), length, off)
+
+
+def on_text(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, length: int, off: tuple[Place, ...]
+) -> Copying:
+    """A model on a text, with the heads in `off` ablated: its first `length` tokens twice, or (0) the text as it is."""
+    ids = one_text(model, first_tokens(model, tokenizer, text, limit).ids)
+    return copying(model, twice(ids[:, :length]) if length else ids, length or None, off)
+
+
+def losses(
+    tokenizer: Tokenizer, whole: Copying, cut: Copying | None, off: tuple[Place, ...], copies: bool, vocab_size: int
+) -> Shown:
+    """The loss of every token of a text that repeats, by the whole model and without some heads."""
+    labels = tick_labels(tokenizer.tokens(whole.ids.tolist()))
+    figure = losses_figure(whole, cut, labels, math.log(vocab_size), height=300)
+    return Shown(figure, (copy_losses(whole, cut, off, copies),))
+
+
+def stripe(tokenizer: Tokenizer, now: Copying, head: Place, off: Sequence[Place]) -> Shown:
+    """The attention pattern of one head on a text that repeats."""
+    labels = tick_labels(tokenizer.tokens(now.ids.tolist()))
+    figure = token_heatmap(now.patterns[head], labels, height=520, bar=False)
+    return Shown(figure, (induction_stripe(now, head, off),))
+
+
+def scores(values: Float[ndarray, "layer head"], kind: str, name: str, head: Place, off: Sequence[Place]) -> Shown:
+    """A number for every head; the one that is looked at is framed, those ablated are crossed out."""
+    height = min(420, max(170, 46 * len(values) + 60))
+    figure = head_grid(values, head, off, name, scale_end(values, kind != "alone"), height)
+    return Shown(figure, (highest_scores(values, kind),))
+
+
+def circuit(model: Transformer, result: Composition, layer: int, senders: list[Place], receivers: list[Place]) -> Shown:
     """Which heads read what earlier heads wrote: composition scores of their matrices (after arXiv:2209.11895)."""
-    model, _ = load(model_name)
-    result = composition(model, layer)
-    for kind, scores in result.scores.items():
-        print(f"{kind}-composition: {scores.max():.3f} at most")
-    print(f"random matrices: {result.random:.3f} ± {result.spread:.3f}, in theory {theory(model.config.d_model):.3f}")
-
-    return strips_figure(result, layer, senders, receivers, height=420)
+    figure = strips_figure(result, layer, senders, receivers, height=420)
+    return Shown(figure, (highest_composition(result, layer, model.config.d_model),))
 
 
-def one_door(model_name: str, length: int, seed: int, senders: list[Place], receivers: list[Place]) -> Figure:
+def patched_runs(
+    model: Transformer, length: int, seed: int, senders: tuple[Place, ...], receivers: tuple[Place, ...]
+) -> list[PatchedRun]:
+    """Path patching on repeated random tokens."""
+    ids = twice(random_rows(model.config.vocab_size, length, ROWS, seed))
+    return patch_paths(model, ids, length, senders, receivers)
+
+
+def path_patching(
+    model: Transformer, runs: list[PatchedRun], senders: tuple[Place, ...], receivers: tuple[Place, ...]
+) -> Shown:
     """Path patching: do queries, keys or values need what previous-token heads wrote? (arXiv:2304.05969)"""
-    model, _ = load(model_name)
-    rows = twice(random_rows(model.config.vocab_size, length, 8, seed))
-    result = close_doors(model, rows, length, senders, receivers)
-    for one in result:
-        print(f"patched: {one.door}; loss on the second copy {one.second_loss:.2f} nats, induction {one.induction:.2f}")
-
-    return doors_figure(result, math.log(model.config.vocab_size), height=320)
+    figure = path_patching_figure(runs, math.log(model.config.vocab_size), height=320)
+    return Shown(figure, (patched_losses(runs, senders, receivers),))
 
 
-def film(frame: int) -> Figure:
-    """One frame of the training in which induction heads appeared, measured as it is put back into the model."""
-    now = film_moment(frame)
-    print(f"step {now.step:,} of {film_steps()[-1]:,}")
-    print(f"loss on the first copy {now.first_loss:.2f} nats, on the second {now.second_loss:.2f}")
-    print(f"best induction head {now.induction.max():.2f}, best previous-token head {now.previous.max():.2f}")
-
-    return maps_figure(now, height=210 * len(now.induction))
+def head_tests(model: Transformer, result: HeadTests, induction: list[Place]) -> Shown:
+    """Prefix matching against copying, for every head (arXiv:2209.11895)."""
+    tokens = evaluated_tokens(model.config)
+    figure = head_tests_figure(result, induction, tokens, height=320)
+    return Shown(figure, (best_induction_head(result, induction, tokens),))
 
 
-def grown(config: GrowConfig) -> Figure:
+def maps(now: Moment) -> Shown:
+    """Attention of every head at one step of the training in which induction heads form."""
+    return Shown(maps_figure(now, height=210 * len(now.induction)), (best_heads(now),))
+
+
+def by_position(now: Moment, start: Moment, vocab_size: int) -> Shown:
+    """The loss of each token of a text at one step of a training, and at its start."""
+    early, late = places(len(now.by_place) + 1)
+    figure = loss_by_position_figure(now, start, early, late, math.log(vocab_size), height=340)
+    return Shown(figure, (in_context(now),))
+
+
+def trained(config: GrowConfig) -> list[Moment]:
+    """A small model in training, measured every few steps."""
+    return [moment for moment in grow(config) if moment is not None]
+
+
+def course(moments: list[Moment], at: int, steps: int, vocab_size: int, log: bool) -> Shown:
     """A small model in training: with two layers induction heads form, with one they cannot."""
-    moments = [moment for moment in grow(config) if moment is not None]
-    for now in moments:
-        print(f"step {now.step:4}: loss {now.second_loss:.2f} on the second copy, induction {now.induction.max():.2f}")
-    chance, last = math.log(config.vocab_size), len(moments) - 1
-
-    return course_figure(moments, last, config.steps, jump(moments), chance, height=430, log=False)
+    figure = course_figure(moments, at, steps, loss_fall(moments), math.log(vocab_size), height=430, log=log)
+    return Shown(figure, (moment_losses(moments, at, vocab_size),))

@@ -1,15 +1,14 @@
 """The page on induction: a model trained here and now, until the heads form."""
 
-import math
-
 import streamlit as st
 
-from pages.inside.induction import experiments as experiments
+from pages.inside.induction import experiments
 from pages.inside.induction import training_steps as film
 from pages.ui import controls, page
+from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.inside import growth
-from tfcore.analysis.inside.growth import Moment
+from tfcore.analysis.inside import phase_change
+from tfcore.analysis.inside.phase_change import Moment
 from tfcore.training.growing import GrowConfig, grow
 
 TRY = {
@@ -37,7 +36,7 @@ def grow_one() -> None:
         with beside:
             live.bar(config, job, moments[-1].step if moments else 0, steps, {"seed": (seed + 1) % 21})
             if moments:
-                film.numbers(moments[-1], config.vocab_size)
+                film.numbers(moments, -1, config.vocab_size)
         with picture:
             if moments:
                 show(moments, config)
@@ -51,10 +50,11 @@ def grow_one() -> None:
         "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "
         "there "
         "is no composition of heads, and the loss stays near that of a uniform guess, "
-        f"ln {config.vocab_size} = {math.log(config.vocab_size):.2f} nats."
+        f"{phase_change.uniform_loss_text(config.vocab_size)}."
     )
-    page.source(grow, growth.moment, growth.jump)
-    page.experiment(experiments.grown, config)
+    page.source(grow, phase_change.moment, phase_change.loss_fall)
+    moments = made(experiments.trained, config)
+    page.experiment(experiments.course, moments, -1, config.steps, config.vocab_size, log=False)
     st.caption(
         f"{layers} layer{'s' if layers > 1 else ''} of attention, 4 heads of 16, width 64, no feed-forward layer; "
         f"vocabulary {config.vocab_size}, {config.rows} sequences of {config.seq} tokens per step, AdamW. After "
@@ -70,15 +70,6 @@ def grow_one() -> None:
 
 def show(moments: list[Moment], config: GrowConfig) -> None:
     """The curves so far and the maps now."""
-    film.course(moments, len(moments) - 1, config.steps, config.vocab_size, log=False)
-    if (found := growth.jump(moments)) is not None:
-        st.markdown(
-            f"**Found.** Induction heads formed: the loss on the second copy fell between steps {found[0]} and "
-            f"{found[1]}, to {moments[-1].second_loss:.2f} nats."
-        )
-    else:
-        st.markdown(
-            f"**Found.** No induction head until step {moments[-1].step}: the second copy is as hard as the first, "
-            f"{moments[-1].second_loss:.2f} nats."
-        )
+    film.course(moments, -1, config.steps, config.vocab_size, log=False)
+    st.markdown(f"**Found.** {phase_change.formed_yet(moments)}")
     film.maps(moments[-1])

@@ -1,5 +1,6 @@
 """Section of the page on interventions: activation patching, from the run on another text."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,182 +10,152 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
-from pages.inside.interventions import experiments as experiments
+from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
 from pages.ui.work import progress
-from tfcore.analysis.inside import edit_effects, interventions, patching
-from tfcore.analysis.inside.edit_effects import Effect
-from tfcore.analysis.inside.patching import Kind, Pair
-from tfcore.figures.inside import edit_effects as figures
+from tfcore.analysis.inside import activation_patching as patching
+from tfcore.analysis.inside import interventions
+from tfcore.analysis.inside.activation_patching import Kind, Pair
+from tfcore.analysis.inside.interventions import Effect
 
-CHARACTERS, TOKENS = 1_000, 32
+CHARACTERS = 1_000  # of a text
+TOKENS = 32  # of a text
 OTHER = "There was a little girl. One day, Sam said that"
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
-SAME, LOUD = 3, 4  # hues of chips
-Texts = tuple[str, str, str]  # model, the text that gives, the text that takes
+SAME = 3  # hues of chips
+DIFFERENT = 4
+Texts = tuple[str, str, str]  # model, the source text, this text
 
-
-@cache.data(max_entries=32)
-def compared(model: str, giving: str, taking: str) -> Pair:
-    giver, taker = (_reading.read(model, pasted, TOKENS).ids for pasted in (giving, taking))
-    return patching.pair(cache.model(model)[0], giver, taker)
+compared = cache.of_model(max_entries=32)(experiments.compared)
 
 
 @cache.data(max_entries=256)
-def row_of(model: str, giving: str, taking: str, name: str) -> Any:
-    return patching.patch_row(cache.model(model)[0], compared(model, giving, taking), name)
+def row_of(model: str, source: str, pasted: str, name: str) -> Any:
+    return patching.patch_row(cache.model(model)[0], compared(model, source, pasted, TOKENS), name)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def giver_values(model: str, giving: str, taking: str, name: str) -> Any:
+def source_values(model: str, source: str, pasted: str, name: str) -> Any:
     """What is put in, at every position: small, and read only."""
-    return patching.giver_values(cache.model(model)[0], compared(model, giving, taking), name)
+    return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS), name)
 
 
 @cache.data(max_entries=128)
-def effect_of(model: str, giving: str, taking: str, name: str, position: int) -> Effect:
+def effect_of(model: str, source: str, pasted: str, name: str, position: int) -> Effect:
     """What one patch does to the prediction at the end."""
-    network, ids = cache.model(model)[0], _reading.read(model, taking, TOKENS).ids
-    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
-    return edit_effects.effect(network, ids, [edit], len(ids) - 1)
+    both, values = compared(model, source, pasted, TOKENS), source_values(model, source, pasted, name)
+    return experiments.patched_effect(cache.model(model)[0], both, values, name, position)
 
 
 @cache.data(max_entries=128)
-def continued(model: str, giving: str, taking: str, name: str, position: int) -> list[int]:
-    """How the text goes on with one patch."""
-    edit = patching.patch(giver_values(model, giving, taking, name), name, position)
-    return interventions.goes_on(cache.model(model)[0], _reading.read(model, taking, TOKENS).ids, [edit], NEW_TOKENS)
+def continued(model: str, source: str, pasted: str, name: str, position: int) -> list[int]:
+    """How the text continues with one patch."""
+    edit = patching.patch(source_values(model, source, pasted, name), name, position)
+    ids = _reading.read(model, pasted, TOKENS).ids
+    return interventions.continue_text(cache.model(model)[0], ids, [edit], NEW_TOKENS)
 
 
 @cache.data(max_entries=64)
 def plain(model: str, pasted: str) -> list[int]:
-    return interventions.goes_on(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, [], NEW_TOKENS)
+    ids = _reading.read(model, pasted, TOKENS).ids
+    return interventions.continue_text(cache.model(model)[0], ids, [], NEW_TOKENS)
 
 
 def patch(reading: Reading) -> None:
     """The section."""
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
-    giver = _reading.checked(reading.model, other, TOKENS, "other text")
+    source = _reading.checked(reading.model, other, TOKENS, "other text")
     texts: Texts = (reading.model, other, reading.pasted)
     found = ""
     try:
-        both = compared(*texts)
+        both = compared(*texts, TOKENS)
     except ValueError as problem:
-        side_by_side(reading, giver)
+        side_by_side(reading, source)
         st.info(f"{str(problem).capitalize()}.")
         both = None
     if both is not None:
-        side_by_side(reading, giver)
-        found = picture(reading, giver, both, texts)
+        side_by_side(reading, source)
+        found = picture(reading, source, both, texts)
     words(reading, found)
 
 
-def side_by_side(taker: Reading, giver: Reading) -> None:
+def side_by_side(target: Reading, source: Reading) -> None:
     """Both texts, what differs marked."""
-    texts = (("This text", taker, giver), ("Source text", giver, taker))
+    texts = (("This text", target, source), ("Source text", source, target))
     for place, (title, mine, theirs) in zip(st.columns(2, gap="medium"), texts, strict=True):
         new = [i >= len(theirs.ids) or token != theirs.ids[i] for i, token in enumerate(mine.ids)]
         with place:
             st.caption(f"{title}, {len(mine.ids)} tokens")
-            text.chips(mine.tokens, key=f"chips {title}", hues=[LOUD if one else SAME for one in new], label=title)
+            text.chips(mine.tokens, key=f"chips {title}", hues=[DIFFERENT if one else SAME for one in new], label=title)
 
 
-def row_title(name: str, kind: Kind) -> str:
-    if kind != "residual":
-        return _reading.part_name(name)
-    return f"{'after' if name.endswith('post') else 'before'} block {name.split('.')[1]}"
-
-
-def picture(taker: Reading, giver: Reading, both: Pair, texts: Texts) -> str:
-    """The map over layers and positions, and the prediction with the chosen patch."""
-    config, n = cache.model(taker.model)[0].config, len(both.taker)
-    kinds = [kind for kind in KINDS if patching.patched_names(config, kind)]
+def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> str:
+    """The map over layers and positions, and the prediction with the chosen patch. Returns where the difference is."""
+    network, tokenizer = cache.model(target.model)
+    n = len(both.target)
+    kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
     with st.container(horizontal=True, gap="medium"):
         kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
-        names = patching.patched_names(config, kind)
-        titles = [row_title(name, kind) for name in names]
+        names = patching.patched_names(network.config, kind)
+        titles = [patching.patched_title(name, kind) for name in names]
         row = controls.slider("Row", "row", 0, len(names) - 1, min(3, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
-    shares = np.stack(
-        progress.in_turn(
-            lambda name: row_of(*texts, name), names, lambda name: f"{row_title(name, kind)}, position by position"
-        )
-    )
-    mine, theirs = (text.visible(_reading.piece(taker.model, token)) for token in both.answers)
-    labels = [
-        f"{new}→{old}" if i in both.differing else old
-        for i, (old, new) in enumerate(zip(taker.labels, giver.labels, strict=True))
-    ]
-
-    def choose_cell(event: Event) -> None:
-        at = event["point"]
-        if isinstance(at, list) and at[0] < len(names) and at[1] < n:
-            controls.set_values(row=at[0], position=at[1])
-
-    peaks = [
-        f"{titles[i]}: {share:.2f} at '{text.visible(taker.tokens[at])}' ({at})"
-        for i, (at, share) in enumerate(zip(shares.argmax(1).tolist(), shares.max(1).tolist(), strict=True))
-    ]
-    height = 120 + 34 * len(names)
-    figure(
-        figures.part_by_token(
-            shares,
-            titles,
-            labels,
-            1.0,
-            (row, position),
-            "%{y}, %{x}: %{z:.2f} of the logit difference",
-            "patched position",
-            height,
-        ),
-        key="patch",
-        height=height,
-        min_width=640,
-        on_click=choose_cell,
-        table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=taker.tokens, other=giver.tokens),
-        alt=f"Share of the logit difference from '{theirs}' to '{mine}' that one patched activation restores; the most "
-        "in "
-        "each row: " + "; ".join(peaks) + ".",
-        caption=f"0: this text's own prediction ('{theirs}'), 1: the source text's ('{mine}'), measured by their logit "
-        f"difference, which goes from {both.difference[1]:.2f} to {both.difference[0]:.2f}. Largest in each row: "
-        + "; ".join(peaks)
-        + ". Click a cell to see its prediction.",
+    rows = progress.in_turn(
+        lambda name: row_of(*texts, name),
+        names,
+        lambda name: f"{patching.patched_title(name, kind)}, position by position",
     )
     at = (*texts, names[row], position)
-    what = f"the residual stream {titles[row]}" if kind == "residual" else titles[row]
-    patched = f"{what} patched at '{text.visible(taker.tokens[position])}' ({position})"
-    prediction(taker, n - 1, effect_of(*at), ("this text", patched), both.answers[0])
-    page.experiment(experiments.patched, taker.model, taker.pasted, giver.pasted, TOKENS, kind, row, position)
+    found = effect_of(*at)
+    shown = experiments.patched(network, tokenizer, both, rows, found, kind, row, position)
+    shares = np.stack(rows)
+    figure(
+        shown.figure,
+        key="patch",
+        height=shown.figure.layout.height,
+        min_width=640,
+        on_click=partial(choose_cell, len(names), n),
+        table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=target.tokens, other=source.tokens),
+        alt=f"Share of the logit difference that one patched activation restores. {shown.alt}",
+        caption=f"{shown.findings[0]} Click a cell to see its prediction.",
+    )
+    patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
+    prediction(target, n - 1, found, ("this text", patched), both.answers[0])
+    model = target.model
+    both_made = made(experiments.compared, *texts, TOKENS)
+    values = made(patching.source_values, model, both_made, names[row])
+    page.experiment(
+        experiments.patched,
+        model,
+        both_made,
+        made(experiments.every_row, model, both_made, kind),
+        made(experiments.patched_effect, model, both_made, values, names[row], position),
+        kind,
+        row,
+        position,
+    )
     continuations(
-        taker.model,
+        model,
         {
-            "This text continues": plain(taker.model, taker.pasted),
+            "This text continues": plain(model, target.pasted),
             f"With {patched}": continued(*at),
-            "The source text continues": plain(giver.model, giver.pasted),
+            "The source text continues": plain(model, source.pasted),
         },
     )
-    return moved(taker, kind, titles, shares)
+    return str(patching.where_it_is(shares, kind, titles, target.tokens))
 
 
-def moved(taker: Reading, kind: Kind, titles: list[str], shares: np.ndarray) -> str:
-    """Where the difference is, row by row, in a sentence."""
-    if kind != "residual":
-        at = np.unravel_index(shares.argmax(), shares.shape)
-        return (
-            f"The largest share is that of {titles[at[0]]} at '{text.visible(taker.tokens[at[1]])}' ({at[1]}): "
-            f"{shares[at]:.2f}."
-        )
-    row = patching.arrived(shares)
-    return (
-        f"At the last position, where the prediction is read, it brings most from the row “{titles[row]}” on."
-        if row is not None
-        else "At the last position, where the prediction is read, it never brings most."
-    )
+def choose_cell(rows: int, columns: int, event: Event) -> None:
+    """A click on a cell chooses the row and the position that are patched."""
+    at = event["point"]
+    if isinstance(at, list) and at[0] < rows and at[1] < columns:
+        controls.set_values(row=at[0], position=at[1])
 
 
-def words(taker: Reading, found: str) -> None:
+def words(target: Reading, found: str) -> None:
     """What to see, the equation, the code, a question."""
     example = (
         (
@@ -192,7 +163,7 @@ def words(taker: Reading, found: str) -> None:
             "last one: "
             "choose “attention” to see it."
         )
-        if (taker.model, taker.pasted) == ("stories", _reading.BOY)
+        if (target.model, target.pasted) == ("stories", _reading.BOY)
         else ""
     )
     page.what_to_see(
@@ -204,7 +175,7 @@ def words(taker: Reading, found: str) -> None:
         r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
         r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
-    page.source(patching.patch_row, patching.giver_values, patching.patch, patching.pair)
+    page.source(patching.patch_row, patching.source_values, patching.patch, patching.pair)
     st.caption(
         "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
         "section 2. The two predictions are the tokens whose probability differs most between the texts."

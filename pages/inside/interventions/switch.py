@@ -1,80 +1,81 @@
 """Section of the page on interventions: zero ablation, mean ablation, and scaling."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
-from pages.inside.interventions import experiments as experiments
+from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
 from pages.ui.work import progress
-from tfcore.analysis.inside import edit_effects, interventions
-from tfcore.analysis.inside.edit_effects import Effect
-from tfcore.analysis.inside.interventions import Action, Damage, Part
-from tfcore.figures.inside import boards
-from tfcore.inspection.edits import Edit
+from tfcore.analysis import one_text
+from tfcore.analysis.inside import interventions
+from tfcore.analysis.inside.interventions import ABLATIONS, Action, Effect, LossOf, Part, PartLossIncreases
 
-TOKENS, SAID, DEFAULT = 48, 400, "2.5"
-ACTIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation", "scale": "scaling"}
-GUESS, LOSS = "the next token", "the whole text"
-EVERYWHERE, ONE = "every token", "one token"
+TOKENS = 48  # of the text
+TYPED = 400  # characters in the box of parts
+DEFAULT = "2.5"  # the head that carries whether Sam is a boy
+ACTIONS: dict[Action, str] = {**ABLATIONS, "scale": "scaling"}
+LOSSES: dict[str, LossOf] = {"the next token": "prediction", "the whole text": "text"}
+EVERYWHERE = "every token"
+ONE = "one token"
 
 
 @cache.data(max_entries=64)
-def damage(model: str, pasted: str, layer: int, action: Action) -> Damage:
-    return interventions.knock_out(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, layer, action)
+def increases(model: str, pasted: str, layer: int, action: Action) -> PartLossIncreases:
+    ids = _reading.read(model, pasted, TOKENS).ids
+    return interventions.ablate_each_part(cache.model(model)[0], ids, layer, action)
+
+
+edited = cache.of_model(max_entries=256)(experiments.edited)
+continued = cache.of_model(max_entries=256)(experiments.continued)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is done, to which text of which model; position None is every token."""
+    """What is done to which parts; position None is every token."""
 
-    model: str
-    pasted: str
     parts: tuple[Part, ...]
     action: Action
     factor: float
     position: int | None
 
-    def edits(self) -> list[Edit]:
-        network, ids = cache.model(self.model)[0], _reading.read(self.model, self.pasted, TOKENS).ids
-        where = None if self.position is None else [self.position]
-        return interventions.edits_for(network, ids, self.parts, self.action, self.factor, where)
+    @property
+    def values(self) -> tuple[str, Action, float, int | None]:
+        """As experiments take them."""
+        return interventions.written(self.parts), self.action, self.factor, self.position
 
-
-@cache.data(max_entries=256)
-def effect_of(changes: Changes) -> Effect:
-    """On the prediction at the end, and on the loss."""
-    network, ids = cache.model(changes.model)[0], _reading.read(changes.model, changes.pasted, TOKENS).ids
-    return edit_effects.effect(network, ids, changes.edits(), len(ids) - 1)
-
-
-@cache.data(max_entries=256)
-def continued(changes: Changes) -> list[int]:
-    network, ids = cache.model(changes.model)[0], _reading.read(changes.model, changes.pasted, TOKENS).ids
-    return interventions.goes_on(network, ids, changes.edits(), NEW_TOKENS)
+    @property
+    def words(self) -> str:
+        return interventions.described(self.parts, self.action, self.factor)
 
 
 def switch(reading: Reading) -> None:
     """The section."""
+    text_values = reading.model, reading.pasted, TOKENS
     left, right = st.columns([5, 6], gap="large")
     with left:
         board = st.container()  # above the controls that it depends on
         changes = choose(reading)
+    found = edited(*text_values, *changes.values)
     with board:
-        every_part(reading, changes.parts, "mean" if changes.action == "mean" else "zero")
-    nothing = Changes(reading.model, reading.pasted, (), "zero", 0.0, None)
-    what = described(changes)
+        offered = every_part(reading, changes, found)
     with right:
-        prediction(reading, len(reading.ids) - 1, effect_of(changes), ("whole model", what))
-        rows = {"Whole model continues": continued(nothing), what.capitalize(): continued(changes)}
+        best = int(found.before.argmax())
+        prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), best)
+        rows = {
+            "Whole model continues": continued(*text_values, "", "zero", 0.0, None, NEW_TOKENS),
+            changes.words.capitalize(): continued(*text_values, *changes.values, NEW_TOKENS),
+        }
         continuations(reading.model, rows)
     example = (
         (
@@ -94,18 +95,8 @@ def switch(reading: Reading) -> None:
         r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
         r"\sum_{j} \mathrm{head}_{\ell,h}(j)\end{gathered}"
     )
-    page.source(interventions.edits_for, interventions.knock_out, edit_effects.run_each)
-    where = None if changes.position is None else [changes.position]
-    page.experiment(
-        experiments.switched,
-        reading.model,
-        reading.pasted,
-        TOKENS,
-        said(changes.parts),
-        changes.action,
-        changes.factor,
-        where,
-    )
+    page.source(interventions.edits_for, interventions.ablate_each_part, interventions.run_each)
+    page.experiment(experiments.switched, *offered)
     st.caption(
         "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593. The edits "
         "belong to one pass of one visitor; the shared model is never written to."
@@ -118,33 +109,20 @@ def switch(reading: Reading) -> None:
     )
 
 
-def title(part: Part) -> str:
-    return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
-
-
-def described(changes: Changes) -> str:
-    """head 2.5 times -2."""
-    if not changes.parts:
-        return "nothing edited"
-    done = {"zero": "zero-ablated", "mean": "mean-ablated", "scale": f"times {changes.factor:g}"}[changes.action]
-    few = len(changes.parts) < 3
-    return f"{' and '.join(map(title, changes.parts)) if few else f'{len(changes.parts)} parts'} {done}"
-
-
 def choose(reading: Reading) -> Changes:
     """Which parts are edited, how, and where."""
     config = cache.model(reading.model)[0].config
-    said = controls.text_area(
+    words = controls.text_area(
         "Edited parts, as layer.head or layer.ff",
         "parts",
         DEFAULT,
-        SAID,
+        TYPED,
         height=68,
         help="such as: 2.5 3.0 1.ff; a click on the board adds or removes a part",
     )
     chosen: tuple[Part, ...] = ()
     try:
-        chosen = interventions.read_parts(said, config)
+        chosen = interventions.read_parts(words, config)
     except ValueError as problem:
         st.info(f"{text.escape(str(problem), 200)}. Nothing is edited until then.")
     with st.container(horizontal=True, gap="medium"):
@@ -157,63 +135,56 @@ def choose(reading: Reading) -> Changes:
         n = len(reading.ids)
         position = controls.slider("Token", "at", 0, n - 1, n - 1)
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
-    return Changes(reading.model, reading.pasted, chosen, action, factor, position)
+    return Changes(chosen, action, factor, position)
 
 
-def every_part(reading: Reading, chosen: tuple[Part, ...], action: Action) -> None:
-    """The board: the loss increase when each part alone is ablated."""
-    by = controls.segmented("Loss increase when a part is ablated, for", "by", [GUESS, LOSS], GUESS)
+def every_part(reading: Reading, changes: Changes, found: Effect) -> tuple[Any, ...]:
+    """The board: the loss increase when each part alone is ablated. Returns the arguments of its experiment."""
+    by = controls.segmented("Loss increase when a part is ablated, for", "by", list(LOSSES), next(iter(LOSSES)))
+    of = LOSSES[by]
+    alone: Action = "mean" if changes.action == "mean" else "zero"
     every = interventions.parts_of(cache.model(reading.model)[0].config)
-    key = reading.model, reading.pasted
-    found = progress.in_turn(
-        lambda layer: damage(*key, layer, action),
+    layers = progress.in_turn(
+        lambda layer: increases(reading.model, reading.pasted, layer, alone),
         range(len(every)),
         lambda layer: f"the parts of layer {layer}, one at a time",
     )
-    values = np.stack([one.guess if by == GUESS else one.loss for one in found])
-    worst = every[(at := np.unravel_index(values.argmax(), values.shape))[0]][at[1]]
-
-    def toggle_part(event: Event) -> None:
-        match event["customdata"]:
-            case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
-                controls.set_values(parts=said(set(chosen) ^ {every[layer][column]}))
-
-    columns = ["FF" if part.head is None else str(part.head) for part in every[0]]
-    selected = [(part.layer, every[part.layer].index(part)) for part in chosen]
-    most = f"{title(worst)}, {values.max():+.2f}"
-    height = 60 + 40 * len(every)
-    small = int((np.abs(values) < 0.1).sum())
-    best = _reading.guesses(*key, TOKENS, len(reading.ids) - 1)[1][0]
-    of = f"“{text.visible(best)}”, the prediction at the end" if by == GUESS else "the text, per token"
+    parts, action, factor, _ = changes.values
+    network, tokenizer = cache.model(reading.model)
+    shown = experiments.switched(network, tokenizer, layers, reading.first, found, parts, action, factor, of)
     figure(
-        boards.board(
-            values,
-            columns,
-            f"{ACTIONS[action]} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} nats",
-            limit=max(0.5, float(np.abs(values).max())),
-            selected=selected,
-            height=height,
-        ),
+        shown.figure,
         key="board",
-        height=height,
+        height=shown.figure.layout.height,
         min_width=360,
-        on_click=toggle_part,
-        table=lambda: table(every, found),
-        alt=f"Loss increase by {ACTIONS[action]} of each of {values.size} parts alone: most {most} nats; {small} of "
-        "them change less than 0.1.",
-        caption=f"{ACTIONS[action].capitalize()} of each part alone: loss increase in nats, of {of}. Most: {most}; "
-        f"{small} of {values.size} change it by less than 0.1. Click to edit a part; framed: edited now.",
+        on_click=partial(toggle_part, every, changes.parts),
+        table=lambda: table(every, layers),
+        alt=shown.alt,
+        caption=f"{shown.findings[0]} Click to edit a part; framed: edited now.",
+    )
+    text_values = reading.model, reading.pasted, TOKENS
+    return (
+        reading.model,
+        made(experiments.every_part, *text_values, alone),
+        made(one_text.first_tokens, *text_values),
+        made(experiments.edited, *text_values, *changes.values),
+        parts,
+        action,
+        factor,
+        of,
     )
 
 
-def said(parts: Iterable[Part]) -> str:
-    """The parts as they stand in the box."""
-    return " ".join(map(str, sorted(parts, key=lambda part: (part.layer, part.head is None, part.head or 0))))
+def toggle_part(every: list[list[Part]], chosen: Sequence[Part], event: Event) -> None:
+    """A click on a field adds its part to those edited, or takes it away."""
+    match event["customdata"]:
+        case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
+            controls.set_values(parts=interventions.written(set(chosen) ^ {every[layer][column]}))
 
 
-def table(every: list[list[Part]], found: list[Damage]) -> pd.DataFrame:
+def table(every: list[list[Part]], found: list[PartLossIncreases]) -> pd.DataFrame:
     rows = [
-        {"part": str(part), "next token (nats)": one.guess[i], "text (nats per token)": one.loss[i]}
+        {"part": str(part), "next token (nats)": one.prediction[i], "text (nats per token)": one.text[i]}
         for parts, one in zip(every, found, strict=True)
         for i, part in enumerate(parts)
     ]

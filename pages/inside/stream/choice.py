@@ -7,12 +7,17 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, text
-from tfcore.analysis.inside.contributions import Against
+from tfcore.analysis.inside.logit_attribution import Against
 
-CHARACTERS, TOKENS, TYPED = 2_000, 64, 40
+CHARACTERS = 2_000  # of the text
+TOKENS = 64  # of it
+TYPED = 40  # characters of a token of one's own
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
-NEXT, OWN = -1, -2  # options beside the ranks: the token that follows in the text, and one that is typed
-MEAN, NOTHING = -3, -4
+# Options beside the ranks of predictions.
+NEXT = -1  # the token that follows in the text
+OWN = -2  # one that is typed
+MEAN = -3  # a logit relative to the mean of all logits
+NOTHING = -4  # the raw logit
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,10 @@ def choose(reading: Reading, has_reference: bool) -> Choice:
 
 
 def typed(model: str, instead: int) -> int:
-    """A token of the visitor's own; of several, the first."""
+    """The first token of a word that the visitor types; `instead` where there is none."""
     tokenizer = cache.model(model)[1]
-    said = controls.text_area("Token, with the space before it", "own", " dog", TYPED, height=68)
-    ids: list[int] = tokenizer.encode(said)
+    words = controls.text_area("Token, with the space before it", "own", " dog", TYPED, height=68)
+    ids: list[int] = tokenizer.encode(words)
     if len(ids) > 1:
         rest = ", ".join(_reading.shown(one) for one in tokenizer.tokens(ids))
         st.caption(f"These are {len(ids)} tokens to the model ({rest}); the first is explained.")

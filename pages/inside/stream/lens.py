@@ -1,34 +1,31 @@
 """Section of the page on the residual stream: the logit lens."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
-from pages.inside.stream import experiments as experiments
+from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
-from tfcore.analysis.inside import lens as measures
-from tfcore.analysis.inside.lens import Climb, Lens
-from tfcore.figures.inside import lens as figures
+from pages.ui.program import made
+from tfcore.analysis.inside import logit_lens as analysis
+from tfcore.analysis.inside.logit_lens import Cells, Lens
+from tfcore.figures.inside import logit_lens as figures
 
 BESIDE = 4  # tokens drawn beside the chosen one
 WIDTH = 9  # columns up to which every half block has one
 
+every_guess = cache.of_model(max_entries=12)(experiments.every_guess)
+followed = cache.of_model(max_entries=256)(experiments.followed)
+
 
 @cache.data(max_entries=12)
-def lens(model: str, pasted: str) -> tuple[Lens, list[list[list[str]]]]:
-    """Guesses everywhere, and the same as pieces of text."""
-    network, tokenizer = cache.model(model)
-    found = measures.logit_lens(network, _reading.read(model, pasted, TOKENS).ids)
-    return found, [[tokenizer.tokens(row) for row in stage] for stage in found.best.tolist()]
-
-
-@cache.data(max_entries=256)
-def climb(model: str, pasted: str, position: int, tokens: tuple[int, ...]) -> Climb:
-    return measures.climb(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids, position, tokens)
+def cells(model: str, pasted: str, stages: tuple[int, ...]) -> Cells:
+    """What is printed in each cell, and its hover text."""
+    tokens = _reading.read(model, pasted, TOKENS).tokens
+    return analysis.lens_cells(*every_guess(model, pasted, TOKENS), tokens, stages)
 
 
 def choose_row(event: Event) -> None:
@@ -38,7 +35,7 @@ def choose_row(event: Event) -> None:
 
 def logit_lens(choice: Choice) -> None:
     """The section."""
-    found, pieces = lens(choice.reading.model, choice.reading.pasted)
+    found, pieces = every_guess(*choice.key[:2], TOKENS)
     grid(choice, found, pieces)
     page.what_to_see(
         f"Read a row from left to right. {own_token(choice.reading, found)} The correct next token, framed, is often "
@@ -46,7 +43,7 @@ def logit_lens(choice: Choice) -> None:
     )
     on_the_way(choice, found)
     st.latex(r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U")
-    page.source(measures.lens_logits, measures.logit_lens)
+    page.source(analysis.lens_logits, analysis.logit_lens)
     st.caption(
         "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not write "
         "its intermediate predictions in the directions that its last norm and unembedding read."
@@ -61,65 +58,30 @@ def logit_lens(choice: Choice) -> None:
 
 def own_token(reading: Reading, found: Lens) -> str:
     """What the embedding alone predicts, and why."""
-    share = measures.repeats(found, reading.ids)
     tied = cache.model(reading.model)[0].config.tie_embeddings
-    why = (
-        "The unembedding is tied to the embedding, so a token's own vector is read as that token"
-        if tied
-        else "The unembedding is a matrix of its own, not tied to the embedding"
-    )
-    return f"Read from the embedding alone, {share:.0%} of the positions predict the very token just read. {why}."
+    return str(analysis.embedding_predicts_input(found, reading.ids, tied))
 
 
 def grid(choice: Choice, found: Lens, pieces: list[list[list[str]]]) -> None:
     """The top predictions, printed."""
     reading = choice.reading
-    n, stages = len(reading.ids), list(range(len(found.stages)))
+    stages = list(range(len(found.stages)))
     if len(stages) > WIDTH and controls.toggle("One column a block, not two", "blocks", True):
         stages = [s for s in stages if not found.stages[s].endswith("resid_mid")]
-    names = [_reading.stage_names(found.stages)[s] for s in stages]
-    words, hovers = cells(reading.model, reading.pasted, tuple(stages))
-    right = np.zeros((n, len(stages)), dtype=bool)
-    right[:-1] = (found.place[stages] == 0).T
-    following = [*reading.labels[1:], ""]
-    hits = right.sum(0).tolist()
-    height = figures.grid_height(n)
+    printed = cells(reading.model, reading.pasted, tuple(stages))
+    shown = experiments.grid(found, printed, reading.tokens, stages, choice.position)
     figure(
-        figures.lens_grid(
-            words, found.chance[stages, :, 0].T, right, hovers, reading.labels, following, names, choice.position
-        ),
+        shown.figure,
         key="lens",
-        height=height,
+        height=figures.grid_height(len(reading.ids)),
         min_width=figures.CELL * len(stages) + 130,
         on_click=choose_row,
         cursor=True,
         table=lambda: _table(found, pieces, reading.tokens),
-        alt=f"Logit lens: predictions at {n} positions after {len(stages)} stages. Correct of {n - 1}: {hits[0]} read "
-        "from the "
-        "embedding, " + ", ".join(f"{hit} after {name}" for hit, name in list(zip(hits, names, strict=True))[1:]) + ".",
+        alt=shown.alt,
         caption="Left the token read, in the cells the top prediction (stronger colour: more probable), right the "
-        f"token that follows; framed where they agree. Correct of {n - 1}: {hits[0]} after the embedding, {hits[-1]} "
-        "at the end. Click a row to look closer.",
+        f"token that follows; framed where they agree. {shown.findings[1]} Click a row to look closer.",
     )
-
-
-@cache.data(max_entries=12)
-def cells(model: str, pasted: str, stages: tuple[int, ...]) -> tuple[list[list[str]], list[list[str]]]:
-    """What is printed in each cell, and what the pointer says over it, (position, stage)."""
-    found, pieces = lens(model, pasted)
-    labels = _reading.read(model, pasted, TOKENS).labels
-    words = [[text.label(pieces[s][i][0], 8) for s in stages] for i in range(len(labels))]
-    return words, [[_sentence(found, pieces, labels, s, i) for s in stages] for i in range(len(labels))]
-
-
-def _sentence(found: Lens, pieces: list[list[list[str]]], labels: list[str], s: int, i: int) -> str:
-    """The top predictions, and the rank of the token that follows."""
-    guesses = ", ".join(
-        f"{text.label(one, 10)} {p:.0%}" for one, p in zip(pieces[s][i], found.chance[s, i].tolist(), strict=True)
-    )
-    if i + 1 == len(labels):
-        return guesses
-    return f"{guesses}<br>'{labels[i + 1]}' has rank {found.place[s, i] + 1}, {found.right[s, i]:.1%}"
 
 
 def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
@@ -129,7 +91,7 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
             "token": token,
             "stage": stage,
             "prediction": pieces[s][i][0],
-            "probability": found.chance[s, i, 0],
+            "probability": found.probability[s, i, 0],
         }
         for i, token in enumerate(tokens)
         for s, stage in enumerate(found.stages)
@@ -142,19 +104,18 @@ def on_the_way(choice: Choice, found: Lens) -> None:
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position)
     others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
     tokens = [(choice.token, choice.piece), *others[:BESIDE]]
-    path = climb(*choice.key, tuple(token for token, _ in tokens))
-    stages = _reading.stage_names(found.stages)
-    leads = [stages[s] for s in range(len(stages)) if path.place[s, 0] == 0]
-    lead = f"It is the top prediction after {', '.join(leads)}" if leads else "It is the top prediction at no stage"
-    steps = ", ".join(f"{chance:.0%}" for chance in path.chance[:, 0])
+    chosen = tuple(token for token, _ in tokens)
+    path = followed(*choice.key[:2], TOKENS, choice.position, chosen)
+    shown = experiments.lens(cache.model(choice.reading.model)[1], path, chosen)
     st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
     figure(
-        figures.climb_figure(path, [text.label(piece, 12) for _, piece in tokens], stages, 320),
+        shown.figure,
         key="climb",
         height=320,
         min_width=420,
-        table=lambda: pd.DataFrame(path.chance, columns=[piece for _, piece in tokens]).assign(stage=found.stages),
-        alt=f"Probability of '{choice.label}' stage by stage: {steps}.",
-        caption=f"'{choice.label}' and the other top predictions at the end. {lead}. Stage by stage: {steps}.",
+        table=lambda: pd.DataFrame(path.probability, columns=[piece for _, piece in tokens]).assign(stage=found.stages),
+        alt=shown.alt,
+        caption=f"'{choice.label}' and the other top predictions at the end. {shown.caption}",
     )
-    page.experiment(experiments.lens, *choice.key[:2], TOKENS, choice.position, [token for token, _ in tokens])
+    path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen)
+    page.experiment(experiments.lens, choice.reading.model, path_made, chosen)

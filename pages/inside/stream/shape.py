@@ -1,69 +1,49 @@
 """Section of the page on the residual stream: its norm, and its cosine to the final state."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.inside import reading as _reading
-from pages.inside.stream import experiments as experiments
+from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
 from pages.ui import cache, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.inside import stream_shape as measures
-from tfcore.analysis.inside.stream_shape import StreamShape
-from tfcore.figures.inside import stream_shape as figures
+from pages.ui.program import made
+from tfcore.analysis import one_text
+from tfcore.analysis.inside import residual_stream as analysis
+from tfcore.analysis.inside.residual_stream import Measure, StreamShape
 
+MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 
-@cache.data(max_entries=12)
-def measured(model: str, pasted: str) -> StreamShape:
-    return measures.stream_shape(cache.model(model)[0], _reading.read(model, pasted, TOKENS).ids)
+shape_of = cache.of_model(max_entries=12)(experiments.shape_of)
 
 
 def shape(choice: Choice) -> None:
     """The section."""
     reading, position = choice.reading, choice.position
-    found = measured(reading.model, reading.pasted)
-    stages, labels = _reading.stage_names(found.stages), reading.labels
-    norm, cosine = found.norm[:, position], found.cosine[:, position]
-    left, right = st.columns(2, gap="medium")
-    for place, key, values, axis, limits, finding in (
-        (
-            left,
-            "norm",
-            found.norm,
-            "norm of the stream",
-            None,
-            f"from {norm[0]:.1f} to {norm[-1]:.1f}, {norm[-1] / norm[0]:.1f} times as large",
-        ),
-        (
-            right,
-            "cosine",
-            found.cosine,
-            "cosine to the final state",
-            (min(-0.05, float(found.cosine.min())), 1.05),
-            f"from {cosine[0]:.2f} to 1; half way through {cosine[len(cosine) // 2]:.2f}",
-        ),
-    ):
+    found = shape_of(reading.model, reading.pasted, TOKENS)
+    for place, measure in zip(st.columns(2, gap="medium"), MEASURES, strict=True):
+        values = found.norm if measure == "norm" else found.cosine
+        shown = experiments.shape(found, reading.first, position, measure)
         with place:
             figure(
-                figures.curves(values, stages, labels, position, axis, height=400, limits=limits),
-                key=key,
+                shown.figure,
+                key=measure,
                 height=400,
                 table=lambda v=values: pd.DataFrame(v.T, columns=list(found.stages)).assign(token=reading.tokens),
-                alt=f"{axis.capitalize()} of '{labels[position]}', position {position}: {finding}.",
-                caption=f"{axis.capitalize()} at each stage, (stage, position) = {values.shape}. At position "
-                f"{position}: {finding}.",
+                alt=shown.alt,
+                caption=f"At each stage, (stage, position) = {values.shape}. {shown.caption}",
             )
     writes(choice, found)
-    stage, rise = measures.turned_most(found)
     page.what_to_see(
         "Every part adds to the stream; the final norm divides its length out, and only the direction is read. The "
-        "cosine to the final state says how near it is to its end. In the mean over this text it rises most with "
-        f"{stages[stage]}, by {rise:.2f}. A cosine below 0 over a bar marks a part that removes some of what it found."
+        f"cosine to the final state says how near it is to its end. {analysis.largest_turn(found)} A cosine below 0 "
+        "over a bar marks a part that removes some of what it found."
     )
     st.latex(r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}")
-    page.source(measures.angles, measures.stream_shape)
-    page.experiment(experiments.shape, reading.model, reading.pasted, TOKENS, position)
+    page.source(analysis.angles, analysis.stream_shape)
+    text = reading.model, reading.pasted, TOKENS
+    found_made, read = made(experiments.shape_of, *text), made(one_text.first_tokens, *text)
+    page.experiment(experiments.shape, found_made, read, position, "norm")
     st.caption(
         "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
         "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."
@@ -79,18 +59,15 @@ def shape(choice: Choice) -> None:
 def writes(choice: Choice, found: StreamShape) -> None:
     """What each part adds at the chosen position."""
     added, along = found.added[:, choice.position], found.along[:, choice.position]
-    names = [_reading.part_name(name, short=True) for name in found.parts]
-    longest, least = int(added.argmax()), int(np.argmin(along))
+    shown = experiments.writes(found, choice.position)
     st.subheader(f"What each part adds at position {choice.position}", anchor=False)
     figure(
-        figures.writes_figure(added, along, names, [_reading.role(name) for name in found.parts], 300),
+        shown.figure,
         key="writes",
         height=300,
         min_width=420,
         table=lambda: pd.DataFrame({"part": found.parts, "length": added, "cosine to the stream": along}),
-        alt="Norm of what each part adds: "
-        + ", ".join(f"{name} {value:.1f}" for name, value in zip(names, added, strict=True))
-        + ".",
-        caption=f"Bars: norm of what is added to the stream; above them its cosine to the stream it is added to. "
-        f"Largest norm: {names[longest]}, {added[longest]:.1f}. Lowest cosine: {names[least]}, {along[least]:+.2f}.",
+        alt=shown.alt,
+        caption="Bars: norm of what is added to the stream; above them its cosine to the stream it is added to. "
+        f"{shown.findings[1]}",
     )

@@ -1,5 +1,7 @@
 """Section of the page on the residual stream: a sublayer or a block is skipped."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -10,8 +12,10 @@ from pages.inside.stream.choice import TOKENS, Choice
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from tfcore.analysis.inside import edit_effects, skipping
-from tfcore.analysis.inside.edit_effects import Effect
+from tfcore.analysis import one_text
+from tfcore.analysis.inside import interventions
+from tfcore.analysis.inside import skipped_layers as skipping
+from tfcore.analysis.inside.interventions import Effect
 
 every_skip = cache.of_model(max_entries=12)(experiments.every_skip)
 
@@ -19,7 +23,7 @@ every_skip = cache.of_model(max_entries=12)(experiments.every_skip)
 @cache.data(max_entries=256)
 def one_skip(model: str, pasted: str, position: int, names: tuple[str, ...]) -> Effect:
     ids = _reading.read(model, pasted, TOKENS).ids
-    return edit_effects.effect(cache.model(model)[0], ids, skipping.left_out(names), position)
+    return interventions.effect(cache.model(model)[0], ids, skipping.skip_edits(names), position)
 
 
 def skip(choice: Choice) -> None:
@@ -41,7 +45,7 @@ def skip(choice: Choice) -> None:
         "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens need."
     )
     st.latex(r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)")
-    page.source(skipping.skip_each, skipping.left_out, edit_effects.effect)
+    page.source(skipping.skip_each, skipping.skip_edits, interventions.effect)
     st.caption(
         "Skipping single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
         "page on residual connections."
@@ -61,12 +65,7 @@ def every_token(choice: Choice, titles: list[str], row: int) -> None:
     text, tokens = choice.key[:2], choice.reading.tokens
     found = every_skip(*text, TOKENS)
     column = choice.position if choice.position < len(tokens) - 1 else -1
-    shown = experiments.skipped(found, tokens, row, column)
-
-    def choose_cell(event: Event) -> None:
-        at = event["point"]
-        if isinstance(at, list) and at[0] < len(titles) and at[1] < len(tokens) - 1:
-            controls.set_values(skip=titles[at[0]], position=at[1])
+    shown = experiments.skipped(found, choice.reading.first, row, column)
 
     st.subheader("Loss increase of every token, with each part skipped", anchor=False)
     figure(
@@ -74,10 +73,18 @@ def every_token(choice: Choice, titles: list[str], row: int) -> None:
         key="increase",
         height=90 + 26 * len(titles),
         min_width=620,
-        on_click=choose_cell,
-        table=lambda: pd.DataFrame(found.harm.T, columns=titles).assign(token=tokens[1:]),
+        on_click=partial(choose_cell, titles, len(tokens) - 1),
+        table=lambda: pd.DataFrame(found.loss_increase.T, columns=titles).assign(token=tokens[1:]),
         alt=shown.alt,
-        caption=f"Loss increase of each token, (skipped, token) = {found.harm.shape}. {shown.caption} "
+        caption=f"Loss increase of each token, (skipped, token) = {found.loss_increase.shape}. {shown.caption} "
         "Click a cell to look closer.",
     )
-    page.experiment(experiments.skipped, made(experiments.every_skip, *text, TOKENS), tokens, row, column)
+    skips, read = made(experiments.every_skip, *text, TOKENS), made(one_text.first_tokens, *text, TOKENS)
+    page.experiment(experiments.skipped, skips, read, row, column)
+
+
+def choose_cell(titles: list[str], columns: int, event: Event) -> None:
+    """A click on a cell chooses the part that is skipped and the position."""
+    at = event["point"]
+    if isinstance(at, list) and at[0] < len(titles) and at[1] < columns:
+        controls.set_values(skip=titles[at[0]], position=at[1])

@@ -1,68 +1,73 @@
 """The experiments of the page on architectures."""
 
-from tfcore import load
-from tfcore.analysis.model.alignment import writing
-from tfcore.analysis.model.architectures import seen
-from tfcore.analysis.model.masked_tokens import guesses, with_blanks
-from tfcore.analysis.model.translation import source_ids, written
-from tfcore.analysis.one_text import one_text
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfcore.analysis.model.architectures import (
+    Continued,
+    Masked,
+    Prediction,
+    Translated,
+    allowed_pairs,
+    largest_weights,
+    seen,
+    strongest_source,
+)
+from tfcore.analysis.token_text import tick_labels
 from tfcore.config import Architecture
+from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.model.architectures import seen_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.shown import Shown
 from tfcore.figures.tokens import token_heatmap
-from tfcore.generation.generate import generate
 
 
-def kinds(read: list[str], wrote: list[str], shown: Architecture) -> Figure:
+def kinds(architecture: Architecture, read: Sequence[str], written: Sequence[str]) -> Shown:
     """Three kinds of Transformer: who may look at whom while a text is read and another one written."""
-    kinds: tuple[Architecture, ...] = ("encoder", "decoder", "encoder-decoder")
-    for kind in kinds:
-        allowed = seen(kind, len(read), len(wrote))
-        print(f"{kind}: {allowed.sum()} of {allowed.size} pairs")
-
-    return seen_figure(seen(shown, len(read), len(wrote)), read + wrote, len(read), height=360)
+    allowed = seen(architecture, len(read), len(written))
+    figure = seen_figure(allowed, [*read, *written], len(read), height=360)
+    return Shown(figure, (allowed_pairs(architecture, len(read), len(written)),))
 
 
-def translation(sentence: str, most: int, layer: int, head: int | None) -> Figure:
+def translation(found: Translated, layer: int, head: int | None, step: int) -> Shown:
     """An encoder-decoder translates; its cross-attention says where each word came from."""
-    model, tokenizer = load("translate")
-    ids = source_ids(tokenizer, sentence)
-    ids = [*ids[:-1][:most], ids[-1]]  # the last one says that the sentence ends
-    found = writing(model, ids, written(model, tokenizer, ids))
-    print(tokenizer.decode(found.written[:-1]))
-    patterns = found.patterns[layer]  # (head, written, read)
-    weights = patterns.mean(0) if head is None else patterns[head]
-    read, wrote = tokenizer.tokens(ids), tokenizer.tokens(found.written)
-    for token, row in zip(wrote, weights, strict=True):
-        print(f"{token!r} looks most at {read[row.argmax()]!r}, {row.max():.2f}")
-
-    return token_heatmap(weights, wrote, read)
+    figure = token_heatmap(
+        found.weights(layer, head),
+        tick_labels(found.target),
+        tick_labels(found.source),
+        height=460,
+        hover="query %{y}, key %{x}: %{z:.2f}",
+    )
+    return Shown(figure, (strongest_source(found, layer, head, step),))
 
 
-def blank(text: str, sign: str, chosen: int, top: int) -> Figure:
+def every_head(found: Translated, layer: int, head: int | None) -> Shown:
+    """The cross-attention of every head of a translation, small."""
+    layers, heads, n, across = found.writing.patterns.shape
+    places = [(i, j) for i in range(layers) for j in range(heads)]
+    figure = tiles(
+        found.writing.patterns.reshape(-1, n, across),
+        [f"{i}.{j}" for i, j in places],
+        heads,
+        hovers=[f"layer {i}, head {j}" for i, j in places],
+        customdata=[list(place) for place in places],
+        selected=None if head is None else layer * heads + head,
+        height=420,
+    )
+    return Shown(figure, (largest_weights(found),))
+
+
+def blank(found: Masked, chosen: int) -> Shown:
     """An encoder fills a blank: it knows what comes before and what comes after."""
-    model, tokenizer = load("fill")
-    ids = with_blanks(tokenizer, text, sign)[: model.config.max_seq_len]
-    chances = guesses(model, tokenizer, ids)[chosen]
-    best = chances.argsort()[::-1][:top]
-    tokens = ["<end>" if i == tokenizer.separator_id else tokenizer.tokens([i])[0] for i in best.tolist()]
-    for token, chance in zip(tokens, chances[best], strict=True):
-        print(f"{token!r}: {chance:.1%}")
-
-    return guesses_figure(chances[best], tokens, height=280)
+    return predicted(found.predictions[chosen])
 
 
-def continuation(text: str, new_tokens: int, room: int, top: int) -> Figure:
+def continuation(found: Continued) -> Shown:
     """A decoder writes on: it answers one question only, what comes next, again and again."""
-    model, tokenizer = load("stories")
-    ids = tokenizer.encode(text)[-(model.config.max_seq_len - room) :]
-    if new_tokens:
-        print(text + tokenizer.decode(generate(model, ids, max_new_tokens=new_tokens, temperature=0)))
-    chances = model(one_text(model, ids)).logits[0, -1].softmax(-1).numpy()
-    best = chances.argsort()[::-1][:top]
-    tokens = ["<end>" if i == tokenizer.separator_id else tokenizer.tokens([i])[0] for i in best.tolist()]
-    for token, chance in zip(tokens, chances[best], strict=True):
-        print(f"{token!r}: {chance:.1%}")
+    return predicted(found.prediction)
 
-    return guesses_figure(chances[best], tokens, height=280)
+
+def predicted(found: Prediction) -> Shown:
+    """The most probable tokens at one place."""
+    return Shown(guesses_figure(np.array(found.probabilities), tick_labels(found.tokens), height=280), (found,))

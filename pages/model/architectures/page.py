@@ -8,8 +8,7 @@ from pages.model.architectures.tasks import JOBS, SHOW, jobs
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.model.architectures import seen
-from tfcore.analysis.model.model_costs import published_sizes
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.model.parameter_count import parameters, published_sizes
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.model import architectures as figures
 from tfcore.presets import PRESETS
@@ -78,8 +77,6 @@ def three_kinds() -> None:
     with st.container(horizontal=True):
         read = controls.slider("Source tokens", "read", 1, len(READ), len(READ))
         written = controls.slider("Target tokens so far", "written", 1, len(WRITTEN), 4)
-    labels = READ[:read] + WRITTEN[:written]
-    pairs = (read + written) ** 2
     for place, (kind, (title, trained, good, layers)) in zip(
         st.columns([4, 4, 5], gap="medium"), KINDS.items(), strict=True
     ):
@@ -93,17 +90,16 @@ def three_kinds() -> None:
                 alt=f"{title}: {'; '.join(parts)}",
                 height=330,
             )
-            allowed = seen(kind, read, written)
-            found = f"{allowed.sum()} of {pairs} pairs"
+            shown = experiments.kinds(kind, READ[:read], WRITTEN[:written])
             figure(
-                figures.seen_figure(allowed, labels, read, 360),
+                shown.figure,
                 key=f"seen-{kind}",
                 height=360,
                 min_width=280,
-                alt=f"{title}, {read} source and {written} target tokens: the mask allows {found}.",
-                caption=f"Attention mask: {found} allowed. Dotted: between source and target.",
+                alt=shown.alt,
+                caption=f"{shown.caption} Dotted: between source and target.",
             )
-    page.experiment(experiments.kinds, READ[:read], WRITTEN[:written], "encoder-decoder")
+    page.experiment(experiments.kinds, "encoder-decoder", READ[:read], WRITTEN[:written])
 
 
 page.begin(

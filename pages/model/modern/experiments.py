@@ -1,24 +1,20 @@
 """The experiment of the page on modern blocks."""
 
-from tfcore.analysis.model.modernising import race, versions
-from tfcore.config import ModelConfig
-from tfcore.figures.model.modernising import Panel, effects_figure
-from tfcore.figures.theme import Figure
+from collections.abc import Sequence
+
+from tfcore.analysis.model.modernising import Speed, Trained, Version, read_trained, switch_effect, trained_models
+from tfcore.figures.model.modernising import effects_figure, panels
+from tfcore.figures.shown import Shown
+from tfcore.training import ladder
 
 
-def switches(first: ModelConfig, step: int, seed: int) -> Figure:
+def trained() -> Trained | None:
+    """The models of the ladder that ships; None where it does not."""
+    return read_trained(ladder.read_table(ladder.SHIPPED / "modernisation.csv"))
+
+
+def switches(found: Sequence[Version], speeds: Sequence[Speed], losses: Trained | None, step: int, size: str) -> Shown:
     """From the Transformer of 2017 to today's, one switch at a time: parameters, cache, speed."""
-    found = versions(first)
-    for version in found:
-        # Keys and values of one token, two bytes each.
-        print(f"{version.name}: {version.parameters:,} parameters, {2 * version.cached:,} bytes of KV cache per token")
-    # Timed on small models, again and again; the last of each is its quickest.
-    quickest = {speed.step: speed for speed in race(seed)}
-    for i, version in enumerate(found):
-        print(f"{version.name}: {1e3 * quickest[i].read:.1f} ms prefill, {1e3 * quickest[i].written:.1f} ms per token")
-    panels = [
-        Panel("parameters", [v.parameters for v in found], [f"{v.parameters:,}" for v in found]),
-        Panel("KV cache, bytes per token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
-    ]
-
-    return effects_figure([version.name for version in found], panels, step, height=400)
+    figure = effects_figure([version.name for version in found], panels(found, speeds, losses), step, height=400)
+    effect = switch_effect(found, step, size)
+    return Shown(figure, (effect, trained_models(losses)) if losses is not None else (effect,))

@@ -10,29 +10,16 @@ from pages.ui.components import parts_map
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
 from pages.ui.loading import model_map
+from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.model import modernising
 from tfcore.analysis.model.modernising import SWITCHES, Speed, Version
-from tfcore.figures.large_numbers import round_count
-from tfcore.figures.model.modernising import Panel, effects_figure
-from tfcore.training import ladder
 
 NAMES = list(SWITCHES)
 LAST = len(NAMES) - 1
 HEIGHT = 400
-TRAINED = ladder.read_table(ladder.SHIPPED / "modernisation.csv")  # a row a model; none where it does not ship
 
-
-@cache.data(max_entries=8)
-def versions(size: str) -> list[Version]:
-    """Every version of a model of this size."""
-    return modernising.versions(FIRST[size])
-
-
-def losses() -> dict[str, list[float]]:
-    """The ladder's held-out losses of each switch; none where one is missing."""
-    found = {name: [float(row["loss"]) for row in TRAINED if row["switch"] == name] for name in NAMES}
-    return found if all(found.values()) else {}
+versions = cache.data(max_entries=8)(modernising.versions)
 
 
 def choose(event: Event) -> None:
@@ -40,29 +27,6 @@ def choose(event: Event) -> None:
     match event["customdata"]:
         case [int(step)]:
             controls.set_values(step=step)
-
-
-def panels(found: list[Version], speeds: list[Speed]) -> list[Panel]:
-    """What is drawn: counted at once, timed while one looks, and trained beforehand."""
-    by_step = {speed.step: speed for speed in speeds}
-    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(NAMES))]
-    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(NAMES))]
-    drawn = [
-        Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
-        Panel("KV cache, B/token", [2 * v.cached for v in found], [f"{2 * v.cached:,}" for v in found]),
-        Panel("prefill, ms", read, [_ms(value) for value in read]),
-        Panel("decode, ms/token", written, [_ms(value) for value in written]),
-    ]
-    if seeds := losses():
-        means = [sum(of_switch) / len(of_switch) for of_switch in seeds.values()]
-        drawn.append(
-            Panel("held-out loss, nats", means, [f"{mean:.3f}" for mean in means], list(seeds.values()), near=True)
-        )
-    return drawn
-
-
-def _ms(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def beside(found: list[Version], step: int) -> None:
@@ -84,18 +48,6 @@ def beside(found: list[Version], step: int) -> None:
             parts_map.parts_map(f"block {title}", [whole], label=f"The model {title} this switch", on_open=go)
 
 
-def effect(found: list[Version], step: int) -> str:
-    """What the switch does to what can be counted."""
-    if not step:
-        return f"{found[0].parameters:,} parameters, {2 * found[0].cached:,} bytes of KV cache per token at 16 bits."
-    before, after = found[step - 1], found[step]
-    more = after.parameters - before.parameters
-    size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
-    if after.cached == before.cached:
-        return f"{size}; the KV cache stays as it is."
-    return f"{size}; the KV cache shrinks from {2 * before.cached:,} to {2 * after.cached:,} bytes per token."
-
-
 page.begin(
     "What has changed since 2017?",
     "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
@@ -111,9 +63,8 @@ with left:
     size = controls.select("Size to count", "size", list(FIRST), "small", SIZE_NAMES)
     seed = controls.slider("Weights of the timed models", "seed", 0, 20, 0)
     place = st.container()
-found = versions(size)
+found, losses = versions(FIRST[size]), experiments.trained()
 name, about = NAMES[step], ABOUT[NAMES[step]]
-said = effect(found, step)
 key = ("modern", seed)
 
 
@@ -122,34 +73,23 @@ def draw(job: jobs.Job) -> None:
     with place:
         total, again = len(NAMES) * modernising.ROUNDS, {"seed": (seed + 1) % 21}
         live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
-    speeds = list({speed.step: speed for speed in job.items}.values())
+    speeds = list(job.items)
+    shown = experiments.switches(found, speeds, losses, step, SIZE_NAMES[size])
     with right:
         figure(
-            effects_figure(NAMES, panels(found, speeds), step, HEIGHT),
+            shown.figure,
             key="effects",
             height=HEIGHT,
             min_width=640,
             on_click=choose,
-            alt=f"{len(NAMES)} versions from 2017 to today. Switch {step}, {name}: {said}",
-            caption=f"Switch {step} of {LAST}, {name}: {said} Counted for {SIZE_NAMES[size]}; timed here and now on "
-            f"models of width 256 with 4 layers (prefill of 128 tokens), the fastest of up to 7 runs. {_schooling()}",
+            alt=shown.alt,
+            caption=shown.caption,
             table=lambda: _table(found, speeds),
         )
 
 
-def _schooling() -> str:
-    """What the models whose losses are drawn went through."""
-    if not (seeds := losses()):
-        return ""
-    one = TRAINED[0]
-    return (
-        f"Losses: models of width {one['d_model']} with {one['n_layers']} layers after {one['tokens'] / 1e6:.1f} M "
-        f"tokens of stories, {len(seeds[NAMES[0]])} seeds each (dots) and their mean."
-    )
-
-
 def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
-    by_step, seeds = {speed.step: speed for speed in speeds}, losses()
+    by_step, seeds = {speed.step: speed for speed in speeds}, losses.losses if losses is not None else {}
     return pd.DataFrame(
         [
             {
@@ -177,19 +117,25 @@ page.try_this(
 st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
 st.markdown(about)
 beside(found, step)
-seeds = losses()
 trained = (
-    modernising.loss_finding(modernising.loss_effects(seeds))
-    if seeds
-    else ("The losses of models trained alike are not here yet: their recipe is ladder-modernisation.")
+    str(modernising.loss_changes(losses.losses))
+    if losses is not None
+    else "The losses of models trained alike are not here yet: their recipe is ladder-modernisation."
 )
 page.what_to_see(
-    f"{modernising.size_finding(found)} {trained} Most of the others were made for stable training or for speed in "
+    f"{modernising.size_changes(found)} {trained} Most of the others were made for stable training or for speed in "
     "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
 )
 page.terms("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying")
 page.source(modernising.versions, modernising.race)
-page.experiment(experiments.switches, FIRST[size], step, seed)
+page.experiment(
+    experiments.switches,
+    made(modernising.versions, FIRST[size]),
+    made(modernising.timed, seed),
+    made(experiments.trained),
+    step,
+    SIZE_NAMES[size],
+)
 page.question(
     "Which of the eight would you undo first if memory for long contexts were of no concern?",
     "GQA: it exists to make the KV cache smaller. It also saves the parameters of W_K and W_V, and its query heads "

@@ -4,11 +4,12 @@ import pandas as pd
 
 from pages.ui import cache
 from pages.ui.loading.presets import NAMES
-from tfcore.analysis.model import model_costs
+from tfcore.analysis.model import costs as analysis
+from tfcore.analysis.model import parameter_count
 from tfcore.presets import PRESETS
 
-costs = cache.data(max_entries=256)(model_costs.model_costs)
-built = cache.data(max_entries=64)(model_costs.built)
+compared = cache.data(max_entries=256)(analysis.compared)
+built = cache.data(max_entries=64)(parameter_count.built_parameters)
 
 
 @cache.data(max_entries=1)
@@ -17,7 +18,7 @@ def every_preset() -> pd.DataFrame:
     rows = []
     for name, label in NAMES.items():
         config = PRESETS[name]()
-        found = model_costs.model_costs(config)
+        found = analysis.model_costs(config)
         rows.append(
             {
                 "model": label,

@@ -1,20 +1,21 @@
-"""The experiment of the page on parameters."""
+"""The experiments of the page on parameters."""
 
-from tfcore.analysis.model.memory_use import Dtype
-from tfcore.analysis.model.model_costs import model_costs
-from tfcore.config import ModelConfig
-from tfcore.figures.model.parameters import ring_figure
-from tfcore.figures.theme import Figure
+from collections.abc import Mapping
+
+from tfcore.analysis.model.costs import ModelCosts, memory_found, parameters_found
+from tfcore.analysis.precision import Dtype
+from tfcore.figures.model.parameters import View, count_figure, memory_figure
+from tfcore.figures.shown import Shown
 
 
-def counted(config: ModelConfig, batch: int, seq: int, dtype: Dtype) -> Figure:
+def counted(costs: Mapping[str, ModelCosts], view: View) -> Shown:
     """Where the parameters of a model are, counted without building it."""
-    costs = model_costs(config, batch=batch, seq=seq, dtype=dtype)
-    for component, count in costs.count.by_component.items():
-        print(f"{component}: {count:,} parameters, {count / costs.count.total:.1%}")
-    print(f"all: {costs.count.total:,}; 12 N d² + V d says {costs.formula:,}, {costs.formula_error:+.1%} off")
-    print(f"a token costs {costs.flops.forward / 1e9:.2f} GFLOP forward, in a text of {costs.seq:,} tokens")
-    # Weights alone: training needs gradients, two moments of AdamW and activations besides.
-    print(f"its weights take {costs.memory.weights / 1e9:.2f} GB in {dtype}")
+    name, first = next(iter(costs.items()))
+    return Shown(count_figure(first.count, view, 460), (parameters_found(name, first),))
 
-    return ring_figure(costs.count, height=460)
+
+def memory(costs: Mapping[str, ModelCosts], batch: int, seq: int, dtype: Dtype) -> Shown:
+    """The memory of one model or of two, in training and in generating."""
+    uses = {name: one.memory for name, one in costs.items()}
+    figure = memory_figure(uses, ("train", "generate"), 156 + 44 * len(uses))
+    return Shown(figure, (memory_found(costs, batch, seq, dtype),))

@@ -5,67 +5,42 @@ import streamlit as st
 
 from pages.model.parameters import experiments as experiments
 from pages.model.parameters.choice import OWN, by_sliders
-from pages.model.parameters.costs import built, costs, every_preset
+from pages.model.parameters.costs import built, compared, every_preset
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.loading.presets import all_names, known
-from tfcore.analysis.model import model_costs
-from tfcore.analysis.model.memory_use import Dtype
-from tfcore.analysis.model.model_costs import ModelCosts
-from tfcore.analysis.model.parameter_count import parameters
+from pages.ui.program import made
+from tfcore.analysis.model import costs
+from tfcore.analysis.model.costs import BuiltAgain, ModelCosts, cost_row, parameters_found
+from tfcore.analysis.model.parameter_count import parameters, published_sizes, rule_of_thumb
+from tfcore.analysis.precision import Dtype
+from tfcore.analysis.quantities import short, whole
 from tfcore.config import ModelConfig
-from tfcore.figures.byte_words import amount
 from tfcore.figures.model import parameters as figures
-from tfcore.figures.model.parameters import short
+from tfcore.figures.model.parameters import View
 
-VIEWS = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
+VIEWS: dict[View, str] = {"ring": "shares", "treemap": "tree", "blocks": "blocks"}
 DTYPES: dict[Dtype, str] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 NONE = "none"
 
 
-def facts(config: ModelConfig, found: ModelCosts) -> None:
+def facts(config: ModelConfig, name: str, costs: ModelCosts) -> None:
     """The numbers beside the picture."""
-    st.metric("Parameters", f"{found.count.total:,}", short(found.count.total), delta_color="off", delta_arrow="off")
-    if found.count.active != found.count.total:
-        share = f"{found.count.active / found.count.total:.0%} of all"
-        st.metric("Active per token", f"{found.count.active:,}", share, delta_color="off", delta_arrow="off")
-    st.metric(
-        "12 N d² + V d says",
-        f"{found.formula:,}",
-        f"{found.formula_error:+.1%} off",
-        delta_color="off",
-        delta_arrow="off",
-    )
+    found = parameters_found(name, costs)
+    metric("Parameters", whole(found.total), short(found.total))
+    if found.active != found.total:
+        metric("Active per token", whole(found.active), found.active_share)
+    metric("12 N d² + V d says", whole(found.formula), found.formula_error)
     other = "untied" if config.tie_embeddings else "tied"
-    st.metric(f"Unembedding {other}", short(found.other_tying))
-    st.metric(
-        "FLOPs per token, forward",
-        short(found.flops.forward),
-        f"6 N in training: {short(found.flops.six_n)}",
-        delta_color="off",
-        delta_arrow="off",
-    )
-    if said := quoted(config, found):
-        st.caption(said)
+    st.metric(f"Unembedding {other}", short(costs.other_tying))
+    metric("FLOPs per token, forward", short(costs.flops.forward), f"6 N in training: {short(costs.flops.six_n)}")
+    if (sizes := published_sizes(config)) is not None:
+        st.caption(sizes.sentence)
 
 
-def quoted(config: ModelConfig, found: ModelCosts) -> str:
-    """The sizes quoted of a masked language model, where the count here is neither of them."""
-    sizes, parts = model_costs.published_sizes(config), found.count.by_component
-    if sizes is None:
-        return ""
-    pooler = f", the pooler's {parts['pooler']:,} among them" if "pooler" in parts else ""
-    said = f"Without the masked language model's head ({parts['mlm head']:,}): {sizes.without_heads:,}{pooler}."
-    if sizes.next_sentence:
-        said += f" The published checkpoint has a head for next-sentence prediction too ({sizes.next_sentence:,}): "
-        said += f"{sizes.checkpoint:,}."
-    return said
-
-
-def most(name: str, found: ModelCosts, asked: int) -> str:
-    """A sentence where a text was cut to what the model can read."""
-    return f" {name} reads {found.seq:,} at most." if found.seq < asked else ""
+def metric(label: str, value: str, note: str) -> None:
+    st.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
 page.begin(
@@ -105,65 +80,37 @@ page.try_this(
 if config is None:
     fragments.stop()
 label = "your own" if chosen == OWN else names.get(chosen, chosen)
-found = costs(config, batch=batch, seq=seq, dtype=dtype)
-largest = max(found.count.by_component, key=lambda name: found.count.by_component[name])
-finding = (
-    f"{label} has {found.count.total:,} parameters; the largest part, "
-    f"{found.count.by_component[largest] / found.count.total:.0%}, is {largest}"
-)
-draw = {"ring": figures.ring_figure, "treemap": figures.treemap_figure, "blocks": figures.blocks_figure}[view]
+configs = {label: config} | ({names[versus]: known(versus)} if versus != NONE else {})
+found = compared(configs, batch, seq, dtype)
+parts = experiments.counted(found, view)
 with right:
     picture, numbers = st.columns([5, 2], gap="medium")
     with numbers:
-        facts(config, found)
+        facts(config, label, found[label])
     with picture:
         figure(
-            draw(found.count, 460),
+            parts.figure,
             key="parts",
             height=460,
             min_width=380,
-            alt=finding + ".",
-            caption=f"{finding}. {len(found.count.by_layer)} blocks.",
-            table=lambda: pd.DataFrame(found.count.by_component.items(), columns=["component", "parameters"]),
+            alt=parts.alt,
+            caption=parts.caption,
+            table=lambda: pd.DataFrame(found[label].count.by_component.items(), columns=["component", "parameters"]),
         )
-    compared = {label: found}
-    if versus != NONE:
-        compared[names[versus]] = costs(known(versus), batch=batch, seq=seq, dtype=dtype)
-    uses = {name: one.memory for name, one in compared.items()}
-    train, generate = (sum(figures.bytes_of(found.memory, purpose).values()) / 1e9 for purpose in ("train", "generate"))
-    height = 200 + 44 * (len(uses) - 1)
-    words = f"{label} in {dtype}, batch of {batch} x {found.seq:,} tokens: {train:,.2f} GB to train with AdamW, "
-    words += f"{generate:,.2f} GB to generate." + "".join(most(name, one, seq) for name, one in compared.items())
-    alone = found.weights
+    memory = experiments.memory(found, batch, seq, dtype)
     figure(
-        figures.memory_figure(uses, ("train", "generate"), height),
+        memory.figure,
         key="memory",
-        height=height,
+        height=156 + 44 * len(found),
         min_width=480,
-        alt=words,
-        caption=f"{words} Weights alone, quantised: {amount(alone['int8'])} in int8, {amount(alone['int4'])} in int4, "
-        "without the scales these need besides.",
-        table=lambda: pd.DataFrame({name: figures.bytes_of(use, "train") for name, use in uses.items()}),
+        alt=memory.alt,
+        caption=memory.caption,
+        table=lambda: pd.DataFrame({name: figures.bytes_of(one.memory, "train") for name, one in found.items()}),
     )
     if versus != NONE:
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    name: {
-                        "parameters": f"{c.count.total:,}",
-                        "active": f"{c.count.active:,}",
-                        "sequence length": f"{c.seq:,}",
-                        "GFLOPs per token": f"{c.flops.forward / 1e9:,.2f}",
-                        "KV cache (bytes per token)": f"{c.cached:,}",
-                    }
-                    for name, c in compared.items()
-                }
-            )
-        )
+        st.dataframe(pd.DataFrame({name: cost_row(one) for name, one in found.items()}))
 if controls.toggle("Count again by building it, on no memory at all", "build"):
-    again = built(config)
-    same = "the same" if again == found.count.total else "not the same: please report this"
-    st.markdown(f"Built on torch's *meta* device, the model has **{again:,}** parameters: {same}.")
+    st.markdown(BuiltAgain(built(config), found[label].count.total).sentence)
 page.what_to_see(
     "The formula knows no GQA, no third matrix of a gate, no experts: see how far off it is for each model, and why. "
     "GPT-2's report gives 117 M parameters for its smallest model; the published weights hold 124.4 M. In a mixture of "
@@ -190,8 +137,10 @@ st.caption(
     "prediction."
 )
 page.terms("FLOPs", "KV cache", "mixture of experts")
-page.source(parameters, model_costs.formula)
-page.experiment(experiments.counted, config, batch, seq, dtype)
+page.source(parameters, rule_of_thumb)
+given = made(costs.compared, configs, batch, seq, dtype)
+page.experiment_of("The picture of the parameters", experiments.counted, given, view)
+page.experiment_of("The picture of the memory", experiments.memory, given, batch, seq, dtype)
 st.caption(
     "N and 6 N: arXiv:2001.08361, table 1 and section 2.1. Memory in training: arXiv:1910.02054, section 3.1. Sizes of "
     "published models: their papers and weights, see tfcore.presets."

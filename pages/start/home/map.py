@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui import cache, links, places
 from pages.ui.components import parts_map
 from pages.ui.loading import model_map, models
-from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.start.walk_costs import model_size
 
 
 def show() -> None:
@@ -16,10 +16,6 @@ def show() -> None:
     def go(url: str) -> None:
         links.go(places.place(url).file, {"model": name} if url == "heads" else {})
 
-    count = parameters(config)
     label = f"{name}, part by part; each part leads to its page"
     parts_map.parts_map("map", model_map.stacks(config), label=label, on_open=go)
-    st.caption(
-        f"{name}: {config.architecture}, {count.total:,} parameters, width {config.d_model}, context "
-        f"{config.max_seq_len:,} tokens. Every box leads to the page about it."
-    )
+    st.caption(f"{model_size(config, name)} Every box leads to the page about it.")

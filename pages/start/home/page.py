@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.start.home import map as _home_map
+from pages.start.home import map as model_map
 from pages.ui import controls, links, page, recent, tour
 
 # chapter -> title: (file, what it answers)
@@ -177,7 +177,7 @@ with left:
     recent.show()
     st.markdown("\n".join(f"- **{chapter}**: {ANSWERS[chapter]}" for chapter in CHAPTERS))
 with right:
-    _home_map.show()
+    model_map.show()
 for chapter, pages in CHAPTERS.items():
     st.subheader(chapter, anchor=False)
     entries = list(pages.items())

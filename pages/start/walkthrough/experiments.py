@@ -1,43 +1,35 @@
 """The experiments of the walkthrough."""
 
-from tfcore import load
-from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.start.walk_steps import step
-from tfcore.analysis.start.walkthrough import walk
+from tfcore.analysis.start.walk_findings import stage_finding, stage_picture
+from tfcore.analysis.start.walk_prediction import likely_tokens
+from tfcore.analysis.start.walk_tensors import stage_tensors
+from tfcore.analysis.start.walkthrough import WalkedText
+from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.start.walkthrough import limit_of, pieces_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.shown import Shown
+from tfcore.figures.start.walkthrough import limit_of, pieces_figure, stage_height
 
 
-def stage(model_name: str, text: str, tokens: int, hidden: int | None, layer: int, head: int, stage: str) -> Figure:
-    """One stop on the way of a text through a model: the tensors after it."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
-    names = tokenizer.tokens(ids)
-    if hidden is not None:  # an encoder guesses a token it does not see
-        ids[hidden], names[hidden] = mask_of(tokenizer, model.config.vocab_size), "[hidden]"
-    way = walk(model, ids, layer, hidden)
-    made = step(way, stage, head)
-    for when, pieces in (("before", made.before), ("after", made.after)):
-        for piece in pieces:
-            shape = f"({', '.join(piece.axes)}) = {piece.shape}"
-            print(f"{when} {stage}: {piece.title}, {shape}, {piece.values.min():.3f} to {piece.values.max():.3f}")
+def stage(walked: WalkedText, stage: str, head: int, when: str) -> Shown:
+    """One stage on the way of a text through a model: its tensors, before or after it."""
+    tensors = stage_tensors(walked.walk, stage, head)
+    pieces = tensors.after if when == "after" else tensors.before
+    # One range of colours for both pictures where the change of size matters.
+    limit = max(limit_of(tensors.before), limit_of(tensors.after)) if tensors.compared else limit_of(pieces)
+    figure = pieces_figure(
+        pieces,
+        tick_labels(walked.tokens),
+        limit=limit,
+        height=stage_height(len(walked.tokens)),
+        sign=tensors.sign,
+        candidates=tick_labels(walked.candidates),
+    )
+    picture = stage_picture(when, stage, pieces, limit)
+    return Shown(figure, (picture, stage_finding(walked.walk, tensors, stage, walked.tokens)))
 
-    guesses = tokenizer.tokens(way.candidates.tolist())
-    return pieces_figure(made.after, names, limit=limit_of(made.after), height=400, sign=made.sign, candidates=guesses)
 
-
-def answer(model_name: str, text: str, tokens: int, hidden: int | None, layer: int, top: int) -> Figure:
-    """What a model says at the end of the walk: the likeliest tokens."""
-    model, tokenizer = load(model_name)
-    ids = tokenizer.encode(text)[: min(tokens, model.config.max_seq_len)]
-    print(f"{len(text)} characters, {len(ids)} tokens: {ids}")
-    if hidden is not None:
-        ids[hidden] = mask_of(tokenizer, model.config.vocab_size)
-    way = walk(model, ids, layer, hidden)
-    chances = way.probabilities[way.position, :top]
-    names = tokenizer.tokens(way.candidates[:top].tolist())
-    for name, chance in zip(names, chances, strict=True):
-        print(f"{name!r}: {chance:.1%}")
-
-    return guesses_figure(chances, names, height=400)
+def answer(walked: WalkedText, top: int) -> Shown:
+    """The model's prediction at the end of the walk: the most likely tokens."""
+    found = likely_tokens(walked, top)
+    probabilities = walked.walk.probabilities[walked.walk.position, :top]
+    return Shown(guesses_figure(probabilities, tick_labels(found.tokens), height=400), (found,))

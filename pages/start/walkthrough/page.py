@@ -4,23 +4,25 @@ from typing import Any
 
 import streamlit as st
 
-from pages.start.walkthrough import experiments as experiments
-from pages.start.walkthrough import stage as shown
+from pages.start.walkthrough import experiments
+from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, words
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
 from pages.ui.loading import models
+from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.start import walk_stages, walkthrough
-from tfcore.analysis.start.walk_stages import Stage
-from tfcore.analysis.start.walk_steps import OF_A_HEAD
-from tfcore.analysis.start.walkthrough import Walk
+from tfcore.analysis.start.walk_tensors import OF_A_HEAD
+from tfcore.analysis.start.walkthrough import WalkStage, walk_stages, walk_text
 from tfcore.config import ModelConfig
+from tfcore.figures.start.walkthrough import stage_height
 
-CHARACTERS, TOKENS, PERIOD = 600, 32, 2.5
+CHARACTERS = 600
+TOKENS = 32
+PERIOD = 2.5  # seconds a stage, when the walk plays
 TEXT = "The little dog lost the red ball. The little"
 TRY: dict[str, dict[str, Any]] = {
     "attention weights": {"stage": "softmax", "layer": 3, "head": 0},
@@ -34,23 +36,7 @@ PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forw
 ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
 
 
-@cache.data(max_entries=64)
-def encode(model_name: str, pasted: str, hidden: int | None) -> tuple[list[int], list[str], int]:
-    """The first tokens of a text, as ids and as pieces, and how many there are in all; one may be hidden."""
-    ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
-    model, tokenizer = cache.model(model_name)
-    blank = mask_of(tokenizer, model.config.vocab_size) if hidden is not None else None
-    if blank is not None and hidden is not None and hidden < len(ids):
-        ids[hidden], tokens[hidden] = blank, "[hidden]"
-    return ids, tokens, total
-
-
-@cache.data(max_entries=24)
-def walked(model_name: str, pasted: str, layer: int, hidden: int | None) -> tuple[Walk, list[str]]:
-    """The walk through one block, and the most likely tokens."""
-    model, tokenizer = cache.model(model_name)
-    walk = walkthrough.walk(model, encode(model_name, pasted, hidden)[0], layer, hidden)
-    return walk, tokenizer.tokens(walk.candidates.tolist())
+walked_text = cache.of_model(max_entries=24)(walk_text)
 
 
 def fills_blanks(model_name: str) -> bool:
@@ -59,25 +45,25 @@ def fills_blanks(model_name: str) -> bool:
     return model.config.head == "mlm" and mask_of(tokenizer, model.config.vocab_size) is not None
 
 
-def areas(layer: int, path: tuple[Stage, ...]) -> list[Area]:
+def areas(layer: int, path: tuple[WalkStage, ...]) -> list[Area]:
     """The parts of the map, each with its words."""
-    made = []
+    found = []
     for part, title in PARTS.items():
         places = [i for i, stage in enumerate(path) if stage.part == part]
         if places:
             name = f"layer {layer}: {title}" if part in ("attention", "feed-forward") else title
-            made.append(Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
-    return made
+            found.append(Area(first=places[0], last=places[-1], title=name, role=ROLES[part]))
+    return found
 
 
-def stop(config: ModelConfig, stage: Stage, after: Stage | None, layer: int, answer: str) -> Stop:
+def stop(config: ModelConfig, stage: WalkStage, after: WalkStage | None, layer: int, answer: str) -> Stop:
     """A stage as a stop of the map; its label goes under the line where a branch would cross it."""
-    said = words(config, stage.name, layer, answer)
+    explained = words(config, stage.name, layer, answer)
     crossed = not stage.beside and (after is None or after.beside or stage.name.startswith("add-"))
     return Stop(
-        label=said.label,
-        title=f"{said.title} ({PARTS[stage.part]})",
-        role=said.role,
+        label=explained.label,
+        title=f"{explained.title} ({PARTS[stage.part]})",
+        role=explained.role,
         beside=stage.beside,
         branch=ROLES[stage.part],
         under=crossed,
@@ -85,7 +71,7 @@ def stop(config: ModelConfig, stage: Stage, after: Stage | None, layer: int, ans
     )
 
 
-def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, answer: str) -> None:
+def overview(config: ModelConfig, path: tuple[WalkStage, ...], at: int, layer: int, answer: str) -> None:
     """The map on top."""
     line_map(
         "map",
@@ -97,14 +83,14 @@ def overview(config: ModelConfig, path: tuple[Stage, ...], at: int, layer: int, 
     )
 
 
-def where(config: ModelConfig, stage: Stage, layer: int, head: int) -> str:
+def where(config: ModelConfig, stage: WalkStage, layer: int, head: int) -> str:
     """Part, block and head in words."""
-    said = [PARTS[stage.part]]
+    parts = [PARTS[stage.part]]
     if stage.part in ("attention", "feed-forward"):
-        said.append(f"layer {layer}, one of {config.n_layers}")
+        parts.append(f"layer {layer}, one of {config.n_layers}")
     if stage.name in OF_A_HEAD:
-        said.append(f"head {head}, one of {config.n_heads}")
-    return " · ".join(said)
+        parts.append(f"head {head}, one of {config.n_heads}")
+    return " · ".join(parts)
 
 
 @fragments.fragment
@@ -119,7 +105,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
     with heads:
         head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
-    path = walk_stages.stages(config, layer)
+    path = walk_stages(config, layer)
     names = [stage.name for stage in path]
     with slider:
         name = controls.stops("Stage", "stage", names, names[0], SAID)
@@ -135,37 +121,37 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
             places=names,
             everywhere=True,
         )
-    walk, candidates = walked(model_name, pasted, layer, hidden)
-    tokens = encode(model_name, pasted, hidden)[1]
-    answer = f"'{text.visible(candidates[0])}'" if candidates else ""
+    walked = walked_text(model_name, pasted, TOKENS, layer, hidden)
+    answer = f"'{text.visible(walked.candidates[0])}'" if walked.candidates else ""
     with overview_place:
         overview(config, path, at, layer, answer)
 
-    said, height = words(config, name, layer, answer), shown.height_of(len(tokens))
+    explained, height = words(config, name, layer, answer), stage_height(len(walked.tokens))
     sentence, equation = st.columns([3, 2], vertical_alignment="center", gap="medium")
     with sentence, st.container(gap="xsmall"):
         st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")
-        st.subheader(said.title, anchor=False)
-        st.markdown(said.sentence)
-    equation.latex(said.equation + r"\vphantom{\frac{x}{\sqrt{x^2}}}")
+        st.subheader(explained.title, anchor=False)
+        st.markdown(explained.sentence)
+    equation.latex(explained.equation + r"\vphantom{\frac{x}{\sqrt{x^2}}}")
     if name == "top-5":
-        shown.last_stage(walk, tokens, candidates, said, height)
-    elif name in shown.OF_TEXT:
-        shown.text_stage(walk, name, tokens, candidates, said, height)
+        panel.last_stage(walked, explained, height)
+    elif name in panel.OF_TEXT:
+        panel.text_stage(walked, name, explained, height)
     else:
-        shown.number_stage(walk, name, head, tokens, candidates, said, height)
+        panel.number_stage(walked, name, head, explained, height)
     facts, outcome = st.columns([3, 2], gap="large")
     with facts:
-        page.what_to_see(said.see)
-        shown.costs(walk, name)
+        page.what_to_see(explained.see)
+        panel.costs(walked.walk, name)
     with outcome:
-        if candidates and name not in ("characters", "top-5"):
-            shown.prediction(walk, candidates, 190, "next")
-    page.source(*functions(walk, name, cache.model(model_name)[1]))
-    if name == "top-5" or name in shown.OF_TEXT:
-        page.experiment(experiments.answer, model_name, pasted, TOKENS, hidden, layer, shown.TOP)
+        if walked.candidates and name not in ("characters", "top-5"):
+            panel.prediction(walked, 190)
+    page.source(*functions(walked.walk, name, cache.model(model_name)[1]))
+    walk = made(walk_text, model_name, pasted, TOKENS, layer, hidden)
+    if name == "top-5" or name in panel.OF_TEXT:
+        page.experiment(experiments.answer, walk, panel.TOP)
     else:
-        page.experiment(experiments.stage, model_name, pasted, TOKENS, hidden, layer, head, name)
+        page.experiment(experiments.stage, walk, name, head, "after")
 
 
 page.begin(
@@ -173,7 +159,7 @@ page.begin(
     "A neural network of attention and feed-forward layers. Follow one text through a trained model, stage by stage, "
     "from its characters to the prediction.",
 )
-st.html(shown.STACKED)
+st.html(panel.STACKED)
 box, choice = st.columns([3, 2])
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
@@ -184,10 +170,10 @@ if not pasted:
     fragments.stop()
 hidden: int | None = None
 if fills_blanks(model_name):
-    last = len(encode(model_name, pasted, None)[0]) - 1
+    last = len(first_tokens(model_name, pasted, TOKENS).ids) - 1
     hidden = controls.slider("Masked token", "hidden", 0, last, last)
-followed, _, total = encode(model_name, pasted, None)
-notices.tokens(total, len(followed))
+followed = first_tokens(model_name, pasted, TOKENS)
+notices.tokens(followed.total, len(followed.ids))
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)
 st.caption(

@@ -6,10 +6,10 @@ import streamlit as st
 
 from pages.training.lab import experiments
 from pages.training.lab import run as _lab_run
-from pages.ui import cache, fragments, page, text
+from pages.ui import cache, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.work import runs
+from pages.ui.work import live, runs
 from pages.ui.work.run_records import Seen
 from tfcore.analysis.training import training_runs
 from tfcore.analysis.training.training_runs import Curves, Look, free_running, look
@@ -31,13 +31,10 @@ def watch(seen: Seen | None, now: LabSpec | str) -> None:
     """How far it is and the pictures, again and again while the run goes on."""
     active = seen is not None and seen.moving
     name = seen.name if seen is not None else ""
-    fragments.fragment(_watch, run_every=EVERY if active else None)(name, now, active)
+    live.follow(lambda: runs.RUNS.look(name), lambda found: _draw(found, now), active, EVERY)
 
 
-def _watch(name: str, now: LabSpec | str, was_active: bool) -> None:
-    seen = runs.RUNS.look(name)
-    if was_active and (seen is None or not seen.moving):
-        st.rerun()  # the whole page, which then looks no more, and offers what can be done with a run that rests
+def _draw(seen: Seen | None, now: LabSpec | str) -> None:
     _lab_run.state(seen, now)
     if seen is None or seen.look is None or seen.curves is None:
         st.info(

@@ -8,10 +8,10 @@ from pages.training.scaling import experiments as experiments
 from pages.training.scaling.words import choose_law, metrics, ten_to, times
 from pages.ui import cache, page
 from pages.ui.components.figure import figure
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import compute_optimal, over_training
 from tfcore.analysis.training.over_training import Lifetime, OverTraining
 from tfcore.analysis.training.published_laws import LAWS, LawName
-from tfcore.figures.large_numbers import power, round_count
 from tfcore.figures.training import over_training as figures
 
 RATIOS = np.logspace(0, 4.5, 73)

@@ -8,11 +8,11 @@ from pages.training.scaling import experiments as experiments
 from pages.training.scaling.words import LAW_NAMES, choose_law, metrics, ten_to, times
 from pages.ui import cache, fragments, page
 from pages.ui.components.figure import figure
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import budget_splits, compute_optimal
 from tfcore.analysis.training.budget_splits import Splits
 from tfcore.analysis.training.compute_optimal import IsoFlops, Training
 from tfcore.analysis.training.published_laws import KAPLAN_SPLIT, LAWS, LawName
-from tfcore.figures.large_numbers import power, round_count
 from tfcore.figures.training import scaling as figures
 
 LOWEST, HIGHEST = 17.0, 28.0

@@ -9,12 +9,12 @@ from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading.presets import NAMES as PRESET_NAMES
 from tfcore import presets
-from tfcore.analysis.model import six_nd
-from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.model import flop_count
+from tfcore.analysis.model.flop_count import RuleError
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import training_cost
 from tfcore.analysis.training.known_models import MODELS
 from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Cost, Plan
-from tfcore.figures.large_numbers import power, round_count
 from tfcore.figures.training import training_cost as figures
 
 OWN = "own"
@@ -51,7 +51,7 @@ COUNTED = (
 
 @cache.data(max_entries=12)
 def errors(seq: int) -> dict[str, RuleError]:
-    return six_nd.rule_errors({PRESET_NAMES[name]: presets.PRESETS[name]() for name in COUNTED}, seq)
+    return flop_count.rule_errors({PRESET_NAMES[name]: presets.PRESETS[name]() for name in COUNTED}, seq)
 
 
 def panel() -> None:
@@ -67,7 +67,7 @@ def panel() -> None:
         "short sequences; it leaves out attention's products, which grow with the length, and what counts as N decides "
         "the rest."
     )
-    page.source(training_cost.training_cost, training_cost.Plan, six_nd.rule_errors)
+    page.source(training_cost.training_cost, training_cost.Plan, flop_count.rule_errors)
     st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
     page.question(
         "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",

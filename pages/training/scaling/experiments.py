@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tfcore.analysis.model.six_nd import rule_errors
+from tfcore.analysis.model.flop_count import rule_errors
 from tfcore.analysis.training.budget_splits import splits
 from tfcore.analysis.training.compute_optimal import at_ratio, at_size, iso_flops, optimum
 from tfcore.analysis.training.known_models import MODELS

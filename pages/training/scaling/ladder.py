@@ -10,11 +10,11 @@ from pages.training.scaling import experiments as experiments
 from pages.training.scaling.words import metrics
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from tfcore.analysis.quantities import round_count
 from tfcore.analysis.training import ladder_fit, scaling_law
 from tfcore.analysis.training.ladder_fit import FEWEST, LadderFit
 from tfcore.analysis.training.published_laws import LAWS
 from tfcore.analysis.training.scaling_law import Law
-from tfcore.figures.large_numbers import round_count
 from tfcore.figures.training import ladder as figures
 from tfcore.training import ladder
 from tfcore.training.recipes.ladder_scaling import rungs, scaling

@@ -12,10 +12,10 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import compute_optimal
 from tfcore.analysis.training.known_models import MODELS, KnownModel
 from tfcore.analysis.training.published_laws import LAWS
-from tfcore.figures.large_numbers import power, round_count
 from tfcore.figures.training import known_models as figures
 
 View = Literal["plane", "years"]

@@ -66,6 +66,22 @@ def component(name: str, script: str) -> Any:
     return st.components.v2.component(name, js=loader(script), isolate_styles=False)
 
 
+def inline(name: str, files: str, html: str = "") -> Any:
+    """A component whose files are in inline/: small ones that need no other script, which Streamlit sends itself.
+
+    Args:
+        files: their name without the ending.
+        html: what it begins as, where that is no file.
+    """
+    place = HERE / "inline" / files
+    return st.components.v2.component(
+        name,
+        html=html or place.with_suffix(".html").read_text("utf-8"),
+        css=place.with_suffix(".css").read_text("utf-8"),
+        js=place.with_suffix(".js").read_text("utf-8"),
+    )
+
+
 def loader(script: str, before: str = "", arguments: str = "component") -> str:
     """The script of a component, as short as can be: Streamlit sends it along with every change, so it only loads the
     file, which the browser keeps.

@@ -4,17 +4,28 @@ import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
 // Parts of the whole; Shift makes the steps smaller.
+/** @type {Record<string, number>} */
 const KEYS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }
 const FINE = 0.1
+
+/** @typedef {{ node: HTMLElement, i: number, fill: HTMLElement, number: HTMLElement, grip: HTMLElement }} Bar */
+/**
+ * @typedef {import("./dragging.js").Dragged & {
+ *   root: HTMLElement, shape: string, bars: Bar[], heads: [HTMLElement, () => string][], data: BarsData,
+ *   weights: number[], base: { i: number, weights: number[] } | null
+ * }} View
+ */
+/** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
 await styled("bars.css")
 
+/** @param {Component<BarsData>} component */
 export function render({ data, parentElement, setTriggerValue }) {
   let view = views.get(parentElement)
   const shape = JSON.stringify([data.names.length, data.rows.length, data.columns.length])
   if (view && view.shape !== shape) {
     remove(parentElement, view)
-    view = null
+    view = undefined
   }
   view ||= create(parentElement, data, shape)
   view.data = data
@@ -30,17 +41,20 @@ export function render({ data, parentElement, setTriggerValue }) {
   return () => remove(parentElement, view)
 }
 
+/** @param {number[]} a @param {number[]} b */
 const same = (a, b) => a && a.length === b.length && a.every((weight, i) => weight === b[i])
 
+/** @param {HTMLElement} parent @param {View} view */
 function remove(parent, view) {
   ended(view)
   if (views.get(parent) === view) views.delete(parent)
   view.root.remove()
 }
 
+/** @param {HTMLElement} parent @param {BarsData} data @param {string} shape */
 function create(parent, data, shape) {
   const root = element("div", "tf-bars", parent)
-  const view = { ...begun(data.seq), root, shape, bars: [], heads: [] }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ ...begun(data.seq), root, shape, bars: [], heads: [] }))
   const { columns, rows } = data, across = columns.length || data.names.length
   root.setAttribute("role", "group")
   root.style.gridTemplateColumns = `${rows.length ? "minmax(0, auto) " : ""}repeat(${across}, minmax(0, 1fr))`
@@ -56,6 +70,7 @@ function create(parent, data, shape) {
   return view
 }
 
+/** @param {View} view @param {number} i */
 function bar(view, i) {
   const node = element("div", "tf-column", view.root)
   const made = { node, i, fill: element("div", "tf-fill", node), number: element("b", "", node), grip: element("div", "tf-grip", node) }
@@ -67,6 +82,7 @@ function bar(view, i) {
 
 // ---- what is seen ----
 
+/** @param {View} view */
 function paint(view) {
   const { label, names, height, top, units, fixed } = view.data
   view.root.setAttribute("aria-label", label)
@@ -83,26 +99,33 @@ function paint(view) {
     fill.style.height = grip.style.bottom = up
     number.textContent = written(p)
     node.setAttribute("role", fixed ? "img" : "slider")
-    const said = fixed ? {} : { valuemin: 0, valuemax: 1, valuenow: p, valuetext: written(p) }
-    for (const [key, value] of Object.entries(said)) node.setAttribute("aria-" + key, value)
+    const said = { valuemin: 0, valuemax: 1, valuenow: p, valuetext: written(p) }
+    for (const [key, value] of Object.entries(said)) {
+      if (fixed) node.removeAttribute("aria-" + key) // nobody can move a picture
+      else node.setAttribute("aria-" + key, String(value))
+    }
     node.setAttribute("aria-label", `${label}: ${names[i]}${fixed ? " " + written(p) : ""}`)
   }
 }
 
+/** @param {number} p */
 const written = p => (p > 0 && p < 0.0095 ? p.toFixed(4) : p.toFixed(3))
 
 // ---- the hand ----
 
+/** @param {View} view @param {Bar} one @param {PointerEvent} event */
 function take(view, one, event) {
   const onGrip = event.target === one.grip
   if (event.button || view.held || view.data.fixed || (event.pointerType === "touch" && !onGrip)) return
   const { height, top, units } = view.data
   const unit = top / height
+  /** @param {PointerEvent} move */
   const value = move => (one.node.getBoundingClientRect().bottom - move.clientY) * unit
   // Taken by the grip, a bar does not jump; a click anywhere else puts it there.
   const slack = onGrip ? Math.min(view.weights[one.i] / units, top) - value(event) : 0
   view.held = one
   one.node.classList.add("tf-held")
+  /** @param {PointerEvent} move */
   const moved = move => set(view, one.i, value(move) + slack, false)
   follow(one.node, event, moved, () => {
     one.node.classList.remove("tf-held")
@@ -112,6 +135,7 @@ function take(view, one, event) {
   if (!onGrip) moved(event)
 }
 
+/** @param {View} view @param {Bar} one @param {KeyboardEvent} event */
 function press(view, one, event) {
   const step = KEYS[event.key]
   if (step === undefined || view.data.fixed || event.ctrlKey || event.metaKey || event.altKey) return
@@ -119,6 +143,7 @@ function press(view, one, event) {
   set(view, one.i, view.weights[one.i] / view.data.units + step * (event.shiftKey ? FINE : 1), true)
 }
 
+/** @param {View} view @param {number} i @param {number} share @param {boolean} final */
 function set(view, i, share, final) {
   const { units } = view.data
   // What the others had when this bar was taken: dragged to the top and back, it gives everything back.
@@ -136,6 +161,7 @@ function set(view, i, share, final) {
 }
 
 // Weights scaled to whole numbers that sum to `total`, those with the largest remainders rounded up.
+/** @param {number[]} weights @param {number} total */
 function whole(weights, total) {
   const sum = weights.reduce((a, b) => a + b, 0)
   const exact = weights.map(weight => (weight / sum) * total)

@@ -1,4 +1,4 @@
-"""What the components whose parts are dragged share: the address of what is dragged, and what the browser says of it.
+"""Shared by components whose parts are dragged: their value in the address, and their messages.
 
 Python computes while a part moves. The browser has one request on the way at most and sends the last position in the
 end; only that one becomes part of the address. See dragging.js for the browser's half.
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from pages.ui import controls, links, notices
+from pages.ui.session import session
 
 Value = TypeVar("Value")
 
@@ -24,7 +25,7 @@ def read(
         written: how the address says a value; the default is not said.
     """
     if links.address_decides(key):  # whoever left in the middle of a drag begins anew
-        st.session_state.pop(_held(key), None)
+        session().dragged.discard(key)
     asked, from_link = links.wanted(key, written(default), links.asked)
     found, exact = parse(asked)
     value = written(found)
@@ -32,39 +33,34 @@ def read(
     if not exact:
         notices.corrected(key, asked, value, value, from_link=from_link)
     st.session_state[key] = value
-    if not st.session_state.get(_held(key)):
+    if key not in session().dragged:
         links.write_text(key, value, written(default))
     links.mark_seen(key)
     return found
 
 
 def heard(key: str, state: str) -> Mapping[str, Any] | None:
-    """What the component of this state says was moved, in its callback; None when it says nothing of use."""
+    """The `moved` event of a component, read in its callback; None where it is invalid."""
     event = st.session_state.get(state)
     said = event.get("moved") if isinstance(event, Mapping) else None
     if not isinstance(said, Mapping):
         return None
-    st.session_state[_held(key)] = said.get("final") is not True
-    st.session_state[f"{state}:seq"] = whole(said.get("seq"), 10**9) or 0
+    (session().dragged.discard if said.get("final") is True else session().dragged.add)(key)
+    session().answered[state] = whole(said.get("seq"), 10**9) or 0
     return said
 
 
 def take(key: str, value: str) -> None:
-    """Put what was moved into control `key`."""
+    """Set control `key` to what was moved."""
     controls.set_values(**{key: value})
 
 
 def answered(state: str) -> int:
     """The number of the last message of the component that the values shown belong to."""
-    return int(st.session_state.get(f"{state}:seq", 0))
+    return session().answered.get(state, 0)
 
 
 def whole(value: object, largest: int) -> int | None:
     """A whole number from the browser in 0 .. largest, or None."""
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= largest else None
-
-
-def _held(key: str) -> str:
-    """Where the session notes that something is being dragged, so that the address does not follow yet."""
-    return f"{key}:held"

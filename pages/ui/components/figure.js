@@ -2,10 +2,37 @@
 import { styled } from "./styles.js"
 import themes from "./theme.js"
 
+/**
+ * @typedef {object} View
+ * @property {HTMLElement} frame
+ * @property {HTMLElement} scroll
+ * @property {HTMLElement} picture
+ * @property {HTMLElement} caption
+ * @property {HTMLElement} note
+ * @property {HTMLElement} row
+ * @property {HTMLElement} column
+ * @property {Record<string, HTMLButtonElement>} buttons
+ * @property {ResizeObserver} observer
+ * @property {FigureHead} head
+ * @property {string} spec the figure as JSON
+ * @property {Send} send
+ * @property {PlotlyElement} [plot]
+ * @property {string} drawn what the picture shows
+ * @property {boolean} busy
+ * @property {boolean} again
+ * @property {boolean} [gone]
+ * @property {string} [reported] what the pointer rested on
+ * @property {number} [resting]
+ * @property {number} [noted]
+ */
+/** @typedef {View & { plot: PlotlyElement }} Drawn a view whose picture is there */
+
+/** @type {WeakMap<HTMLElement, View>} */
 const instances = new WeakMap()
-const PLOTLY = new URL("plotly.min.js", import.meta.url)
+const PLOTLY = new URL("plotly.min.js", import.meta.url).href
 const CONFIG = { displayModeBar: false, scrollZoom: false, showTips: false, doubleClick: "reset" }
 
+/** @type {Promise<PlotlyLibrary>} */
 const plotly = new Promise((done, failed) => {
   const script = document.createElement("script")
   script.src = PLOTLY
@@ -16,6 +43,7 @@ const plotly = new Promise((done, failed) => {
 await styled("figure.css")
 
 // Called by Streamlit after every change of the data or of the theme; the same element is drawn into again.
+/** @param {Component<Uint8Array<ArrayBuffer>>} component @param {FigureHead} head @param {number} start */
 export function render({ parentElement, data, setTriggerValue }, head, start) {
   const view = instances.get(parentElement) || create(parentElement)
   const text = new TextDecoder()
@@ -35,6 +63,7 @@ export function render({ parentElement, data, setTriggerValue }, head, start) {
   return () => destroy(parentElement)
 }
 
+/** @param {HTMLElement} parent */
 function create(parent) {
   const frame = element("figure", "tf-figure", parent)
   const scroll = element("div", "tf-scroll", frame)
@@ -42,7 +71,9 @@ function create(parent) {
   picture.setAttribute("role", "img")
   const foot = element("div", "tf-foot", frame)
   const caption = element("figcaption", "", foot)
-  const view = { frame, scroll, picture, caption, buttons: {}, drawn: "", busy: false, again: false }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
+    frame, scroll, picture, caption, buttons: {}, drawn: "", busy: false, again: false,
+  }))
   menu(view, foot)
   view.row = cursor()
   view.column = cursor()
@@ -52,6 +83,7 @@ function create(parent) {
   return view
 }
 
+/** @param {HTMLElement} parent */
 function destroy(parent) {
   const view = instances.get(parent)
   if (!view) return
@@ -63,6 +95,7 @@ function destroy(parent) {
   view.frame.remove()
 }
 
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {HTMLElement} [parent] */
 function element(tag, name, parent) {
   const made = document.createElement(tag)
   if (name) made.className = name
@@ -77,6 +110,7 @@ function cursor() {
 }
 
 // One drawing at a time; what arrives meanwhile is drawn afterwards, the latest only.
+/** @param {View} view */
 async function draw(view) {
   if (view.busy) return void (view.again = true)
   view.busy = true
@@ -87,12 +121,13 @@ async function draw(view) {
       await paint(Plotly, view)
     } while (view.again && !view.gone)
   } catch (problem) {
-    if (!view.plot) view.picture.textContent = `The picture could not be drawn (${problem.message}). Reload the page.`
+    if (!view.plot) view.picture.textContent = `The picture could not be drawn (${problem instanceof Error ? problem.message : problem}). Reload the page.`
   } finally {
     view.busy = false
   }
 }
 
+/** @param {PlotlyLibrary} Plotly @param {View} view */
 async function paint(Plotly, view) {
   const width = Math.max(view.scroll.clientWidth, view.head.minWidth)
   if (!view.scroll.clientWidth || view.gone) return // hidden in a tab: drawn when it gets a size
@@ -104,35 +139,39 @@ async function paint(Plotly, view) {
   Object.assign(layout, { width, height: view.head.height, autosize: false })
   if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
   mark(view, null)
-  const first = !view.plot
-  view.plot ||= element("div", "tf-plot", view.picture)
-  await Plotly.react(view.plot, data, layout, CONFIG)
-  if (view.gone) return Plotly.purge(view.plot)
-  if (first) listen(view)
-  view.plot.classList.toggle("tf-clickable", view.head.click)
+  const plot = view.plot ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot")))
+  if (!view.plot) view.picture.replaceChildren(plot)
+  await Plotly.react(plot, data, layout, CONFIG)
+  if (view.gone) return Plotly.purge(plot)
+  if (!view.plot) listen(Object.assign(view, { plot })) // a view has a plot once it is drawn, not where drawing failed
+  plot.classList.toggle("tf-clickable", view.head.click)
   view.drawn = stamp
   bring(view)
 }
 
 // Scrolls to the mark that the page names, where it has changed and is out of sight with the words beside it.
+/** @param {View} view */
 function bring({ scroll, head: { at } }) {
   const room = Math.min(120, scroll.clientWidth / 3)
   if (at === null || at === Number(scroll.dataset.at)) return
-  scroll.dataset.at = at
+  scroll.dataset.at = String(at)
   if (at < scroll.scrollLeft || at + room > scroll.scrollLeft + scroll.clientWidth)
     scroll.scrollLeft = at - scroll.clientWidth / 2
 }
 
 // A picture wider than its place is scrolled with the arrow keys, too.
+/** @param {HTMLElement} scroll @param {boolean} wide */
 function reachable(scroll, wide) {
   const said = { tabindex: 0, role: "group", "aria-label": "Wider than the screen: the arrow keys move it" }
-  for (const [name, value] of Object.entries(said)) wide ? scroll.setAttribute(name, value) : scroll.removeAttribute(name)
+  for (const [name, value] of Object.entries(said)) wide ? scroll.setAttribute(name, String(value)) : scroll.removeAttribute(name)
 }
 
 // ---- colours: the same rules as tfcore.figures.theme.resolve ----
 
+/** @param {Element} node */
 export function palette(node) {
   const css = getComputedStyle(node)
+  /** @param {string} name */
   const own = name => css.getPropertyValue(`--st-${name}`).trim()
   const paper = own("background-color") || "#ffffff"
   const table = themes[brightness(paper) < 0.5 ? "dark" : "light"]
@@ -143,18 +182,23 @@ export function palette(node) {
 }
 
 // Any CSS colour as red, green, blue in 0..255 (a canvas knows them all).
-const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+const pen = /** @type {CanvasRenderingContext2D} */ (
+  document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+)
+/** @param {string} colour */
 function channels(colour) {
   pen.fillStyle = colour
   pen.fillRect(0, 0, 1, 1)
   return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)]
 }
 
+/** @param {string} colour */
 function brightness(colour) {
   const [red, green, blue] = channels(colour)
   return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
 }
 
+/** @param {any} node @param {Palette} colours */
 function coloured(node, colours) {
   if (!node || typeof node !== "object") return node
   for (const key of Object.keys(node)) {
@@ -163,6 +207,7 @@ function coloured(node, colours) {
   return node
 }
 
+/** @param {any} value @param {Palette} colours @returns {any} */
 function replaced(value, colours) {
   if (Array.isArray(value)) return value.map(v => replaced(v, colours))
   if (typeof value !== "string" || value[0] !== "@") return coloured(value, colours)
@@ -170,14 +215,15 @@ function replaced(value, colours) {
   const stops = table.scales[value]
   if (stops) return stops.map(([t, c]) => [t, c === table.roles.paper ? roles.paper : c])
   const [, role, number, alpha] = /^@([a-z]+)(\d*)(?:\/([\d.]+))?$/.exec(value) || []
-  const solid = number ? table.categories[number % table.categories.length] : roles[role] || roles.ink
+  const solid = number ? table.categories[Number(number) % table.categories.length] : roles[role] || roles.ink
   return alpha ? `rgba(${channels(solid)},${alpha})` : solid
 }
 
 // ---- events ----
 
+/** @param {Drawn} view */
 function listen(view) {
-  view.plot.querySelector(".hoverlayer").closest("svg").before(view.row, view.column) // under the hover text
+  view.plot.querySelector(".hoverlayer")?.closest("svg")?.before(view.row, view.column) // under the hover text
   view.plot.on("plotly_click", event => view.head.click && view.send("click", point(event)))
   view.plot.on("plotly_hover", event => {
     mark(view, view.head.cursor && event.points[0])
@@ -190,22 +236,26 @@ function listen(view) {
   })
 }
 
+/** @param {View} view @param {object} found */
 function report(view, found) {
   const text = JSON.stringify(found)
   if (text !== view.reported) view.send("hover", found)
   view.reported = text
 }
 
+/** @param {PlotlyEvent} event */
 function point(event) {
   const { curveNumber, pointNumber, pointIndex, x, y, customdata } = event.points[0]
   return { curve: curveNumber, point: pointNumber ?? pointIndex, x, y, customdata: customdata ?? null }
 }
 
 // Two bands over the plot, row and column of the cell under the pointer: no redraw, so it keeps up with the pointer.
+/** @param {View} view @param {PlotlyPoint | null | false} at */
 function mark(view, at) {
   view.row.hidden = view.column.hidden = !at
   if (!at) return
   const { xaxis, yaxis } = at
+  /** @param {PlotlyAxis} axis @param {unknown} value */
   const band = (axis, value) => {
     const middle = axis.d2p(value), half = Math.abs(axis.c2p(axis.d2c(value) + 0.5) - middle)
     return [axis._offset + Math.max(middle - half, 0), Math.min(middle + half, axis._length) - Math.max(middle - half, 0)]
@@ -215,18 +265,22 @@ function mark(view, at) {
   place(view.row, xaxis._offset, top, xaxis._length, height)
 }
 
+/** @param {HTMLElement} box @param {number} left @param {number} top @param {number} width @param {number} height */
 function place(box, left, top, width, height) {
   Object.assign(box.style, { left: left + "px", top: top + "px", width: width + "px", height: height + "px" })
 }
 
 // ---- saving and embedding ----
 
+/** @param {View} view @param {HTMLElement} foot */
 function menu(view, foot) {
   const details = element("details", "tf-save", foot)
-  element("summary", "", details).textContent = "Save"
+  const summary = element("summary", "", details)
+  summary.textContent = "Save"
   const list = element("div", "", details)
+  /** @type {Record<string, (view: Drawn, format: string) => void>} */
   const kinds = {
-    PNG: picture, SVG: picture, HTML: page, CSV: () => view.send("download", "csv"),
+    PNG: savePicture, SVG: savePicture, HTML: savePage, CSV: () => view.send("download", "csv"),
     Embed: embed, "Whole page": () => window.open(address(view, false), "_blank", "noopener"),
   }
   view.note = element("div", "tf-note", foot)
@@ -235,17 +289,21 @@ function menu(view, foot) {
     const button = (view.buttons[kind] = element("button", "", list))
     button.type = "button"
     button.textContent = kind
-    button.onclick = () => (details.open = false, view.plot && action(view, kind.toLowerCase()))
+    button.onclick = () => {
+      details.open = false
+      if (view.plot) action(/** @type {Drawn} */ (view), kind.toLowerCase())
+    }
   }
-  details.addEventListener("focusout", event => details.contains(event.relatedTarget) || (details.open = false))
+  details.addEventListener("focusout", event => details.contains(/** @type {Node | null} */ (event.relatedTarget)) || (details.open = false))
   details.addEventListener("keydown", event => {
     if (event.key !== "Escape" || !details.open) return
     details.open = false
-    details.firstChild.focus()
+    summary.focus()
   })
 }
 
 // The address of this figure alone in a frame, or of the view it is from.
+/** @param {View} view @param {boolean} framed */
 function address(view, framed) {
   const url = new URL(location.href)
   url.hash = ""
@@ -256,9 +314,11 @@ function address(view, framed) {
   return url.toString()
 }
 
+/** @param {string} text */
 const safe = text => text.replace(/[&<>"]/g, c => `&#${c.charCodeAt(0)};`)
 
 // Copies a frame that shows this figure, live, in another page; where the browser refuses, shows it ready for Ctrl+C.
+/** @param {View} view */
 async function embed(view) {
   const high = Math.ceil(view.frame.getBoundingClientRect().height) + 24
   const code = `<iframe src="${safe(address(view, true))}" title="${safe(view.head.alt)}" width="100%" height="${high}" style="border:0" loading="lazy"></iframe>`
@@ -281,13 +341,15 @@ async function embed(view) {
   if (!view.note.querySelector("textarea")) view.noted = setTimeout(() => view.note.replaceChildren(), 8000)
 }
 
-async function picture(view, format) {
+/** @param {Drawn} view @param {string} format */
+async function savePicture(view, format) {
   const { width, height } = view.plot.getBoundingClientRect()
   const url = await (await plotly).toImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1 })
   save(await blob(url), `${view.head.name}.${format}`)
 }
 
 // toImage answers with a data address, which our content policy does not let fetch() read.
+/** @param {string} url */
 async function blob(url) {
   const [kind, body] = url.split(/,(.*)/s)
   const text = kind.includes(";base64") ? atob(body) : null
@@ -296,7 +358,8 @@ async function blob(url) {
 }
 
 // A page of its own that needs no network: plotly, the figure in the colours it has now, the words under it.
-async function page(view) {
+/** @param {View} view */
+async function savePage(view) {
   const code = (await (await fetch(PLOTLY)).text()).replaceAll("</script", "<\\/script")
   const spec = coloured(JSON.parse(view.spec), palette(view.frame))
   const { paper, ink } = palette(view.frame).roles
@@ -308,9 +371,10 @@ async function page(view) {
     { type: "text/html" }), view.head.name + ".html")
 }
 
-function save(blob, name) {
+/** @param {Blob} contents @param {string} name */
+function save(contents, name) {
   const link = document.createElement("a")
-  link.href = URL.createObjectURL(blob)
+  link.href = URL.createObjectURL(contents)
   link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 10000)

@@ -1,4 +1,4 @@
-"""The one door through which every figure reaches the screen.
+"""Draws every figure of the app: plotly in the browser, with text alternative, downloads and clicks.
 
 A page hands over a plotly figure with role colours; the browser draws it with `Plotly.react`, which changes the picture
 in place (no flicker, zoom kept), in the colours of the theme, and sends clicks back. See figure.js for that half.
@@ -19,6 +19,7 @@ import streamlit as st
 
 from pages.ui import cache, embedding, links
 from pages.ui.components import assets
+from pages.ui.session import session
 
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
 Event: TypeAlias = dict[str, Any]
@@ -29,7 +30,10 @@ _HEAD = """const bytes = component.data, size = bytes.indexOf(10)
 LOADER = assets.loader("figure.js", _HEAD, "component, head, size + 1")
 _component = st.components.v2.component("tf_figure", js=LOADER, isolate_styles=False)
 
-LARGEST_INDEX, LARGEST_NUMBER, LONGEST_TEXT, LONGEST_LIST = 10**7, 1e15, 500, 16
+LARGEST_INDEX = 10**7
+LARGEST_NUMBER = 1e15
+LONGEST_TEXT = 500
+LONGEST_LIST = 16
 
 
 def figure(
@@ -68,7 +72,8 @@ def figure(
     state = f"{key}:figure"
     draw = fig if callable(fig) else lambda: fig
     body = _json(draw(), height, key) if same is None else _kept(key, height, same, draw)
-    csv = _csv(table) if st.session_state.pop(f"{state}:csv", False) and table is not None else b""
+    csv = _csv(table) if state in session().csv_wanted and table is not None else b""
+    session().csv_wanted.discard(state)
     head = {
         "height": height,
         "size": len(body),
@@ -114,7 +119,7 @@ def _json(fig: go.Figure, height: int, key: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know: NumPy scalars and small arrays (titles, ticks) become plain numbers and lists."""
+    """NumPy scalars and small arrays (titles, ticks) as plain numbers and lists, for json."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a figure cannot hold a {type(value).__name__}")
@@ -129,7 +134,7 @@ def _csv(table: Table) -> bytes:
 def _ask_for_csv(state: str) -> None:
     """Callback of the CSV button: the next run sends the numbers along."""
     if _event(state, "download") == "csv":
-        st.session_state[f"{state}:csv"] = True
+        session().csv_wanted.add(state)
 
 
 def _deliver(state: str, name: str, callback: Callable[[Event], None] | None) -> None:

@@ -5,9 +5,32 @@ import { styled } from "./styles.js"
 const SVG = "http://www.w3.org/2000/svg"
 const LINE = 114, BRANCH = 70, HEIGHT = 168 // px from the top: the main line, the branches, all of it
 const LEFT = 24, RIGHT = 30, NEAREST = 34, FURTHEST = 54 // px: room for the first stop and the last label, between stops
+
+/** @typedef {{ path: SVGElement, from: number, to: number }} Track between two stops */
+/**
+ * @typedef {object} View
+ * @property {HTMLElement} root
+ * @property {HTMLElement} board
+ * @property {SVGElement} drawing
+ * @property {HTMLButtonElement[]} buttons
+ * @property {ResizeObserver} observer
+ * @property {LineMapData} data
+ * @property {Send} send
+ * @property {number} at where the reader is; ahead of the page after a click
+ * @property {number} [shown] where the page was when it was last shown
+ * @property {string} [stamp] what was laid out
+ * @property {number[]} x
+ * @property {number[]} y
+ * @property {Track[]} tracks
+ * @property {SVGElement[]} labels
+ * @property {SVGElement[]} dots
+ * @property {SVGElement} train
+ */
+/** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
 await styled("line_map.css")
 
+/** @param {Component<LineMapData>} component */
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement)
   view.data = data
@@ -27,6 +50,7 @@ export function render({ data, parentElement, setTriggerValue }) {
   }
 }
 
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {HTMLElement} parent */
 function html(tag, name, parent) {
   const made = document.createElement(tag)
   made.className = name
@@ -34,21 +58,23 @@ function html(tag, name, parent) {
   return made
 }
 
+/** @param {string} tag @param {string} name @param {Element} parent @param {Record<string, string | number>} [attributes] */
 function svg(tag, name, parent, attributes = {}) {
   const made = document.createElementNS(SVG, tag)
   made.setAttribute("class", name)
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
   parent.append(made)
   return made
 }
 
+/** @param {HTMLElement} parent */
 function create(parent) {
   const root = html("div", "tf-map", parent)
   root.setAttribute("role", "group")
   const board = html("div", "tf-board", root)
   const drawing = svg("svg", "", board)
   drawing.setAttribute("aria-hidden", "true")
-  const view = { root, board, drawing, buttons: [] }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ root, board, drawing, buttons: [] }))
   view.observer = new ResizeObserver(() => view.data && (layOut(view), show(view), centre(view, "auto")))
   view.observer.observe(root)
   root.onkeydown = event => press(view, event)
@@ -58,6 +84,7 @@ function create(parent) {
 
 // ---- where everything is ----
 
+/** @param {View} view */
 function layOut(view) {
   const { stops, parts } = view.data
   const stamp = JSON.stringify([stops, parts, view.root.clientWidth])
@@ -70,18 +97,19 @@ function layOut(view) {
   const width = LEFT + (stops.length - 1) * pitch + RIGHT
   view.board.style.width = width + "px"
   view.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`)
-  view.drawing.setAttribute("width", width)
-  view.drawing.setAttribute("height", HEIGHT)
+  view.drawing.setAttribute("width", String(width))
+  view.drawing.setAttribute("height", String(HEIGHT))
   view.drawing.replaceChildren()
   for (const part of parts) area(view, part, pitch)
-  view.tracks = tracks(view, pitch)
+  view.tracks = tracks(view)
   view.labels = stops.map((stop, i) => label(view, stop, i))
-  view.dots = stops.map((stop, i) => svg("circle", "tf-stop", view.drawing, { cx: view.x[i], cy: view.y[i], r: 6.5 }))
+  view.dots = stops.map((_, i) => svg("circle", "tf-stop", view.drawing, { cx: view.x[i], cy: view.y[i], r: 6.5 }))
   view.dots.forEach((dot, i) => dot.style.setProperty("--own", `var(--role-${stops[i].role})`))
   view.train = svg("circle", "tf-train", view.drawing, { r: 10 })
   buttons(view, pitch)
 }
 
+/** @param {View} view @param {Area} area @param {number} pitch */
 function area(view, { first, last, title, role }, pitch) {
   const left = view.x[first] - pitch / 2 + 2, width = view.x[last] - view.x[first] + pitch - 4
   const box = svg("rect", "tf-area", view.drawing, { x: left, y: 2, width, height: HEIGHT - 22, rx: 8 })
@@ -92,8 +120,12 @@ function area(view, { first, last, title, role }, pitch) {
 }
 
 // The main line runs through under every branch: that is the residual connection.
-function tracks(view, pitch) {
-  const { stops } = view.data, { x, y } = view, made = []
+/** @param {View} view */
+function tracks(view) {
+  const { stops } = view.data, { x } = view
+  /** @type {Track[]} */
+  const made = []
+  /** @param {string} d @param {string} role @param {number} from @param {number} to */
   const add = (d, role, from, to) => {
     const path = svg("path", "tf-track", view.drawing, { d })
     path.style.setProperty("--own", `var(--role-${role})`)
@@ -104,22 +136,23 @@ function tracks(view, pitch) {
     const [a, b] = [onLine[k - 1], onLine[k]]
     add(`M${x[a]} ${LINE}H${x[b]}`, stops[a].carried ? "residual" : stops[a].role, a, b)
   }
-  const r = pitch / 2
   stops.forEach((stop, i) => {
     if (i === 0) return
     const before = stops[i - 1]
     if (stop.beside && before.beside) add(`M${x[i - 1]} ${BRANCH}H${x[i]}`, stop.branch, i - 1, i)
-    else if (stop.beside) add(bend(x[i - 1], LINE, x[i], BRANCH, r), stop.branch, i - 1, i)
-    else if (before.beside) add(bend(x[i - 1], BRANCH, x[i], LINE, r), before.branch, i - 1, i)
+    else if (stop.beside) add(bend(x[i - 1], LINE, x[i], BRANCH), stop.branch, i - 1, i)
+    else if (before.beside) add(bend(x[i - 1], BRANCH, x[i], LINE), before.branch, i - 1, i)
   })
   return made
 }
 
+/** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 function bend(x0, y0, x1, y1) {
   const middle = (x0 + x1) / 2
   return `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`
 }
 
+/** @param {View} view @param {Stop} stop @param {number} i */
 function label(view, stop, i) {
   const under = stop.under
   const x = view.x[i] + (under ? 0 : 3), y = view.y[i] + (under ? 22 : -13)
@@ -131,9 +164,10 @@ function label(view, stop, i) {
 }
 
 // A button over each stop: what is clicked, and what the keyboard reaches.
+/** @param {View} view @param {number} pitch */
 function buttons(view, pitch) {
   const { stops } = view.data
-  while (view.buttons.length > stops.length) view.buttons.pop().remove()
+  while (view.buttons.length > stops.length) view.buttons.pop()?.remove()
   while (view.buttons.length < stops.length) {
     const made = html("button", "tf-call", view.board), i = view.buttons.length
     made.type = "button"
@@ -149,6 +183,7 @@ function buttons(view, pitch) {
 
 // ---- where we are ----
 
+/** @param {View} view */
 function show(view) {
   const { at, x, y } = view
   view.buttons.forEach((button, i) => {
@@ -166,10 +201,12 @@ function show(view) {
   view.train.style.setProperty("--own", `var(--role-${view.data.stops[at].role})`)
 }
 
+/** @param {View} view @param {ScrollBehavior} behavior */
 function centre(view, behavior) {
   view.root.scrollTo({ left: view.x[view.at] - view.root.clientWidth / 2, behavior })
 }
 
+/** @param {View} view @param {number} to */
 function go(view, to) {
   if (to === view.at) return
   view.at = to // shown at once; the page follows
@@ -178,6 +215,7 @@ function go(view, to) {
   view.send("to", to)
 }
 
+/** @param {View} view @param {KeyboardEvent} event */
 function press(view, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return
   const last = view.data.stops.length - 1

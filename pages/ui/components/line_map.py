@@ -1,4 +1,4 @@
-"""Stops on a line, with branches beside it that come back to it: an overview that shows where one is and goes there.
+"""A map of stops on a line, with branches that rejoin it; a click goes to a stop.
 
 See line_map.js for the browser's half. Stops can be clicked, and reached with Tab and the arrow keys.
 """

@@ -2,9 +2,20 @@
 import { palette } from "./figure.js"
 import { styled } from "./styles.js"
 
+
+/**
+ * @typedef {object} View
+ * @property {HTMLElement} root
+ * @property {{ gives?: HTMLElement, takes?: HTMLElement }} ends of the arrow from stack to stack
+ * @property {ResizeObserver} observer
+ * @property {Send} send
+ * @property {string} [stamp] what was drawn
+ */
+/** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
 await styled("parts_map.css")
 
+/** @param {Component<PartsMapData>} component */
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement)
   const { roles } = palette(view.root)
@@ -20,6 +31,13 @@ export function render({ data, parentElement, setTriggerValue }) {
   }
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string} name
+ * @param {HTMLElement} parent
+ * @param {string} [words]
+ */
 function html(tag, name, parent, words) {
   const made = document.createElement(tag)
   made.className = name
@@ -28,15 +46,17 @@ function html(tag, name, parent, words) {
   return made
 }
 
+/** @param {HTMLElement} parent */
 function create(parent) {
   const root = html("nav", "tf-parts", parent)
-  const view = { root, ends: {} }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ root, ends: {} }))
   view.observer = new ResizeObserver(() => join(view))
   view.observer.observe(root)
   views.set(parent, view)
   return view
 }
 
+/** @param {View} view @param {PartsMapData} data */
 function draw(view, { stacks, label }) {
   view.root.setAttribute("aria-label", label)
   view.root.replaceChildren()
@@ -57,17 +77,20 @@ function draw(view, { stacks, label }) {
 }
 
 // An arrow from the box that gives to the one that takes.
+/** @param {View} view */
 function join({ root, ends: { gives, takes } }) {
   root.querySelector(".tf-across")?.remove()
   root.classList.remove("tf-beside")
-  if (!gives || !takes) return
+  const stack = gives?.closest(".tf-stack")
+  if (!gives || !takes || !stack) return
   const frame = root.getBoundingClientRect()
   const beside = takes.getBoundingClientRect().left < gives.getBoundingClientRect().right
   root.classList.toggle("tf-beside", beside)
   const from = gives.getBoundingClientRect(), to = takes.getBoundingClientRect()
-  const middle = box => box.top + box.height / 2 - frame.top
+  /** @param {DOMRect} one */
+  const middle = one => one.top + one.height / 2 - frame.top
   const start = (beside ? from.left : from.right) - frame.left, end = to.left - frame.left
-  const turn = beside ? 6 : gives.closest(".tf-stack").getBoundingClientRect().right - frame.left + 12
+  const turn = beside ? 6 : stack.getBoundingClientRect().right - frame.left + 12
   const made = document.createElementNS("http://www.w3.org/2000/svg", "svg")
   made.setAttribute("class", "tf-across")
   made.setAttribute("aria-hidden", "true")
@@ -77,6 +100,7 @@ function join({ root, ends: { gives, takes } }) {
   root.append(made)
 }
 
+/** @param {View} view @param {HTMLElement} line @param {PartBox} part @param {number} index */
 function box(view, line, { label, note, role, url, marked, across }, index) {
   const link = html("a", marked ? "tf-part-box tf-marked" : "tf-part-box", line)
   if (across) view.ends[across] = link

@@ -5,17 +5,28 @@ import { styled } from "./styles.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const NEAR = 22 // px: of several handles under a finger the nearest is taken
+/** @type {Record<string, XY>} */
 const KEYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }
 const ROLES = ["query", "key", "value", "attention"]
 const EDGE = 1.15 // how much of the plane is seen, in limits
+
+/** @typedef {{ box: HTMLElement, drawing: SVGElement, kinds: string[], marks: HTMLElement[] }} Plane */
+/** @typedef {{ node: HTMLElement, plane: Plane, kind: string, token: number, name: HTMLElement }} Handle */
+/**
+ * @typedef {import("./dragging.js").Dragged & {
+ *   root: HTMLElement, planes: Plane[], handles: Handle[], data: PlanesData, points: XY[]
+ * }} View
+ */
+/** @type {WeakMap<HTMLElement, View>} */
 const views = new WeakMap()
 await styled("planes.css")
 
+/** @param {Component<PlanesData>} component */
 export function render({ data, parentElement, setTriggerValue }) {
   const view = views.get(parentElement) || create(parentElement, data)
   view.data = data
   view.send = setTriggerValue
-  if (answered(view, data.seq)) view.points = data.points.map(point => [...point])
+  if (answered(view, data.seq)) view.points = data.points.map(([x, y]) => [x, y])
   const { roles } = palette(view.root)
   for (const role of ROLES) view.root.style.setProperty("--" + role, roles[role])
   paint(view)
@@ -27,9 +38,10 @@ export function render({ data, parentElement, setTriggerValue }) {
   }
 }
 
+/** @param {HTMLElement} parent @param {PlanesData} data */
 function create(parent, data) {
   const root = element("div", "tf-planes", parent)
-  const view = { ...begun(data.seq), root, planes: [], handles: [] }
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({ ...begun(data.seq), root, planes: [], handles: [] }))
   for (const { title, label, kinds } of data.planes) {
     const frame = element("figure", "", root)
     const box = element("div", "tf-plane", frame)
@@ -39,6 +51,7 @@ function create(parent, data) {
     drawing.setAttribute("aria-hidden", "true")
     box.append(drawing)
     element("figcaption", "", frame).textContent = title
+    /** @type {Plane} */
     const plane = { box, drawing, kinds, marks: [] }
     for (const kind of kinds) data.tokens.forEach((_, token) => view.handles.push(handle(view, plane, kind, token)))
     view.planes.push(plane)
@@ -47,6 +60,7 @@ function create(parent, data) {
   return view
 }
 
+/** @param {View} view @param {Plane} plane @param {string} kind @param {number} token */
 function handle(view, plane, kind, token) {
   const node = element("div", `tf-handle tf-${kind}`, plane.box)
   element("i", "", node)
@@ -61,16 +75,18 @@ function handle(view, plane, kind, token) {
 
 // ---- what is seen ----
 
+/** @param {View} view */
 function paint(view) {
   const { data, planes } = view
   for (const plane of planes) grid(plane, data)
   for (const one of view.handles) place(view, one)
-  planes.forEach((plane, index) => {
-    const wanted = data.marks.filter(mark => mark.plane === index)
-    while (plane.marks.length > wanted.length) plane.marks.pop().remove()
+  planes.forEach((plane, nth) => {
+    const wanted = data.marks.filter(mark => mark.plane === nth)
+    while (plane.marks.length > wanted.length) plane.marks.pop()?.remove()
     while (plane.marks.length < wanted.length) {
-      plane.marks.push(element("div", "tf-mark", plane.box))
-      element("i", "", plane.marks.at(-1))
+      const mark = element("div", "tf-mark", plane.box)
+      element("i", "", mark)
+      plane.marks.push(mark)
     }
     wanted.forEach(({ at, strong, title }, i) => {
       put(plane.marks[i], at, data.limit)
@@ -78,12 +94,13 @@ function paint(view) {
       plane.marks[i].setAttribute("aria-label", title)
       plane.marks[i].setAttribute("role", "img")
     })
-    for (const { from, to, width } of data.links.filter(link => link.plane === index)) {
+    for (const { from, to, width } of data.links.filter(link => link.plane === nth)) {
       line(plane, "tf-link", from, to).style.strokeWidth = width + "px"
     }
   })
 }
 
+/** @param {Plane} plane @param {PlanesData} data */
 function grid(plane, { limit }) {
   const end = limit * EDGE
   plane.drawing.setAttribute("viewBox", `${-end} ${-end} ${2 * end} ${2 * end}`)
@@ -94,19 +111,22 @@ function grid(plane, { limit }) {
   }
 }
 
+/** @param {Plane} plane @param {string} name @param {XY} from @param {XY} to */
 function line(plane, name, [x1, y1], [x2, y2]) {
   const made = document.createElementNS(SVG, "line")
   made.setAttribute("class", name)
-  for (const [key, value] of Object.entries({ x1, y1: -y1, x2, y2: -y2 })) made.setAttribute(key, value)
+  for (const [key, value] of Object.entries({ x1, y1: -y1, x2, y2: -y2 })) made.setAttribute(key, String(value))
   plane.drawing.append(made)
   return made
 }
 
+/** @param {HTMLElement} node @param {XY} at @param {number} limit */
 function put(node, [x, y], limit) {
   node.style.left = 50 + (50 * x) / (limit * EDGE) + "%"
   node.style.top = 50 - (50 * y) / (limit * EDGE) + "%"
 }
 
+/** @param {View} view @param {Handle} one */
 function place(view, { node, plane, kind, token, name }) {
   const { tokens, limit, chosen } = view.data
   const at = view.points[index(view, kind, token)]
@@ -115,7 +135,7 @@ function place(view, { node, plane, kind, token, name }) {
   node.classList.toggle("tf-left", at[0] > 0.6 * limit)
   name.textContent = tokens[token]
   const said = { valuemin: -limit, valuemax: limit, valuenow: at[0], valuetext: `x ${signed(at[0])}, y ${signed(at[1])}` }
-  for (const [key, value] of Object.entries(said)) node.setAttribute("aria-" + key, value)
+  for (const [key, value] of Object.entries(said)) node.setAttribute("aria-" + key, String(value))
   node.setAttribute("aria-label", `${kind} of ${tokens[token]}`)
   if (kind === "value") return
   const arm = line(plane, "tf-arm", [0, 0], at)
@@ -123,11 +143,14 @@ function place(view, { node, plane, kind, token, name }) {
   arm.classList.toggle("tf-strong", kind === "query" && token === chosen)
 }
 
+/** @param {number} number */
 const signed = number => number.toFixed(2).replace("-", "−")
+/** @param {View} view @param {string} kind @param {number} token */
 const index = (view, kind, token) => view.data.kinds.indexOf(kind) * view.data.tokens.length + token
 
 // ---- the hand ----
 
+/** @param {View} view @param {Handle} touched @param {PointerEvent} event */
 function take(view, touched, event) {
   if (event.button || view.held) return
   const one = nearest(view, touched, event)
@@ -146,12 +169,15 @@ function take(view, touched, event) {
   })
 }
 
+/** @param {Handle} one */
 function middle({ node }) {
   const { left, top, width, height } = node.getBoundingClientRect()
   return [left + width / 2, top + height / 2]
 }
 
+/** @param {View} view @param {Handle} touched @param {PointerEvent} event */
 function nearest(view, touched, { clientX, clientY }) {
+  /** @param {Handle} one */
   const distance = one => {
     const [left, top] = middle(one)
     return Math.hypot(left - clientX, top - clientY)
@@ -160,6 +186,7 @@ function nearest(view, touched, { clientX, clientY }) {
   return near.reduce((best, one) => (distance(one) < distance(best) ? one : best), touched)
 }
 
+/** @param {View} view @param {Handle} one @param {KeyboardEvent} event */
 function press(view, one, event) {
   const step = KEYS[event.key]
   if (!step || event.ctrlKey || event.metaKey || event.altKey) return
@@ -169,10 +196,14 @@ function press(view, one, event) {
   set(view, one, [x + far * step[0], y + far * step[1]], true)
 }
 
+/** @param {View} view @param {Handle} one @param {XY} at @param {boolean} final */
 function set(view, one, at, final) {
   const { limit, step } = view.data
   const here = index(view, one.kind, one.token)
-  const now = at.map(part => Number((step * Math.round(Math.min(Math.max(part, -limit), limit) / step)).toFixed(2)) || 0)
+  /** @param {number} part */
+  const snapped = part => Number((step * Math.round(Math.min(Math.max(part, -limit), limit) / step)).toFixed(2)) || 0
+  /** @type {XY} */
+  const now = [snapped(at[0]), snapped(at[1])]
   const same = now.every((part, i) => part === view.points[here][i])
   if (same && !final) return
   view.points[here] = now

@@ -15,7 +15,8 @@ from pages.ui.components import assets, dragging
 Point = tuple[float, float]
 Points = tuple[Point, ...]
 
-LIMIT, STEP = 2.0, 0.05  # coordinates lie in -LIMIT .. LIMIT, on a grid as fine as the address can say
+LIMIT = 2.0  # coordinates lie in -LIMIT .. LIMIT
+STEP = 0.05  # on a grid as fine as the address can say
 LONGEST = 2_000  # characters that are looked at; 24 numbers need at most 144
 _NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 

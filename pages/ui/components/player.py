@@ -1,19 +1,17 @@
 """Back, play and forward for a slider: an animation in which every picture is computed when it is shown."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from pages.ui import controls
+from pages.ui.components import assets
 
-_HERE = Path(__file__).parent
-_PLAYER = st.components.v2.component(
-    "player",
-    html=(_HERE / "player.html").read_text(encoding="utf-8"),
-    css=(_HERE / "player.css").read_text(encoding="utf-8"),
-    js=(_HERE / "player.js").read_text(encoding="utf-8"),
-)
+# Tried instead of this component: `st.fragment(run_every=...)` that moves the slider and has the page run again. Each
+# step then takes two runs, the fragment's and the page's, and the clock does not wait for the picture: on a page that
+# takes 0.8 s, at a period of 0.4 s, the next step began 0.1 s after a picture was sent.
+# Arrow keys need a component anyway.
+_PLAYER = assets.inline("player", "player")
 
 
 def player(

@@ -1,4 +1,4 @@
-"""What whoever runs the server allows: which models visitors may load, from where, and how large.
+"""Which models visitors may load, from where, and how large: settings of whoever runs the server.
 
 Read from the environment whenever they are asked for. Unless something is set, nothing may be loaded, because nothing
 tells a server behind a proxy from one for a single person; `make run`, which is for that person, sets both.

@@ -7,7 +7,8 @@ A link may name a model that is not loaded: the page then offers to load it. Whe
 shows, the page says why and shows the one that ships.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import streamlit as st
@@ -15,14 +16,14 @@ import streamlit as st
 from pages.ui import cache, controls, fragments, links, notices, text
 from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Own, Refused
-from pages.ui.work import jobs
+from pages.ui.session import session
+from pages.ui.work import jobs, live
 from tfcore import shipped
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading import checkpoints
 
 DEFAULT = "stories"
 EVERY = 0.5  # seconds between two looks at a model that is being loaded
-_MINE, _TRIES = "_ui_own_models", "_ui_own_tries"  # in the session: names this visitor asked for; tries by name
 WhyNot: TypeAlias = Callable[[ModelConfig, Any], str | None]
 KINDS: dict[Architecture, str] = {
     "decoder": "a decoder",
@@ -82,20 +83,20 @@ def attention_alone(config: ModelConfig, _: Any) -> str | None:
 
 
 def only(name: str, reason: str) -> None:
-    """Say why a section shows this model and no other, to a visitor who brought one."""
+    """A caption that says why a section shows this model alone, for visitors who brought another."""
     if remember(None):
         st.caption(f"This part shows {name} and not your own model: {reason}")
 
 
 def names(*architectures: Architecture) -> list[str]:
-    """All that can be shown without waiting: what ships, and what this visitor brought and is loaded."""
+    """Names of the models that are there at once: the shipped ones, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
     return [*shipped(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
 
 
 def remember(name: str | None) -> list[str]:
-    """The names of the models this visitor asked for; one more, if it is allowed here."""
-    mine: list[str] = st.session_state.setdefault(_MINE, [])
+    """The names of this visitor's own models; `name` is added, if it is allowed here."""
+    mine = session().own_models
     if name is not None and name not in mine:
         if (refusal := model_settings.read().refusal(name)) is None:
             mine.append(name)
@@ -138,7 +139,7 @@ def load(name: str) -> None:
     if job is None:
         st.button("Load it", key="load model", type="primary", on_click=_start, args=(name,))
     elif job.active:
-        fragments.fragment(_watch, run_every=EVERY)(name)
+        live.follow(lambda: own_models.LOADS.look(key, jobs.visitor()), partial(_loading, key), True, EVERY)
     else:
         _ended(name, job)
 
@@ -159,19 +160,16 @@ def _start_again(name: str) -> None:
     _start(name)
 
 
-def _watch(name: str) -> None:
-    """How far it is, and a button that stops it; once it is over, the whole page runs again."""
-    key = ("load", name, tries(name))
-    job = own_models.LOADS.look(key, jobs.visitor())
-    if job is None or not job.active:
-        st.rerun()
+def _loading(key: Hashable, job: jobs.Job | None) -> None:
+    """How far it is, and a button that stops it."""
+    if job is None:
         return
     st.progress(*_progress(job, job.items[-1] if job.items else None))
     st.button("Stop", key="stop loading", on_click=own_models.LOADS.stop, args=(key, jobs.visitor()))
 
 
 def _ended(name: str, job: jobs.Job) -> None:
-    """Why the model is not there: a page that has it does not ask."""
+    """Why loading ended without the model."""
     said = {
         "stopped": "Stopped. What was downloaded is kept, and a new try goes on from there.",
         "done": "It was loaded, and made room for another model since.",
@@ -196,12 +194,12 @@ def _progress(job: jobs.Job, last: Any) -> tuple[float, str]:
 
 def tries(name: str) -> int:
     """How often this visitor tried again."""
-    return int(st.session_state.get(_TRIES, {}).get(name, 0))
+    return session().tries[name]
 
 
 def again(name: str) -> None:
-    """Forget what came of the last try."""
-    st.session_state.setdefault(_TRIES, {})[name] = tries(name) + 1
+    """Count one more try, which forgets the result of the last."""
+    session().tries[name] += 1
 
 
 def loaded(name: str) -> bool:

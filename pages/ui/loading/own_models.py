@@ -1,4 +1,4 @@
-"""Models that visitors brought: looked at, loaded beside the pages, kept for all, the least used one let go first.
+"""Models that visitors brought: estimated and loaded in jobs, shared by all, the least recently used dropped first.
 
 Weights are shared read-only by everybody who asks for the same name; nobody is shown a model they did not ask for.
 """
@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.ui import fragments, sentences, text
+from pages.ui import fragments, sentences, streamlit_internals, text
 from pages.ui.loading import model_settings, run_models
 from pages.ui.loading.model_settings import Settings
-from pages.ui.work import jobs, telling
+from pages.ui.work import jobs, progress
 
 MOST = 2  # models kept at a time
 LOOKS = jobs.Jobs(running=2, waiting=8, kept=64, seconds=60.0)
@@ -40,7 +39,7 @@ TRIALS = (
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why there is no such model, in one sentence."""
+    """Why a model cannot be had, in one sentence."""
 
     sentence: str
     offline: bool = False
@@ -80,14 +79,14 @@ class Store:
             return found
 
     def make_room(self, name: str, size: int, limit: int) -> None:
-        """Let go of models until one of that size fits: at most MOST, and `limit` bytes altogether."""
+        """Drop models until one of that size fits: at most MOST, and `limit` bytes altogether."""
         with self._lock:
             self._kept.pop(name, None)
             while self._kept and (len(self._kept) >= MOST or self._sum() + size > limit):
                 self._kept.popitem(last=False)
 
     def put(self, own: Own) -> bool:
-        """Keep a model; True if other weights went by its name before, of which caches may still speak."""
+        """Keep a model; True if its name stood for other weights before, whose results may still be cached."""
         with self._lock:
             self._kept[own.name] = own
             before, self._states[own.name] = self._states.get(own.name), own.state
@@ -101,7 +100,7 @@ class Store:
 
     @property
     def names(self) -> set[str]:
-        """Of all that is kept."""
+        """Names of all that is kept."""
         with self._lock:
             return set(self._kept)
 
@@ -124,7 +123,7 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
     """A job: what a model would take (an Estimate), or why it cannot be had (Refused)."""
     from tfcore.loading import checkpoints, hub
 
-    def work(_: telling.Say) -> Any:
+    def work(_: progress.Say) -> Any:
         if settings.cached and not name.startswith("./"):
             hub.make_room(sum(hub.SMALL.values()), settings.cached, STORE.names, name)
         return checkpoints.estimate(settings.place(name), token=settings.token)
@@ -135,13 +134,13 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
 def bring(name: str, settings: Settings) -> Iterator[Any]:
     """A job: loads a model into STORE. Yields Progress, and at the end the Own or why there is none (Refused)."""
 
-    def work(say: telling.Say) -> Any:
+    def work(say: progress.Say) -> Any:
         return _bring(name, settings, say)
 
     yield from _in_words(name, work)
 
 
-def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
+def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     import tfcore
     from tfcore.loading import checkpoints, hub
     from tfcore.loading.weights import CheckpointError, size
@@ -174,8 +173,8 @@ def _bring(name: str, settings: Settings, say: telling.Say) -> Own:
 
 
 def _stop_page(sentence: str) -> None:
-    """On a page: say it where the text was to be read, and draw no further. In a job, whose problem it is, nothing."""
-    if get_script_run_ctx(suppress_warning=True) is not None:
+    """On a page: show the sentence and end the run. In a job, which reports the problem itself: nothing."""
+    if streamlit_internals.on_page():
         st.warning(text.escape(sentences.without_paths(sentence), sentences.LONGEST))
         fragments.stop()
 
@@ -186,7 +185,7 @@ def _state(folder: Path) -> str:
 
 
 def _try_out(model: Any, tokenizer: Any) -> None:
-    """Let it read a few texts, so that a page can rely on it.
+    """Check that the model and its tokenizer can read a few texts.
 
     Raises:
         ValueError: the tokenizer fails, or the model gives numbers that are none.
@@ -208,12 +207,12 @@ def _try_out(model: Any, tokenizer: Any) -> None:
 
 
 def _in_words(name: str, work: Any) -> Iterator[Any]:
-    """Steps of the work; a problem becomes its last item, without the paths of this machine."""
+    """Steps of the work; a problem becomes its last item, as a sentence without paths of this machine."""
     from tfcore.loading.hub import UnreachableError
 
     try:
-        yield from telling.steps(work)
-    except telling.WorkError as failed:
+        yield from progress.steps(work)
+    except progress.WorkError as failed:
         problem = failed.problem
         yield Refused(_sentence(name, problem), isinstance(problem, UnreachableError))
 

@@ -1,4 +1,4 @@
-"""The models that runs of the lab have become: known by "run:ID@STEP" to whoever has the link, and to nobody else."""
+"""Models trained in the lab, by the name "run:ID@STEP"; only who has the link knows it."""
 
 import re
 import threading
@@ -19,7 +19,7 @@ def name_of(run: str, step: int) -> str:
 
 
 def is_run(name: str) -> bool:
-    """Whether this is such a name."""
+    """Whether this is the name of a model trained in the lab."""
     return len(name) <= LONGEST and _NAME.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Which requests are answered: those that call this server by a name it has, for an address that a browser needs.
+"""Answers requests only for this server's own host names, and only at addresses that a browser at the app needs.
 
 Any site can have its own name lead to this machine (DNS rebinding). For the browser that page and this server are then
 one site, so neither origins nor cookies keep it out; but the requests it sends name the site and not this server.
@@ -17,18 +17,15 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pages.ui.streamlit_internals import CORE, LOGIN, METRICS, NEEDED
+
 REFUSED = (
     "This server does not answer to that host name; whoever runs it can allow the name by the setting TFCORE_HOSTS.\n"
 )
-# Of what Streamlit serves below _stcore/: what the page itself asks for. The others are its numbers for whoever runs
-# the server, an interface for programs, and checks that are off.
-NEEDED = re.compile(r"health|host-config|stream|upload_file/.+", re.DOTALL)
-METRICS = "/_stcore/metrics"
-LOGIN = ("/auth/login", "/auth/logout", "/oauth2callback")  # the app has no accounts
 
 
 def read() -> tuple[str, ...]:
-    """The names that TFCORE_HOSTS allows; none where it is not set.
+    """The host names of TFCORE_HOSTS; empty where it is not set.
 
     Raises:
         ValueError: a name that no request can have.
@@ -43,7 +40,7 @@ def read() -> tuple[str, ...]:
 
 
 def name_of(host: str) -> str:
-    """The name in a Host header, without the port; empty for what is none."""
+    """The name in a Host header, without the port; empty where it is invalid."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port  # raises for what is no port
@@ -53,7 +50,7 @@ def name_of(host: str) -> str:
 
 
 def is_local(name: str) -> bool:
-    """Whether a name or an address is this machine's own, whoever says it; no name server is asked for these."""
+    """Whether a name or an address always means this machine: localhost and loopback addresses."""
     try:
         return name == "localhost" or ip_address(name).is_loopback
     except ValueError:
@@ -68,7 +65,7 @@ def allowed(name: str, names: tuple[str, ...]) -> bool:
 
 
 class Hosts:
-    """Refuses what calls this server by a name it does not have, and what no browser asks for.
+    """ASGI middleware that refuses other host names, and addresses that no browser at the app asks for.
 
     Args:
         address: what the server listens on; empty: that is not known, and each connection shows where it arrived.
@@ -96,11 +93,11 @@ class Hosts:
 
 
 def answered(path: str) -> bool:
-    """Whether a browser at this app has a use for an address of Streamlit's."""
-    _, inside, rest = path.partition("/_stcore/")
+    """Whether a browser at the app needs this address of Streamlit's."""
+    _, inside, rest = path.partition(CORE)
     return not path.endswith(LOGIN) and (not inside or bool(NEEDED.fullmatch(rest)))
 
 
 def _from_here(scope: Scope, name: str) -> bool:
-    """Whether a request was made on this machine for itself: a proxy here would tell another name or address."""
+    """Whether a request comes from this machine itself; one through a proxy here has another name or address."""
     return is_local(name) and is_local((scope.get("client") or ("",))[0])

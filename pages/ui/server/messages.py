@@ -1,13 +1,13 @@
-"""What browsers send over the websocket, before Streamlit reads it: what no browser says is left out, and much waits.
+"""Filters and paces what browsers send over the websocket, before Streamlit reads it.
 
-A widget that is told JSON which is none, or a text where it has a number, would show an error on every run from then
-on, and fill the log. Pages check all other values themselves, where they know what is valid. Streamlit's protocol also
-has words for whoever develops an app: they empty the caches of all visitors, or run git while nobody is served.
+A widget that receives invalid JSON, or a text in place of a number, would show an error on every later run and fill the
+log, so such values are dropped. Pages check all other values themselves, where they know what is valid. Messages of
+Streamlit's developer menu are dropped, too: they empty the caches of all visitors, or run git on the event loop.
 
-Every message is work for all visitors' one event loop, and a run is work for a thread of its own, so each websocket has
-a pace. Nobody is cut off for being quick: while a run waits for its turn, a newer one of the same control takes its
-place, so that a dragging hand is answered 20 times a second and its last position always. What goes beyond that is not
-read, and waits at whoever sent it; who goes on like that is hung up on.
+Every message is work for the one event loop of all visitors, and a run is work for a thread of its own, so each
+websocket has a rate limit. While a run waits for its turn, a newer one of the same control replaces it: a dragging hand
+is answered 20 times a second, and its last position always. Messages beyond the limit are not read and wait at the
+sender; a connection that stays above the limit for long is closed.
 """
 
 import asyncio
@@ -19,10 +19,8 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.runtime.state.session_state import Serialized, Value, WStates
+
+from pages.ui.streamlit_internals import MESSAGES, BackMsg, ClientState, WidgetState
 
 LARGEST = 4_000_000  # bytes of a message: all boxes of a page filled with long texts are a tenth of it
 LONGEST_EVENT = 200_000  # characters of what a component says
@@ -31,7 +29,8 @@ TURNS = 20.0  # messages a second that each websocket may have answered in the l
 AT_ONCE = 40  # of them without waiting, after a rest: eight seconds of our own components, which ask 25 times a second
 READ = 300.0  # messages a second that are read at most: more than a screen of 240 Hz makes a hand send
 READ_AT_ONCE = 300
-PATIENCE, PATIENT = 100.0, 1_500  # the same again: who is read more often than that for long is hung up on
+PATIENCE = 100.0  # messages a second: who is read more often than that for long is hung up on
+PATIENT = 1_500  # of them at once
 READ_AS_ONE = 20_000  # bytes; a longer message counts as several
 MOST_OPEN = 500  # websockets at once, ten times the visitors that one process was measured with
 
@@ -54,14 +53,14 @@ OPERATION = "deferred_file"  # of backend_operation_request; others install file
 
 
 class Messages:
-    """Lets messages of browsers through at a pace, without what is no valid part of them."""
+    """ASGI middleware that forwards valid messages of browsers, at a limited rate."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
+        if scope["type"] != "websocket" or not MESSAGES.on:
             return await self.app(scope, receive, send)
         if self.open >= MOST_OPEN:
             words = f"This server has {MOST_OPEN} open pages, as many as it takes; please come back later.\n"
@@ -76,7 +75,7 @@ class Messages:
 
 
 class Pace:
-    """How often something may happen: `rate` times a second in the long run, `at_once` times after a rest."""
+    """A rate limit: `rate` times a second in the long run, `at_once` times after a rest."""
 
     def __init__(self, rate: float, at_once: float) -> None:
         self.each, self.slack = 1 / rate, (at_once - 1) / rate
@@ -87,12 +86,12 @@ class Pace:
         return max(0.0, self.paid - self.slack - time.monotonic())
 
     def take(self, times: float = 1) -> None:
-        """It happens."""
+        """Count one event, or as many as `times`."""
         self.paid = max(self.paid, time.monotonic()) + times * self.each
 
 
 class Visitor:
-    """One websocket, as the app hears it and speaks to it."""
+    """One websocket: its two ends as the app sees them."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self.receive, self.send = receive, send
@@ -103,7 +102,7 @@ class Visitor:
         self.later: Message | BackMsg | None = None  # was read while the message before it waited
 
     async def hear(self) -> Message:
-        """The next message, when it is its turn."""
+        """The next message, once the rate limit allows it."""
         said, self.later = self.later or await self._next(), None
         if not isinstance(said, BackMsg):
             return said
@@ -117,7 +116,7 @@ class Visitor:
         return {"type": "websocket.receive", "bytes": cleaned(said)}
 
     async def tell(self, message: Message) -> None:
-        """What the app says; that the visitor has left is heard, and is no error of what was being said."""
+        """Send what the app sends; a visitor who has left is noted, and is no error."""
         if self.gone:
             return
         try:
@@ -126,12 +125,12 @@ class Visitor:
             self.gone = True
 
     def leave(self) -> None:
-        """Nothing is read any more."""
+        """Stop reading."""
         if self.reading is not None:
             self.reading.cancel()
 
     async def _next_within(self, seconds: float) -> Message | BackMsg | None:
-        """The next message that a browser can have sent; None when none comes in time."""
+        """The next valid message; None when none comes in time."""
         self.reading = self.reading or asyncio.create_task(self._read())
         done, _ = await asyncio.wait([self.reading], timeout=seconds)
         return await self._next() if done else None
@@ -144,7 +143,7 @@ class Visitor:
         return read
 
     async def _read(self) -> Message | BackMsg:
-        """Skips what no browser sends."""
+        """The next valid message; all others are skipped."""
         while True:
             await asyncio.sleep(self.reads.wait())
             if self.gone or self.patience.wait():
@@ -161,7 +160,7 @@ class Visitor:
 
 
 def understood(raw: bytes) -> BackMsg | None:
-    """What a browser says with these bytes; None for what none of this app says."""
+    """The message in these bytes; None where no browser at this app sends such a one."""
     if len(raw) > LARGEST:
         return None
     try:
@@ -174,9 +173,9 @@ def understood(raw: bytes) -> BackMsg | None:
 
 
 def replaces(later: BackMsg, earlier: BackMsg) -> bool:
-    """Whether nothing is lost when the earlier message is left out, because all it says is said anew by the later one.
+    """Whether the earlier message may be left out, because the later one has a newer value for all that it holds.
 
-    What happened once, as a click did, is lost; the place of a hand that goes on moving is not.
+    A click would be lost, so it may not; the position of a hand that goes on moving may.
     """
     if not (later.HasField("rerun_script") and earlier.HasField("rerun_script")):
         return False
@@ -192,7 +191,7 @@ def replaces(later: BackMsg, earlier: BackMsg) -> bool:
 
 
 def _lasting(run: ClientState) -> bool:
-    """Whether it holds no events but those of a hand that is still moving something, see dragging.js."""
+    """Whether its only events are those of a hand that is still moving something, see dragging.js."""
     for state in run.widget_states.widgets:
         kind = state.WhichOneof("value") or ""
         if "trigger" not in kind and kind != "chat_input_value":
@@ -212,7 +211,7 @@ def _moving(event: Any) -> bool:
 
 
 def cleaned(message: BackMsg) -> bytes:
-    """The message without the values that no widget has."""
+    """The message without values that no widget can have."""
     states = message.rerun_script.widget_states.widgets
     kept = [state for state in states if _possible(state)]
     if len(kept) < len(states):
@@ -222,7 +221,7 @@ def cleaned(message: BackMsg) -> bytes:
 
 
 def _possible(state: WidgetState) -> bool:
-    """Whether a browser can have said this of a widget."""
+    """Whether a browser can have sent this value of a widget."""
     kind = state.WhichOneof("value")
     if kind in ("json_value", "json_trigger_value"):
         return _is_json(getattr(state, kind))
@@ -231,7 +230,7 @@ def _possible(state: WidgetState) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    """Whether a text is JSON of finite numbers and whole characters, and not too long."""
+    """Whether a text is JSON of finite numbers and valid characters, and not too long."""
     if len(text) > LONGEST_EVENT:
         return False
     try:
@@ -239,21 +238,3 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):  # ValueError: no JSON, not finite, or a lone surrogate
         return False
     return True
-
-
-_original = WStates.__getitem__
-
-
-def _of_its_type(states: WStates, key: str) -> Any:
-    """Streamlit's lookup of what a widget was told, to which a value of another type than the widget's is none."""
-    told, metadata = states.states.get(key), states.widget_metadata.get(key)
-    if isinstance(told, Serialized) and metadata is not None:
-        kind = told.value.WhichOneof("value")
-        if kind is not None and metadata.value_type is not None and kind != metadata.value_type:
-            states.states[key] = Value(metadata.deserializer(None))
-    return _original(states, key)
-
-
-def expect_types() -> None:
-    """From now on a widget holds its default when it is told a value of a type that it has not."""
-    WStates.__getitem__ = _of_its_type  # type: ignore[method-assign]

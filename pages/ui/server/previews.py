@@ -1,4 +1,4 @@
-"""What chats and search engines show of a link: title, description and picture, in the HTML that a page begins as.
+"""Link previews: title, description and picture of each page, written into Streamlit's HTML.
 
 Those who ask for previews run no JavaScript, so all of it is put into Streamlit's own HTML before it is sent. There is
 no og:url: it would lead everybody to the page without the view that the link is of.
@@ -14,24 +14,25 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import streamlit as st
+from pages.ui import streamlit_internals
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "assets" / "previews"
-WIDTH, HEIGHT = 1200, 630
+WIDTH = 1200  # pixels of a picture
+HEIGHT = 630
 HOME = "home"  # the name of the front page's picture, which stands for a page without one too
 _HOST = re.compile(r"([\w-]+(\.[\w-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 
 
 class Page(NamedTuple):
-    """A page as others show it."""
+    """Title and description of a page."""
 
     title: str
     description: str
 
 
 def literal(file: str, name: str) -> Any:
-    """The value of a constant of a script in pages/, read from its source: run, the script would draw."""
+    """The value of a constant in a script of pages/, read from its source, because running the script would draw."""
     for line in ast.parse((ROOT / "pages" / file).read_text("utf-8")).body:
         if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == name:
             return ast.literal_eval(line.value)
@@ -40,13 +41,13 @@ def literal(file: str, name: str) -> Any:
 
 @cache
 def site() -> str:
-    """The name of the whole."""
+    """The name of the site."""
     return str(literal("router.py", "NAME"))
 
 
 @cache
 def pages() -> dict[str, Page]:
-    """Address -> what to say of the page: the router's title, and what the front page says it answers."""
+    """Address -> title, from the router, and description, from the front page."""
     answers = dict(entry for cards in literal("start/home/page.py", "CHAPTERS").values() for entry in cards.values())
     claim = literal("start/home/page.py", "CLAIM")
     found = {}
@@ -119,16 +120,15 @@ def tags(url: str, base: str | None) -> str:
 @cache
 def _halves() -> tuple[str, str]:
     """Streamlit's page before and after its title."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
-    before, found, after = page.partition("<title>Streamlit</title>")
+    before, found, after = streamlit_internals.index().partition(streamlit_internals.TITLE)
     if not found:  # another version of Streamlit: its page as it is, with ours at the end of its head
-        before, found, after = page.partition("</head>")
+        before, found, after = before.partition("</head>")
         after = found + after
     return before, after
 
 
 def html(url: str, base: str | None) -> str:
-    """The whole page."""
+    """The HTML of a page with its title and meta elements."""
     title = pages()[url].title
     before, after = _halves()
     named = escape(title if title == site() else f"{title} - {site()}")

@@ -1,4 +1,4 @@
-"""How much whoever runs the server allows, read from the environment whenever it is asked for.
+"""Limits set by whoever runs the server, read from the environment each time.
 
 Which models visitors may load is in model_settings.py, how many may train in run_settings.py.
 
@@ -10,11 +10,6 @@ TFCORE_UPLOAD_MB  128; megabytes that all visitors' files may take together
 
 import math
 import os
-import tomllib
-
-from streamlit import config
-from streamlit.byte_util import config_max_cache_data_size_to_bytes
-from streamlit.errors import StreamlitAPIException
 
 MOST_TEXT = 20_000  # no page takes more; most take 2,000
 
@@ -57,12 +52,12 @@ def text_cap() -> int:
 
 
 def cache_factor() -> float:
-    """What the size of every cache of results is multiplied with."""
+    """Factor for the size of every cache of results."""
     return number("TFCORE_CACHE", 1, 0.01, 100, "factor for the caches")
 
 
 def entries(default: int) -> int:
-    """How many entries a cache keeps that keeps so many by default; one at least."""
+    """Entries that a cache keeps, of its default; at least one."""
     return max(1, round(default * cache_factor()))
 
 
@@ -71,40 +66,11 @@ def upload_bytes() -> int:
     return whole("TFCORE_UPLOAD_MB", 128, 16, 100_000, "number of megabytes for uploads") * 1_048_576
 
 
-def for_streamlit() -> None:
-    """Let the variables STREAMLIT_... count, which Streamlit reads under `streamlit run` alone.
-
-    Raises:
-        ValueError: one is of another type than the option; or the bound of the caches is no size.
-    """
-    for name, option in config.get_config_options().items():
-        if (said := os.environ.get(option.env_var)) is not None:
-            words = said.split() if option.multiple else said
-            config.set_option(name, words if option.type is str else _typed(option.env_var, said, option.type))
-    try:
-        config_max_cache_data_size_to_bytes(config.get_option("server.maxCacheDataSize"))
-    except StreamlitAPIException as problem:
-        raise ValueError("STREAMLIT_SERVER_MAX_CACHE_DATA_SIZE is no size: use one such as 64mb, or 0") from problem
-
-
-def _typed(variable: str, said: str, kind: type) -> object:
-    try:
-        value = tomllib.loads(f"value = {said}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = None
-    if type(value) is not kind and (type(value), kind) != (int, float):
-        raise ValueError(f"{variable}={said!r} is no {kind.__name__}")
-    return value
-
-
 def check() -> None:
-    """Read every setting once, so that a server with one that makes no sense says so and does not start.
+    """Read the settings of this module once.
 
     Raises:
-        ValueError: in a sentence that names the setting and what would work.
+        ValueError: one makes no sense, in a sentence that names it and what would work.
     """
-    from pages.ui.loading import model_settings
-    from pages.ui.work import run_settings  # here, because they use this module
-
-    for read in (for_streamlit, threads, text_cap, cache_factor, upload_bytes, model_settings.read, run_settings.read):
+    for read in (threads, text_cap, cache_factor, upload_bytes):
         read()

@@ -3,24 +3,28 @@
 job = live.begin(config, lambda: train(config))
 live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
 live.bar(config, job, done, total)     # in draw: how far it is, and the button
+
+Other work than that of JOBS, such as a run of the lab, is watched by `follow`.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from pages.ui import controls, fragments
+from pages.ui.session import session
 from pages.ui.work import jobs
+from pages.ui.work.registry import Snapshot
 
-EVERY, FIRST = 0.7, 2.0  # seconds between two looks at a training, and at most until the first
-STOPPED = "_ui_stopped"  # in the session: what this visitor stopped, not to be begun again by itself
-WHOLE = "_ui_whole"  # in the session: a button of the bar asks for more than the part of the page it stands in
+EVERY = 0.7  # seconds between two looks at a training
+FIRST = 2.0  # seconds that a page waits at most for the first look
+Seen = TypeVar("Seen", bound=Snapshot | None)
 
 
 def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
     """The job of this key: begun unless it was stopped here, and with something to show already; see jobs.start."""
-    if st.session_state.get(STOPPED) == key:
+    if session().stopped_job == key:
         return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
     job = jobs.JOBS.start(key, work, jobs.visitor(), patience)
     if job.active and not job.items:
@@ -30,14 +34,25 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> job
 
 def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
     """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
-    fragments.fragment(_watch, run_every=every if job.active else None)(key, draw, job.active)
+    follow(lambda: jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused"), draw, job.active, every)
 
 
-def _watch(key: Hashable, draw: Callable[[jobs.Job], None], is_live: bool) -> None:
-    job = jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused")
-    if st.session_state.pop(WHOLE, False) or (is_live and not job.active):
-        st.rerun()  # the whole page, which then begins something, or stops looking
-    draw(job)
+def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:
+    """Draw some work as `look` finds it, and again by itself, every so many seconds, while there is more to come.
+
+    Args:
+        look: the work as it is now; None where it is no longer known.
+        moving: whether there was more to come when the page looked; once there is not, the whole page runs again.
+    """
+    fragments.fragment(_follow, run_every=every if moving else None)(look, draw, moving)
+
+
+def _follow(look: Callable[[], Seen], draw: Callable[[Seen], None], was_moving: bool) -> None:
+    found = look()
+    wanted, session().whole_run_wanted = session().whole_run_wanted, False
+    if wanted or (was_moving and (found is None or not found.moving)):
+        st.rerun()  # the whole page, which then begins something, or looks no more
+    draw(found)
 
 
 def bar(
@@ -76,12 +91,12 @@ def bar(
 
 
 def _stop(key: Hashable) -> None:
-    st.session_state[STOPPED] = key
+    session().stopped_job = key
     jobs.JOBS.stop(key, jobs.visitor())
 
 
 def _go_on(**values: Any) -> None:
     """Begin anew, with these values of controls; they stand outside of what a button here redraws by itself."""
     controls.set_values(**values)
-    st.session_state.pop(STOPPED, None)
-    st.session_state[WHOLE] = True
+    session().stopped_job = None
+    session().whole_run_wanted = True

@@ -1,14 +1,19 @@
-"""Work in several cached steps: a bar shows how far it is, but only where there is something to wait for."""
+"""How far work is: of several cached steps on a page, and of one long call in a job."""
 
+import queue
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-PATIENCE = 0.15  # seconds without a word
+PATIENCE = 0.15  # seconds of several steps without a bar
+EVERY = 0.2  # seconds after which a job is asked whether it is still wanted
+SHARE = 200  # progress is passed on when it has moved by one part in that many
+Say = Callable[[Any], None]
 
 
 def in_turn(
@@ -17,7 +22,7 @@ def in_turn(
     words: Callable[[Item], str],
     weight: Callable[[Item], float] = lambda _: 1.0,
 ) -> list[Result]:
-    """Measure one item after the other; those that were measured before cost nothing.
+    """Measure one item after the other, with a bar where that takes long; those measured before cost nothing.
 
     Args:
         measure: a cached function.
@@ -34,3 +39,60 @@ def in_turn(
         done += weight(item)
     place.empty()
     return found
+
+
+class WorkError(Exception):
+    """The work ended with a problem."""
+
+    def __init__(self, problem: BaseException) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class _Stopped(BaseException):
+    """Raised inside the work when nobody wants it any more; no `except Exception` of a library holds it up."""
+
+
+def steps(work: Callable[[Say], Any]) -> Iterator[Any]:
+    """What the work says, and at the end what it returns; None in between, where it has nothing new to say.
+
+    Args:
+        work: called with a function to say how far it is: an object with stage, done and total.
+
+    Raises:
+        WorkError: with the work's own problem.
+    """
+    said: queue.Queue[tuple[str, Any]] = queue.Queue()
+    halt, last = threading.Event(), [("", -1)]
+
+    def say(progress: Any) -> None:
+        if halt.is_set():
+            raise _Stopped
+        part = SHARE * progress.done // max(1, progress.total)
+        if (progress.stage, part) != last[0]:
+            last[0] = (progress.stage, part)
+            said.put(("progress", progress))
+
+    def run() -> None:
+        try:
+            said.put(("result", work(say)))
+        except _Stopped:
+            said.put(("stopped", None))
+        except BaseException as problem:  # a panic inside a library written in Rust is no Exception
+            said.put(("problem", problem))
+
+    threading.Thread(target=run, name="progress", daemon=True).start()
+    try:
+        while True:
+            try:
+                kind, value = said.get(timeout=EVERY)
+            except queue.Empty:
+                yield None
+                continue
+            if kind == "problem":
+                raise WorkError(value)
+            yield value
+            if kind != "progress":
+                return
+    finally:
+        halt.set()

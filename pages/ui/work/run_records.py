@@ -1,21 +1,16 @@
-"""What the server keeps of a run of the lab, what a page is told of it, and what runs may take."""
+"""A run of the lab as the server keeps it and as a page sees it, and the limits of runs."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Literal
 
+from pages.ui.work.registry import ACTIVE, Record, Snapshot
+from pages.ui.work.registry import RefusedError as RefusedError
 from tfcore.analysis.training.training_runs import Curves, Look
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice
 
-State = Literal["waiting", "running", "paused", "done", "stopped", "failed"]
-ACTIVE: tuple[State, ...] = ("waiting", "running")
 FROZEN = 2  # steps of a run whose weights other pages show
 NOBODY = ""  # whose run it is that everybody is shown
-
-
-class RefusedError(Exception):
-    """No run was started; one sentence says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,35 +45,24 @@ class Limits:
     tries: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen(Snapshot):
     """A run at this moment.
 
     Args:
-        ahead, others: while it waits: how many go before it, and how many are training.
-        seconds: of training until now.
-        problem: one sentence, where it ended before its last step.
+        others: while it waits: how many are training.
         shared: it is shown to everybody, and nobody may stop it.
         away: a slice of it is still being trained, though it may be paused.
     """
 
     name: str
     spec: LabSpec
-    state: State
     step: int
     curves: Curves | None
     look: Look | None
-    ahead: int
     others: int
-    seconds: float
-    problem: str
     shared: bool
     away: bool
-
-    @property
-    def active(self) -> bool:
-        """Whether it trains, or waits to."""
-        return self.state in ACTIVE
 
     @property
     def moving(self) -> bool:
@@ -86,26 +70,39 @@ class Seen:
         return self.active or self.away
 
 
-@dataclass(slots=True, eq=False)
-class Run:
-    """A run, as the server keeps it; see Seen for what a page is told."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class Run(Record):
+    """A run, as the server keeps it; see Seen for what a page is told.
 
-    name: str
+    Args:
+        turn: seconds trained since it got its place.
+        allowed: steps until it pauses; None: all.
+        away: a slice of it is being trained.
+        lost: slices in a row that did not come back.
+        frozen: step -> weights that other pages show.
+    """
+
     spec: LabSpec
     visitor: str
-    looked: float
-    state: State = "paused"
     step: int = 0
     kept: bytes | None = None
     curves: Curves | None = None
     look: Look | None = None
-    seconds: float = 0.0
-    turn: float = 0.0  # seconds trained since it got its place
-    allowed: int | None = None  # steps until it pauses; None: all
-    away: bool = False  # a slice of it is being trained
-    lost: int = 0  # slices in a row that did not come back
-    problem: str = ""
-    frozen: OrderedDict[int, bytes] = field(default_factory=OrderedDict)  # step -> weights that other pages show
+    turn: float = 0.0
+    allowed: int | None = None
+    away: bool = False
+    lost: int = 0
+    frozen: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
+
+    @property
+    def name(self) -> str:
+        """Its id, by which whoever has it may look, pause, step and stop."""
+        return str(self.key)
+
+    @property
+    def yields(self) -> bool:
+        """What somebody asked for goes before what everybody is shown."""
+        return self.visitor == NOBODY
 
     @property
     def nbytes(self) -> int:
@@ -115,18 +112,18 @@ class Run:
     def seen(self, ahead: int, others: int) -> Seen:
         """The run as it is now."""
         return Seen(
-            self.name,
-            self.spec,
-            self.state,
-            self.step,
-            self.curves,
-            self.look,
-            ahead,
-            others,
-            self.seconds,
-            self.problem,
-            self.visitor == NOBODY,
-            self.away,
+            state=self.state,
+            ahead=ahead,
+            seconds=self.seconds,
+            problem=self.problem,
+            name=self.name,
+            spec=self.spec,
+            step=self.step,
+            curves=self.curves,
+            look=self.look,
+            others=others,
+            shared=self.visitor == NOBODY,
+            away=self.away,
         )
 
     def took(self, got: Slice) -> None:

@@ -1,4 +1,4 @@
-"""What whoever runs the server allows the lab: how many runs at once, with how many threads, and where.
+"""Settings of the lab: how many runs at once, with how many threads, and where.
 
 TFCORE_RUNS         runs at once; half the cores, at least 1; 0 closes the lab; with a cluster: its threads
 TFCORE_RUN_THREADS  1; threads that torch may use for each run on this machine
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pages.ui.server.settings import whole
 
-MOST_RUNS, MOST_THREADS = 1_000, 64
+MOST_RUNS = 1_000
+MOST_THREADS = 64
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[\w.\-\[\]:]{1,200}:\d{1,5}")
 
 
@@ -31,7 +32,7 @@ class RunSettings:
 
 
 def read() -> RunSettings:
-    """The settings of now.
+    """The settings as the environment says them now.
 
     Raises:
         ValueError: a setting that makes no sense, in a sentence that names it.

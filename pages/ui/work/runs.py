@@ -19,8 +19,9 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 
 from pages.ui.work import run_settings, workers
+from pages.ui.work.registry import ACTIVE, State
 from pages.ui.work.run_book import Book
-from pages.ui.work.run_records import ACTIVE, NOBODY, Limits, Run, Seen, State
+from pages.ui.work.run_records import NOBODY, Limits, Run, Seen
 from pages.ui.work.workers import Workers
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import Slice, train_slice
@@ -35,7 +36,7 @@ class Runs:
 
     def __init__(self, connect: Callable[[], Workers], limits: Limits | None = None) -> None:
         self.connect, self.book = connect, Book(limits or Limits())
-        self._lock = threading.Condition()  # of the book and all below
+        self._lock = self.book.lock  # of the book and all below
         self._came: deque[tuple[Run, Workers | None, Future[Slice]]] = deque()
         self._news = self._closing = False
         self._thread: threading.Thread | None = None
@@ -72,16 +73,15 @@ class Runs:
     def look(self, name: str) -> Seen | None:
         """A run as it is now; None where there is none of this id."""
         with self._lock:
-            if (run := self._watched(name)) is None:
+            if (run := self.book.look(name)) is None:
                 return None
-            ahead = self.book.queue.index(run) if run in self.book.queue else 0
-            return run.seen(ahead, len(self.book.busy))
+            return run.seen(self.book.ahead(run), len(self.book.running))
 
     def wait(self, name: str, seconds: float) -> None:
         """Return when this run has something to look at, or nothing comes by itself; or after so many seconds."""
 
         def came() -> bool:
-            run = self.book.runs.get(name)
+            run = self.book.records.get(name)
             return run is None or run.look is not None or not (run.state in ACTIVE or run.away)
 
         with self._lock:
@@ -106,19 +106,19 @@ class Runs:
     def freeze(self, name: str) -> int | None:
         """Keep the weights of a run that rests, for other pages: the step they are of, None where it does not rest."""
         with self._lock:
-            run = self._watched(name)
+            run = self.book.look(name)
             return run.freeze() if run is not None else None
 
     def weights(self, name: str, step: int) -> tuple[LabSpec, bytes] | None:
         """What was frozen at this step."""
         with self._lock:
-            run = self._watched(name)
+            run = self.book.look(name)
             return (run.spec, run.frozen[step]) if run is not None and step in run.frozen else None
 
     def close(self) -> None:
         """Forget all runs, and end the workers and the thread."""
         with self._lock:
-            for run in list(self.book.runs.values()):
+            for run in list(self.book.records.values()):
                 self.book.forget(run)
             self._closing = True
             thread = self._thread
@@ -130,14 +130,9 @@ class Runs:
 
     # ---- under the lock ----
 
-    def _watched(self, name: str) -> Run | None:
-        if (run := self.book.runs.get(name)) is not None:
-            run.looked = time.monotonic()
-        return run
-
     def _change(self, name: str, before: tuple[State, ...], after: State, allowed: int | None = None) -> None:
         with self._lock:
-            run = self._watched(name)
+            run = self.book.look(name)
             if run is not None and run.state in before and run.visitor != NOBODY:
                 run.allowed, run.problem = allowed, ""
                 self.book.put(run, after)
@@ -211,9 +206,9 @@ class Runs:
             self._lock.notify_all()
 
     def _take(self, run: Run, future: Future[Slice]) -> None:
-        """What a slice left, or that it did not come back."""
+        """Store the result of a slice, or that it was lost."""
         run.away = False
-        if run.name not in self.book.runs:
+        if run.name not in self.book.records:
             return
         problem = CancelledError() if future.cancelled() else future.exception()
         if problem is not None:
@@ -246,14 +241,14 @@ class Runs:
         """Close workers that have had nothing to do for long; False when there is nothing left at all."""
         now = time.monotonic()
         with self._lock:
-            if self.book.active or any(run.away for run in self.book.runs.values()):
+            if self.book.active or any(run.away for run in self.book.records.values()):
                 self._idle_since = now
             closing = self._closing or now - self._idle_since > self.book.limits.idle
         if closing and self._workers is not None:
             self._workers.close()
             self._workers = None
         with self._lock:
-            if self._closing or (self._workers is None and not self.book.runs):
+            if self._closing or (self._workers is None and not self.book.records):
                 self._thread = None
                 return False
             return True

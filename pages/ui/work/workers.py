@@ -88,7 +88,7 @@ _MAIN = threading.Lock()
 
 @contextmanager
 def _no_main() -> Iterator[None]:
-    """multiprocessing tells a new process to import what `__main__` is here; for a moment it is nothing."""
+    """Replace `__main__` by an empty module for a moment: multiprocessing has a new process import it."""
     with _MAIN:
         before, blank = sys.modules["__main__"], types.ModuleType("__main__")
         sys.modules["__main__"] = blank

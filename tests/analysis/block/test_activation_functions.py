@@ -9,7 +9,7 @@ from tfcore.analysis.block import activation_functions as functions
 from tfcore.feedforward import ACTIVATIONS
 
 
-@pytest.mark.parametrize("kind", functions.KINDS)
+@pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
 def test_slopes_are_those_of_autograd(kind):
     x = torch.linspace(-8, 8, 1_000, dtype=torch.float64, requires_grad=True)  # without 0, where ReLU has none
     (expected,) = torch.autograd.grad(ACTIVATIONS[kind](x).sum(), x)
@@ -17,16 +17,16 @@ def test_slopes_are_those_of_autograd(kind):
 
 
 def test_exact_and_tanh_gelu_differ_by_less_than_a_thousandth():
-    result = functions.curves()
+    result = functions.activation_curves()
     assert 4e-4 < result.difference < 5e-4
-    assert result.value.shape == result.slope.shape == (4, functions.POINTS)
+    assert result.value.shape == result.slope.shape == (4, functions.CURVE_POINTS)
 
 
 @pytest.mark.parametrize(
     ("kind", "x", "value"), [("relu", -1, 0), ("relu", 2, 2), ("gelu", -1, -0.158655), ("silu", -1, -0.268941)]
 )
 def test_known_values(kind, x, value):
-    assert functions.at(kind, float(x))[0] == pytest.approx(value, abs=1e-6)
+    assert functions.value_and_slope(kind, float(x))[0] == pytest.approx(value, abs=1e-6)
 
 
 def test_inputs_of_a_layer_are_the_gates_it_has():
@@ -37,4 +37,38 @@ def test_inputs_of_a_layer_are_the_gates_it_has():
     assert result.share.sum() == pytest.approx(1)
     assert result.negative == pytest.approx(float((gates < 0).float().mean()))
     assert result.flat["relu"] == pytest.approx(float((gates <= 0).float().mean()))
-    assert np.diff(result.edges) == pytest.approx(2 * functions.LIMIT / len(result.share))
+    assert np.diff(result.edges) == pytest.approx(2 * functions.CURVE_LIMIT / len(result.share))
+
+
+@pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
+@pytest.mark.parametrize("slope", [False, True])
+def test_a_point_of_a_curve_and_its_ends(kind, slope):
+    curve = functions.curve_point(functions.activation_curves(), kind, 0.7, slope=slope)
+    x = torch.linspace(-5, 5, 401, dtype=torch.float64, requires_grad=True)
+    values = ACTIVATIONS[kind](x)
+    (slopes,) = torch.autograd.grad(values.sum(), x)
+    every = (slopes if slope else values.detach()).tolist()
+    nearest = min(range(401), key=lambda i: abs(-5 + i / 40 - 0.7))
+    assert curve.y == pytest.approx(every[nearest], abs=0.01)
+    assert curve.lowest == pytest.approx(min(every), abs=1e-9)
+    assert curve.highest == pytest.approx(max(every), abs=1e-9)
+    assert curve.what == ("Slope" if slope else "Value")
+
+
+def test_what_is_said_of_a_curve():
+    value, slope = (functions.CurvePoint(what, "GELU", -1.0, -0.15866, -0.17, 1.12894) for what in ("Value", "Slope"))
+    assert str(value) == "Value of GELU at -1: -0.1587; lowest -0.1700."
+    assert str(slope) == "Slope of GELU at -1: -0.1587; lowest -0.1700, highest 1.1289."
+    assert (value.call, value.number) == ("GELU(-1)", "-0.1587")
+    assert str(functions.GeluDifference(0.000473)) == "Exact GELU and its tanh form differ by at most 0.00047."
+
+
+def test_the_shares_of_inputs_are_those_of_the_function_that_is_named():
+    flat = {"relu": 0.61, "gelu": 0.12, "gelu_tanh": 0.13, "silu": 0.04}
+    inputs = functions.LayerInputs(np.zeros(2), np.zeros(1), 0.6, flat, 12_345)
+    found = functions.input_shares(inputs, "stories", 1, "silu")
+    assert (found.flat, found.negative, found.count) == (0.04, 0.6, 12_345)
+    assert str(found) == (
+        "In a trained model: 12,345 inputs of layer 1 of stories on a text, 60% below 0. SiLU has a slope under 0.01 "
+        "at 4% of them."
+    )

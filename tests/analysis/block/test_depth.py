@@ -9,7 +9,8 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.analysis.block import depth
-from tfcore.analysis.block.depth import Deep, activations, build, likeness, probe, residual, run
+from tfcore.analysis.block.depth import Deep, build_deep, mean_cosine, probe, residual_sublayer, run_deep, stream_sizes
+from tfcore.analysis.block.depth_findings import gradient_fall
 from tfcore.norms import Norm
 
 
@@ -21,8 +22,8 @@ def ids(rows=2, seq=9):
 @pytest.mark.parametrize("norm", ["layernorm", "rmsnorm"])
 def test_with_skips_it_is_the_model_itself(placement, norm):
     deep = Deep(n_layers=3, placement=placement, norm=norm)
-    model = build(deep).requires_grad_(False)
-    logits, streams = run(model, ids(), deep)
+    model = build_deep(deep).requires_grad_(False)
+    logits, streams = run_deep(model, ids(), deep)
     output = model(ids(), capture=("blocks.*.resid_pre", "blocks.2.resid_post"))
     torch.testing.assert_close(logits, output.logits)
     expected = [*(output.activations[f"blocks.{i}.resid_pre"] for i in range(3))]
@@ -44,13 +45,13 @@ def test_every_arrangement_by_hand():
         ("none", False): double(x),
     }
     for (placement, skip), known in expected.items():
-        found = residual(x, double, norm, placement, skip, second)
+        found = residual_sublayer(x, double, norm, placement, skip, second)
         torch.testing.assert_close(found, known)
 
 
 def test_gradients_are_those_of_autograd_and_sizes_those_of_numpy():
     deep = Deep(n_layers=2)
-    result, model = probe(deep), build(deep).double()
+    result, model = probe(deep), build_deep(deep).double()
     tokens = torch.randint(0, 64, (depth.ROWS, depth.SEQ + 1), generator=torch.Generator().manual_seed(0))
     logits = model(tokens[:, :-1]).logits
     loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
@@ -59,7 +60,7 @@ def test_gradients_are_those_of_autograd_and_sizes_those_of_numpy():
     np.testing.assert_allclose(result.gradient, expected, rtol=1e-6)
     assert result.loss == pytest.approx(float(loss.detach()))
     assert result.activation.shape == result.alike.shape == (3,)
-    np.testing.assert_allclose(activations(deep)[1:], [2.0, 2.0], rtol=0.9)
+    np.testing.assert_allclose(stream_sizes(deep)[1:], [2.0, 2.0], rtol=0.9)
 
 
 def test_without_skip_and_norm_gradients_vanish_with_depth_and_with_skips_they_do_not():
@@ -86,7 +87,7 @@ def test_the_last_gradient_of_pre_norm_falls_with_the_root_of_depth_and_that_of_
 def test_post_norm_keeps_the_stream_at_one_and_gpt2_s_scaling_keeps_it_at_any_depth():
     np.testing.assert_allclose(probe(Deep(n_layers=8, placement="post")).activation[1:], 1, atol=1e-3)
     growth = {
-        init: [(lambda a: a[-1] / a[0])(activations(Deep(n_layers=n, init=init))) for n in (6, 48)]
+        init: [(lambda a: a[-1] / a[0])(stream_sizes(Deep(n_layers=n, init=init))) for n in (6, 48)]
         for init in ("gpt2", "normal")
     }
     assert growth["gpt2"][0] == pytest.approx(growth["gpt2"][1], rel=0.05)
@@ -94,15 +95,15 @@ def test_post_norm_keeps_the_stream_at_one_and_gpt2_s_scaling_keeps_it_at_any_de
 
 
 def test_xavier_has_the_variance_it_should():
-    weight = build(Deep(n_layers=1)).decoder.blocks[0].mlp.up.weight
+    weight = build_deep(Deep(n_layers=1)).decoder.blocks[0].mlp.up.weight
     assert float(weight.detach().std()) == pytest.approx(math.sqrt(2 / (32 + 128)), rel=0.05)
 
 
 def test_likeness_of_equal_and_of_orthogonal_tokens_however_small():
     same = torch.ones(1, 1, 3, 4, dtype=torch.float64) * 1e-100
     apart = torch.eye(4, dtype=torch.float64)[None, None]
-    assert float(likeness(same)) == pytest.approx(1)
-    assert float(likeness(apart)) == 0
+    assert float(mean_cosine(same)) == pytest.approx(1)
+    assert float(mean_cosine(apart)) == 0
 
 
 @pytest.mark.parametrize("n_layers", [0, 65])
@@ -114,11 +115,13 @@ def test_depths_beyond_the_limit_are_refused(n_layers):
 @pytest.mark.parametrize(("norm", "falls"), [("layernorm", 13.0), ("rmsnorm", 12.5)])
 def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
     """From 1 layer to 64 with pre-LN and Xavier's weights; about once with post-LN."""
-    found = {
-        placement: depth.fall(*(depth.probe(Deep(n_layers=n, placement=placement, norm=norm)) for n in (1, 64)))
-        for placement in ("pre", "post")
-    }
-    first, last = (depth.probe(Deep(n_layers=n, placement="pre", norm=norm)).gradient[-1] for n in (1, 64))
-    assert found["pre"] == (pytest.approx(first / last), 8.0)
-    assert found["pre"][0] == pytest.approx(falls, abs=0.1)
-    assert found["post"][0] == pytest.approx(1, abs=0.5)
+
+    def pair(placement):
+        return tuple(probe(Deep(n_layers=n, placement=placement, norm=norm)) for n in (1, 64))
+
+    found = gradient_fall({"pre-LN": pair("pre"), "post-LN": pair("post")}, norm, "xavier")
+    first, last = (probed.gradient[-1] for probed in pair("pre"))
+    assert (found.shallow, found.deep, found.root) == (1, 64, 8.0)
+    assert found.falls["pre-LN"] == pytest.approx(first / last)
+    assert found.falls["pre-LN"] == pytest.approx(falls, abs=0.1)
+    assert found.falls["post-LN"] == pytest.approx(1, abs=0.5)

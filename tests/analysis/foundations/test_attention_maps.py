@@ -1,14 +1,34 @@
 """Attention maps are the model's own patterns; pooling keeps every strong weight in sight."""
 
+import io
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import small
 from tests.small import ALL_PATTERNS, model
-from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, parts, pool, rollout
+from tfcore.analysis.foundations.attention_maps import (
+    attention_maps,
+    head_mean,
+    longest_text,
+    map_range,
+    map_table,
+    overlap,
+    parts,
+    pool,
+    read_attention,
+    rollout,
+    shared_weight,
+    strongest_key,
+    token_table,
+)
 from tfcore.analysis.foundations.heads import score_heads
+from tfcore.analysis.model.translation import source_ids, written
+from tfcore.loading.checkpoints import load
 
 
 @pytest.mark.parametrize("length", [1, 2, 13, 32])
@@ -94,3 +114,118 @@ def test_pooling_fits_and_keeps_the_largest_weight_of_every_square(n, size, seed
 def test_small_maps_come_back_as_they_are():
     pattern = np.random.default_rng(0).random((1, 1, 6, 6)).astype(np.float32)
     assert pool(pattern, 6) is pattern
+
+
+N = 7
+TOKENS = ["a", " b", "a", "<b>", "$x$", '"', "\n"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return attention_maps(model(), small.ids(1, N)[0].tolist())
+
+
+def test_map_table_holds_every_weight_that_is_not_zero(found):
+    pattern = found.patterns[1, 3]
+    table = map_table(pattern, TOKENS, TOKENS)
+    assert len(table) == N * (N + 1) // 2, "causal: no row for a token that is not seen"
+    rebuilt = np.zeros_like(pattern)
+    rebuilt[table["query"], table["key"]] = table["weight"]
+    np.testing.assert_array_equal(rebuilt, pattern)
+    assert table["query token"].tolist() == [TOKENS[i] for i in table["query"]]
+    assert table["key token"].tolist() == [TOKENS[i] for i in table["key"]]
+
+
+def test_token_table_is_one_row_of_every_map(found):
+    table = token_table(found, 4, TOKENS)
+    assert len(table) == 12 * N
+    for row in table.to_dict("records"):
+        assert row["weight"] == found.patterns[row["layer"], row["head"], 4, row["key"]]
+        assert row["key token"] == TOKENS[row["key"]]
+
+
+def test_any_token_survives_the_way_through_csv(found):
+    table = map_table(found.patterns[0, 0], TOKENS, TOKENS)
+    again = pd.read_csv(io.StringIO(table.to_csv(index=False)), keep_default_na=False)
+    assert again["key token"].tolist() == table["key token"].tolist()
+
+
+def test_one_token_has_tables_too():
+    found = attention_maps(model(), [5])
+    assert map_table(found.patterns[0, 0], ["x"], ["x"]).to_dict("records") == [
+        {"query": 0, "key": 0, "query token": "x", "key token": "x", "weight": 1.0}
+    ]
+    assert (token_table(found, 0, ["x"])["weight"] == 1).all()
+
+
+def test_the_strongest_key_is_that_of_the_query():
+    pattern = np.array([[1, 0, 0], [0.1, 0.9, 0], [0.5, 0.2, 0.3]])
+    most = strongest_key(pattern, 2, ["x", "y", "z"], ["a", "b", "c"])
+    assert (most.query, most.key, most.weight, most.query_token, most.key_token) == (2, 0, 0.5, "z", "a")
+    other = strongest_key(pattern, 1, ["x", "y", "z"], [" a", " b", "c"])
+    assert str(other) == "'y' attends most to '·b' (1), with weight 0.90."
+
+
+@given(n=st.integers(1, 60), keys=st.integers(1, 60), seed=st.integers(0, 99))
+def test_the_strongest_key_has_no_larger_weight_beside_it(n, keys, seed):
+    pattern = np.random.default_rng(seed).random((n, keys))
+    query = seed % n
+    most = strongest_key(pattern, query, [str(i) for i in range(n)], [f"k{i}" for i in range(keys)])
+    assert all(pattern[query, key] <= most.weight for key in range(keys))
+    assert (pattern[query, most.key], most.key_token, most.query_token) == (most.weight, f"k{most.key}", str(query))
+
+
+def test_a_range_says_how_much_weight_lies_outside():
+    pattern = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.6, 0.1, 0.3, 0], [0.2, 0.2, 0.2, 0.4]])
+    part = map_range(pattern, (2, 4), 8)
+    assert (part.first, part.last) == (2, 3)
+    assert part.outside == pytest.approx((0.7 + 0.4) / 2)
+    assert str(part) == "Shape (query, key) = (4, 4); tokens 2 to 3; 55% of their weight lies outside."
+    assert part.token(1) == 3
+    whole = map_range(pattern, (0, 4), 8)
+    assert str(whole) == "Shape (query, key) = (4, 4); each row sums to 1."
+    assert [whole.token(row) for row in (0, 2)] == [0, 2]
+    pooled = map_range(pattern, None, 2)
+    assert str(pooled) == (
+        "Shape (query, key) = (4, 4); pooled: a cell shows the largest weight of 2 by 2; choose a range of tokens "
+        "for all of them."
+    )
+    assert [pooled.token(row) for row in (0, 1, 5)] == [0, 2, 3]
+
+
+def test_shared_weight_is_the_overlap_in_percent():
+    one, other = np.eye(2), np.array([[0.25, 0.75], [0.5, 0.5]])
+    found = shared_weight(one, other)
+    assert found.share == pytest.approx((0.25 + 0.5) / 2)
+    assert str(found) == "The two heads put 38% of their weight on the same tokens."
+
+
+def test_a_text_is_read_as_far_as_the_context_goes():
+    subject, tokenizer = load("stories", device="cpu")
+    text = "A cat sat. " * 200
+    found = read_attention(subject, tokenizer, text)
+    assert found is not None
+    ids = tokenizer.encode(text)
+    assert found.queries == found.keys == tokenizer.tokens(ids[:256])
+    assert found.dropped == len(ids) - 256 > 0
+    assert found.within
+    np.testing.assert_array_equal(found.found.patterns, attention_maps(subject, ids[:256]).patterns)
+    assert read_attention(subject, tokenizer, "") is None
+
+
+def test_a_translator_reads_what_it_writes():
+    subject, tokenizer = load("translate", device="cpu")
+    text = "a man in a blue shirt is standing on a ladder ."
+    found = {part: read_attention(subject, tokenizer, text, part) for part in parts(subject.config)}
+    source, target = found["encoder"].keys, found["decoder"].keys
+    assert source == [*tokenizer.tokens(tokenizer.encode(text)), "<end>"]
+    ids = source_ids(tokenizer, text)
+    assert target == ["<start>", *tokenizer.tokens(written(subject, tokenizer, ids)[:-1])]
+    assert (found["cross"].queries, found["cross"].keys) == (target, source)
+    assert (found["encoder"].queries, found["decoder"].queries) == (source, target)
+    assert [one.within for one in found.values()] == [True, True, False]
+    assert all(one.found.patterns.shape[2:] == (len(one.queries), len(one.keys)) for one in found.values())
+    long = read_attention(subject, tokenizer, "a man . " * 200)
+    assert len(long.found.ids) == longest_text(subject.config)
+    assert long.keys[-1] == "<end>"
+    assert long.dropped == len(source_ids(tokenizer, "a man . " * 200)) - longest_text(subject.config)

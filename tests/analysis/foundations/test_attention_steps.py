@@ -1,4 +1,4 @@
-"""Attention step by step equals torch's own, and numbers worked out by hand."""
+"""Attention step by step equals torch's own and numbers worked out by hand; tokens are compared as the model does."""
 
 import math
 
@@ -9,9 +9,27 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.foundations.attention_steps import attention_steps, entropy_bits, softmax_at, temperature_sweep
+import tfcore
+from tests import small
+from tfcore.analysis.foundations.attention_steps import (
+    Attended,
+    ScorePair,
+    TokenSimilarity,
+    attended,
+    attention_steps,
+    closest_tokens,
+    embedding_pair,
+    entropy_bits,
+    score_pair,
+    softmax_at,
+    softmax_weights,
+    temperature_sweep,
+    token_similarity,
+)
 
 COORDINATE = st.floats(-2, 2)
+
+
 VECTORS = st.lists(st.tuples(COORDINATE, COORDINATE), min_size=4, max_size=4)
 
 
@@ -80,3 +98,130 @@ def test_entropy_in_bits():
     assert entropy_bits(p).item() == pytest.approx(
         torch.distributions.Categorical(p).entropy().item() / math.log(2), rel=1e-5
     )
+
+
+@pytest.fixture(scope="module")
+def stories():
+    return tfcore.load("stories")
+
+
+def test_products_and_cosines_are_those_of_the_embedding_table():
+    model, ids = small.model(), small.ids(1, 7)[0].tolist()
+    result = token_similarity(model, ids)
+    table = model.state_dict()[next(name for name in model.state_dict() if "embed" in name)][ids]
+    np.testing.assert_allclose(result.products, (table @ table.T).numpy(), atol=1e-5)
+    theirs = torch.nn.functional.cosine_similarity(table[:, None], table[None], dim=-1)
+    np.testing.assert_allclose(result.cosines, theirs.numpy(), atol=1e-5)
+
+
+def test_scores_are_what_the_softmax_gets():
+    model, ids = small.model(), small.ids(1, 7)[0].tolist()
+    scores = torch.tensor(token_similarity(model, ids).scores)
+    patterns = model(torch.tensor([ids]), capture=small.ALL_PATTERNS).activations
+    seen = torch.ones(7, 7, dtype=torch.bool).tril()
+    for layer in range(2):
+        theirs = patterns[f"blocks.{layer}.attn.pattern"][0]
+        assert small.difference(scores[layer].masked_fill(~seen, -torch.inf).softmax(-1), theirs) < 1e-5
+
+
+def test_words_used_alike_point_alike(stories):
+    model, tokenizer = stories
+    ids = [tokenizer.encode(word)[0] for word in (" cat", " dog", " happy", " sad", " king", " queen")]
+    cosines = token_similarity(model, ids).cosines
+    for word in (0, 2, 4):
+        others = [i for i in range(6) if i not in (word, word + 1)]
+        assert cosines[word, word + 1] > 0.6 > cosines[word, others].max()
+
+
+def test_one_token_is_enough(stories):
+    result = token_similarity(stories[0], [5])
+    assert result.products.shape == (1, 1)
+    assert result.cosines[0, 0] == pytest.approx(1)
+
+
+def test_the_closest_pair_is_one_of_different_tokens():
+    tokens = [" cat", "Cat", " dog", " sat"]
+    cosines = np.array([[1, 0.9, 0.5, 0.1], [0.9, 1, 0.6, 0.2], [0.5, 0.6, 1, -0.3], [0.1, 0.2, -0.3, 1]], np.float32)
+    pairs = [
+        (cosines[i, j], i, j)
+        for i in range(4)
+        for j in range(i)
+        if tokens[i].strip().lower() != tokens[j].strip().lower()
+    ]
+    best = max(pairs)
+    found = closest_tokens(cosines, tokens)
+    assert found is not None
+    assert (found.first, found.second, found.cosine) == (best[2], best[1], best[0]) == (1, 2, pytest.approx(0.6))
+    assert found.tokens == ("Cat", " dog")
+    assert str(found) == ("Of its different tokens, “Cat” and “dog” have the most similar embeddings, cosine 0.60.")
+    assert closest_tokens(cosines, ["a"] * 4) is None
+
+
+def test_what_is_said_of_a_query_is_its_row():
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(3, 4, 2))
+    steps = attention_steps(*vectors.tolist(), 0.7)
+    tokens = ["a", " b", "c\n", "d"]
+    for query in range(4):
+        found = attended(steps, tokens, query)
+        scores = [sum(x * y for x, y in zip(vectors[0, query], key, strict=True)) / math.sqrt(2) for key in vectors[1]]
+        exps = [math.exp(score / 0.7) for score in scores]
+        best = max(range(4), key=lambda i: exps[i])
+        assert (found.query, found.key) == (tokens[query], tokens[best])
+        assert (found.weight, found.score) == (pytest.approx(exps[best] / sum(exps)), pytest.approx(scores[best]))
+        output = [sum(exps[i] / sum(exps) * vectors[2, i, axis] for i in range(4)) for axis in (0, 1)]
+        assert found.output == (pytest.approx(output[0]), pytest.approx(output[1]))
+
+
+def test_the_sentences_of_a_query():
+    found = Attended(query="sat", key=" up", weight=0.613, score=-1.5, output=(0.125, -2.0))
+    assert found.markdown == (
+        "“sat” attends most to “·up”, with weight **0.61** (score -1.50). Its output is **(0.12, -2.00)**."
+    )
+    assert str(found) == "“sat” attends most to “·up”, with weight 0.61 (score -1.50). Its output is (0.12, -2.00)."
+    steps = attention_steps([(0.0, 0.0)], [(1.0, 0.0), (0.0, 3.0)], [(1.0, 0.0), (0.0, 1.0)])
+    alike = attended(steps, ["a"], 0)
+    assert str(alike) == "“a” attends to all tokens alike, with 0.50 each. Its output is (0.50, 0.50)."
+
+
+@pytest.mark.parametrize(("difference", "alike"), [(0.004, True), (0.006, False)])
+def test_weights_are_alike_where_they_are_written_alike(difference, alike):
+    score = math.log((0.5 + difference / 2) / (0.5 - difference / 2)) * math.sqrt(2)
+    steps = attention_steps([(1.0, 0.0)], [(score, 0.0), (0.0, 0.0)], [(1.0, 0.0), (0.0, 1.0)])
+    assert steps.weights[0, 0] - steps.weights[0, 1] == pytest.approx(difference)
+    assert (attended(steps, ["a", "b"], 0).key is None) == alike
+
+
+def test_weights_of_a_temperature_in_words():
+    found = softmax_weights(temperature_sweep((1.0, 0.0, -2.5), 2.0))
+    exps = [math.exp(score / 2) for score in (1.0, 0.0, -2.5)]
+    weights = [one / sum(exps) for one in exps]
+    assert found.weights == pytest.approx(weights)
+    assert found.entropy == pytest.approx(-sum(p * math.log2(p) for p in weights))
+    assert str(found) == ("softmax of (1, 0, -2.5) at T = 2: 0.5617, 0.3407, 0.0976. Entropy 1.32 of 1.58 bits.")
+    assert (found.weights_text(2), found.entropy_text, found.sum_text) == ("0.56, 0.34, 0.10", "1.32 bits", "1.0000")
+
+
+def test_a_pair_of_tokens_is_looked_up_in_its_place():
+    rng = np.random.default_rng(4)
+    products, cosines = rng.normal(size=(2, 4, 4)).astype(np.float32)
+    scores = rng.normal(size=(2, 3, 4, 4)).astype(np.float32)
+    result, tokens = TokenSimilarity(products, cosines, scores), ["a", " b", "c", "d"]
+    embedded = embedding_pair(result, tokens, 1, 3, "dot product")
+    assert (embedded.first, embedded.second) == (" b", "d")
+    assert (embedded.product, embedded.cosine) == (products[1, 3], cosines[1, 3])
+    assert str(embedded) == f"Dot product: '·b' and 'd' {products[1, 3]:.2f}."
+    assert str(embedding_pair(result, tokens, 1, 3, "cosine")) == f"Cosine: '·b' and 'd' {cosines[1, 3]:.2f}."
+    assert embedded.texts == (f"{products[1, 3]:.2f}", f"{cosines[1, 3]:.2f}")
+    pair = score_pair(result, tokens, 1, 3, layer=1, head=2)
+    assert (pair.query, pair.key, pair.score, pair.exchanged) == (" b", "d", scores[1, 2, 1, 3], scores[1, 2, 3, 1])
+    assert str(ScorePair(1, 2, " b", "d", 0.824, -1.5)) == (
+        "Layer 1, head 2, q · k ÷ √d_k: '·b' and 'd' 0.82, with query and key exchanged -1.50."
+    )
+    assert ScorePair(1, 2, " b", "d", 0.824, -1.5).texts == ("0.82", "-1.50")
+
+
+def test_the_range_of_colours_is_set_by_different_places():
+    products = np.array([[9.0, -3.0], [2.0, 8.0]], np.float32)
+    assert TokenSimilarity(products, products, products[None, None]).largest_between == 3
+    assert TokenSimilarity(products[:1, :1], products[:1, :1], products[None, None]).largest_between == 9

@@ -1,8 +1,9 @@
-"""Merges one by one end where the tokenizer does, for any text, and are learned as the paper says."""
+"""Characters, bytes and tokens of a text line up; merges end where the tokenizer does, and are learned as published."""
 
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,11 +11,58 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
-from tfcore.analysis.foundations.bpe import join, learn, longest, replay
+from tfcore.analysis.foundations.bpe import cut, densities, join, learn, longest, replay
+from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
 
 TOKENIZER = tfcore.load("stories")[1]
+
+
 RANKS = {pair: rank for rank, pair in enumerate(TOKENIZER.merges)}
+
+
 ANY = st.text(st.characters(exclude_categories=()), max_size=40)  # lone surrogates too
+
+
+TOKENIZERS = [TOKENIZER, ByteTokenizer(), CharacterTokenizer("abc é")]
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=["bpe", "bytes", "characters"])
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(st.characters(exclude_categories=()), max_size=40))
+def test_the_three_line_up(tokenizer, text):
+    found = cut(text, tokenizer)
+    assert found.data == text.encode("utf-8", "surrogatepass") == b"".join(found.tokens)
+    assert len(found.token_of_byte) == len(found.data)
+    assert len(found.first_byte) == len(found.split) == len(text)
+    for character, first in zip(text, found.first_byte, strict=True):
+        assert found.data[first:].startswith(character.encode("utf-8", "surrogatepass"))
+    for token, data in enumerate(found.tokens):
+        assert bytes(np.frombuffer(found.data, np.uint8)[found.token_of_byte == token]) == data
+
+
+def test_a_cat_falls_back_on_four_bytes():
+    found = cut("a 🐱", TOKENIZER)
+    assert found.part.sum() == 4
+    assert found.split.tolist() == [False, False, True]
+
+
+def test_every_story_word_is_whole():
+    found = cut("Once upon a time", TOKENIZER)
+    assert [t.decode() for t in found.tokens] == ["Once", " upon", " a", " time"]
+    assert not found.part.any()
+    assert found.per_token == 4.0
+
+
+def test_no_text():
+    found = cut("", TOKENIZER)
+    assert found.per_token == 0.0
+    assert found.token_of_character.size == 0
+
+
+def test_densities_by_hand():
+    one, two = densities({"english": "Once upon a time", "cat": "🐱"}, TOKENIZER)
+    assert (one.characters, one.data_bytes, one.tokens, one.parts, one.per_token) == (16, 16, 4, 0, 4.0)
+    assert (two.characters, two.data_bytes, two.tokens, two.parts, two.per_token) == (1, 4, 4, 4, 0.25)
 
 
 def ends(text):

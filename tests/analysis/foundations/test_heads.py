@@ -7,12 +7,22 @@ import pytest
 import torch
 
 from tests.small import config, difference, ids, model
+from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import (
     CROSS_KINDS,
     KINDS,
     NEAR,
+    HeadKind,
+    HeadScores,
+    head_kind,
+    head_kinds,
+    head_table,
+    induction_scores,
+    order,
     repeated_tokens,
     repeated_tokens_measure,
+    same_kind,
+    score_columns,
     score_cross,
     score_heads,
 )
@@ -204,3 +214,89 @@ def test_a_head_that_inducts_in_the_standard_test_is_called_so_on_any_text():
     assert found.kind.tolist() == [["self", "induction"]]
     assert found.score[0].tolist() == pytest.approx([1, 0.9])
     assert found.scores["induction"][0, 1] == 0  # the scores stay those of the text
+
+
+@pytest.fixture(scope="module")
+def found():
+    return attention_maps(model(), ids(1, 7)[0].tolist()).heads
+
+
+@pytest.mark.parametrize("sort", ["place", "kind", "score"])
+def test_every_order_holds_every_head_once(found, sort):
+    assert sorted(order(found, sort)) == [(layer, head) for layer in range(2) for head in range(6)]
+
+
+def test_orders_are_sorted_by_what_they_are_called(found):
+    assert order(found, "place") == sorted(order(found, "place"))
+    scores = [found.score[place] for place in order(found, "score")]
+    assert scores == sorted(scores, reverse=True)
+    by_kind = [(found.kind[place], -found.score[place]) for place in order(found, "kind")]
+    assert by_kind == sorted(by_kind)
+    assert order(found, "score") != order(found, "place"), "this model cannot tell the orders apart"
+
+
+def test_head_table_has_a_row_a_head_and_every_score(found):
+    table = head_table(found)
+    assert list(table.columns) == ["layer", "head", "kind", *score_columns(found)]
+    assert list(table.select_dtypes(float).columns) == score_columns(found)
+    assert len(table) == 12
+    for row in table.to_dict("records"):
+        place = row["layer"], row["head"]
+        assert row["kind"] == found.kind[place]
+        assert row["score"] == found.score[place] == row[row["kind"]]
+        assert row["entropy (bits)"] == found.entropy[place]
+        assert row["mean distance (tokens)"] == found.distance[place]
+        assert all(row[kind] == found.scores[kind][place] for kind in KINDS)
+
+
+def test_one_token_has_a_table_too():
+    assert not head_table(attention_maps(model(), [5]).heads).isna().any(axis=None)
+
+
+@pytest.mark.parametrize(("weight", "kind"), [(0.39, "broad"), (0.41, "self"), (0.49, "self"), (0.51, "self")])
+def test_a_mean_weight_of_four_tenths_names_a_head(weight, kind):
+    """The rest of the weight lies on the four tokens before, in equal parts."""
+    pattern = np.zeros((1, 1, 40, 40), dtype=np.float32)
+    for q in range(40):
+        pattern[0, 0, q, max(0, q - 4) : q] = (1 - weight) / max(1, min(q, 4))
+        pattern[0, 0, q, q] = weight if q else 1
+    found = score_heads(pattern, np.arange(40))
+    assert found.scores["self"][0, 0] == pytest.approx(weight, abs=1e-6)
+    assert found.kind[0, 0] == kind
+
+
+@pytest.mark.parametrize(("inducing", "kind"), [(0.39, "self"), (0.41, "induction")])
+def test_a_score_of_four_tenths_names_an_induction_head(inducing, kind):
+    found = score_heads(looking_at(HANDMADE["self"]), TWICE, np.array([[inducing]], dtype=np.float32))
+    assert found.kind[0, 0] == kind
+
+
+def scores_of(kinds, values):
+    """Scores of which only the kind and its score matter."""
+    kind, score = np.array(kinds, dtype=object), np.array(values, dtype=float)
+    return HeadScores({}, kind, score, np.zeros(score.shape), np.zeros(score.shape))
+
+
+def test_the_kind_of_a_head_is_that_of_its_layer_and_head():
+    scores = scores_of([["self", "local"], ["broad", "induction"], ["duplicate", "self"]], [[1, 2], [3, 4], [5, 6]])
+    one = head_kind(scores, 1, 0)
+    assert (one.layer, one.head, one.kind, one.score) == (1, 0, "broad", 3)
+    assert str(HeadKind(3, 0, "induction", 0.934)) == "Layer 3, head 0: induction 0.93."
+    some = head_kinds(scores, [(2, 1), (0, 1)])
+    assert [(one.layer, one.head, one.kind) for one in some.heads] == [(2, 1, "self"), (0, 1, "local")]
+    assert str(some) == ("Attention maps of 2 of 6 heads, each with what it does: 2.1 self 6.00, 0.1 local 2.00.")
+
+
+def test_one_head_on_two_texts_is_compared_by_its_kind():
+    one, other = scores_of([["self", "local"]], [[1, 1]]), scores_of([["self", "broad"]], [[0, 0]])
+    assert str(same_kind(one, other, 0, 0)) == "Kind of the head: the same on both."
+    assert str(same_kind(one, other, 0, 1)) == "Kind of the head: local on one, broad on the other."
+
+
+def test_only_a_decoder_that_predicts_has_induction_scores():
+    subject = model()
+    found = induction_scores(subject)
+    assert found is not None
+    np.testing.assert_array_equal(found, repeated_tokens(subject, rows=8).induction)
+    assert induction_scores(model(architecture="encoder", head="mlm")) is None
+    assert induction_scores(model(max_seq_len=3)) is None

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests import small
 from tfcore.analysis.foundations import learned_positions as learned
+from tfcore.analysis.foundations.learned_positions import position_table
+from tfcore.loading.checkpoints import load
 
 
 @pytest.fixture(scope="module")
@@ -14,9 +17,9 @@ def nearby():
     return learned.learn_positions("nearby")
 
 
-def test_training_starts_from_noise_at_chance(nearby):
+def test_training_starts_from_noise_at_a_uniform_guess(nearby):
     assert nearby.steps[0] == 0
-    assert nearby.losses[0] == pytest.approx(learned.chance_loss(), abs=0.05)
+    assert nearby.losses[0] == pytest.approx(learned.uniform_loss(), abs=0.05)
     assert abs(np.diagonal(nearby.similarity[0], 1).mean()) < 0.15
 
 
@@ -42,13 +45,109 @@ def test_the_same_seed_gives_the_same_run(monkeypatch):
 
 @pytest.mark.parametrize(("task", "reach"), [("nearby", 4), ("previous", 1)])
 def test_targets_are_among_the_tokens_just_before(task, reach):
-    ids, targets = learned.batch(task, 5, torch.Generator().manual_seed(0))
+    ids, targets = learned.draw_batch(task, 5, torch.Generator().manual_seed(0))
     for row in range(5):
         for p in range(learned.REACH, learned.SEQ):
             assert targets[row, p] in ids[row, p - reach : p]
 
 
 def test_best_loss_of_the_noisy_task_is_a_little_below_ln_4():
-    ids, targets = learned.batch("nearby", 200, torch.Generator().manual_seed(0))
+    ids, targets = learned.draw_batch("nearby", 200, torch.Generator().manual_seed(0))
     assert math.log(4) - 0.2 < learned.best_loss("nearby", ids, targets) < math.log(4)
     assert learned.best_loss("previous", ids, targets) == 0.0
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder"])
+def test_it_is_the_models_own_table_and_attention(architecture):
+    model = small.model(positions="learned", architecture=architecture)
+    found = position_table(model, 12, seed=3)
+    table = dict(model.named_parameters())[f"{architecture}.pos_embed.weight"].numpy()
+    assert np.array_equal(found.table, table[:12])
+    for i, j in ((0, 0), (2, 7), (11, 4)):
+        cosine = table[i] @ table[j] / np.linalg.norm(table[i]) / np.linalg.norm(table[j])
+        assert found.similarity[i, j] == pytest.approx(cosine, abs=1e-5)
+    ids = torch.randint(0, 61, (learned.TABLE_ROWS, 12), generator=torch.Generator().manual_seed(3))
+    rows = [model(row[None], capture=small.ALL_PATTERNS).activations["blocks.0.attn.pattern"][0].numpy() for row in ids]
+    assert found.patterns == pytest.approx(np.mean(rows, axis=0), abs=1e-5)
+    assert found.back(2)[3] == pytest.approx(np.mean([found.patterns[2, q, q - 3] for q in range(3, 12)]), abs=1e-6)
+
+
+def test_its_waves_are_the_eigenvectors_of_the_covariance():
+    model = small.model(positions="learned")
+    found, table = position_table(model, 5), model.decoder.pos_embed.weight.numpy().astype(np.float64)
+    variances, directions = np.linalg.eigh(np.cov(table.T))
+    assert found.explained == pytest.approx(variances[::-1][:3] / variances.sum(), rel=1e-4)
+    on_them = (table - table.mean(0)) @ directions[:, ::-1][:, :3]
+    assert abs(found.waves) == pytest.approx(abs(on_them), abs=1e-4)
+
+
+def test_a_model_without_a_table_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="take a model with positions='learned'"):
+        position_table(small.model(positions="rope"), 5)
+
+
+def test_the_shipped_table_is_what_its_card_and_the_page_say():
+    model, _ = load("stories-learned", device="cpu")
+    found = position_table(model, 64)
+    assert np.diagonal(found.similarity, 1).mean() == pytest.approx(0.91, abs=0.01)
+    assert np.diagonal(found.similarity, 32).mean() == pytest.approx(-0.27, abs=0.01)
+    assert found.explained.sum() == pytest.approx(0.93, abs=0.01)
+    assert [found.back(head).argmax() for head in (0, 1)] == [1, 1]  # most on the token before
+    assert all(found.back(head)[1] < 0.1 for head in (2, 3))
+
+
+def made_up_run():
+    """Two looks at random numbers."""
+    random = np.random.default_rng(3)
+    table, square = random.normal(size=(2, 16, 4)), random.random((2, 16, 16))
+    return learned.LearnedPositions(
+        np.array([0, 10]), table, square, random.random((2, 16, 16)), np.array([3.0, 2.0]), 1.0
+    )
+
+
+def test_what_is_said_of_a_look_is_taken_from_its_diagonals():
+    run = made_up_run()
+    found = learned.learning(run, 1)
+    assert (found.step, found.loss, found.floor, found.uniform) == (10, 2.0, 1.0, pytest.approx(math.log(16)))
+    assert found.neighbours == pytest.approx(np.mean([run.similarity[1, i, i + 1] for i in range(15)]))
+    assert found.ten_apart == pytest.approx(np.mean([run.similarity[1, i, i + 10] for i in range(6)]))
+    back = [np.mean([run.patterns[1, q, q - k] for q in range(4 + k, 16)]) for k in (1, 2, 3, 4)]
+    assert found.previous == pytest.approx(back[0])
+    assert found.four == pytest.approx(sum(back))
+    one = learned.Learning(60, 1.5, 2.77, 1.21, 0.9, -0.25, 0.2, 0.8)
+    assert str(one) == (
+        "After 60 steps. Neighbouring positions: cosine 0.90; ten apart: -0.25. Attention on the previous token 0.20, "
+        "on the four before 0.80."
+    )
+    assert (one.loss_text, one.bounds) == ("1.50", "uniform guess 2.77, best possible 1.21")
+
+
+def test_what_is_said_of_a_table_is_taken_from_its_diagonals():
+    random = np.random.default_rng(4)
+    table = learned.PositionTable(
+        np.zeros((12, 4)),
+        random.random((12, 12)),
+        random.random((3, 12, 12)),
+        np.zeros((20, 3)),
+        np.array([0.5, 0.2, 0.1]),
+    )
+    found = learned.table_attention(table, 2)
+    assert (found.positions, found.apart, found.head) == (12, 6, 2)
+    assert found.neighbours == pytest.approx(np.mean([table.similarity[i, i + 1] for i in range(11)]))
+    assert found.far == pytest.approx(np.mean([table.similarity[i, i + 6] for i in range(6)]))
+    back = [np.mean([table.patterns[2, q, q - k] for q in range(k, 12)]) for k in range(4)]
+    assert found.back == pytest.approx(back)
+    weights = learned.previous_weights(table).weights
+    assert weights == pytest.approx([np.mean([table.patterns[h, q, q - 1] for q in range(1, 12)]) for h in range(3)])
+    said = learned.TableAttention(64, 32, 0.91, -0.27, 0, (0.1, 0.58, 0.2, 0.05))
+    assert str(said) == (
+        "The first 64 position vectors: neighbouring positions have a cosine of 0.91, those 32 apart -0.27. Head 0 "
+        "over 16 sequences of random tokens: 0.58 on the previous token."
+    )
+    assert said.others == "on itself 0.10, two back 0.20, three back 0.05"
+    assert str(learned.component_share(table)) == (
+        "All 20 positions along the three directions in which their vectors vary most, which hold 80 % of the variance."
+    )
+    assert str(learned.PreviousWeights((0.58, 0.04))) == (
+        "Mean weight on the previous token, head by head: 0.58, 0.04."
+    )

@@ -1,11 +1,29 @@
-"""Every scheme on one head: RoPE's weights are the model's own, ALiBi's change is its bias, none changes nothing."""
+"""Every scheme on one head: RoPE's weights are the model's own, ALiBi's change is its bias. Shuffled words: only a
+bidirectional Transformer without positions gives the same outputs."""
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.small import difference, ids, model
-from tfcore.analysis.foundations.position_effects import position_effects
+from tfcore.analysis.foundations.position_effects import (
+    MOST_WORDS,
+    SCHEMES,
+    MeanDistances,
+    OutputChange,
+    SchemeEffect,
+    ShuffleChanges,
+    ShuffleTest,
+    mean_distances,
+    output_change,
+    position_effects,
+    shuffle_changes,
+    shuffle_experiment,
+    shuffle_test,
+    shuffled_places,
+)
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import alibi_bias, alibi_slopes, sinusoidal
 
@@ -67,3 +85,88 @@ def by_hand(block, x):
 def test_one_token_has_no_token_before():
     found = position_effects(model(), [7], 0)
     assert all((effect.previous, effect.distance) == (0, 0) for effect in found.values())
+
+
+WORDS = ("the", "dog", "bites", "the", "man", "and", "runs", "away")
+
+
+@pytest.mark.parametrize("shuffle", [1, 2, 20])
+def test_only_none_does_not_notice(shuffle):
+    largest = shuffle_experiment(WORDS, shuffle).largest
+    assert largest["none"] < 1e-5
+    assert all(largest[scheme] > 0.1 for scheme in SCHEMES if scheme != "none")
+
+
+def test_a_causal_mask_gives_the_order_away():
+    assert min(shuffle_experiment(WORDS, 1, is_causal=True).largest.values()) > 0.1
+
+
+def test_differences_are_those_of_the_same_word():
+    result = shuffle_experiment(WORDS, 3)
+    for scheme in range(len(SCHEMES)):
+        for new, old in enumerate(result.permutation):
+            change = abs(result.shuffled[scheme, new] - result.outputs[scheme, old]).max()
+            assert change == pytest.approx(result.differences[scheme, old])
+
+
+def test_equal_words_have_equal_outputs_without_positions():
+    result = shuffle_experiment(("no", "yes", "no"), 1)
+    none = result.outputs[SCHEMES.index("none")]
+    assert abs(none[0] - none[2]).max() < 1e-5
+    assert abs(none[0] - none[1]).max() > 0.1
+
+
+@pytest.mark.parametrize("words", [(), ("one",)])
+def test_nothing_to_shuffle(words):
+    assert set(shuffle_experiment(words, 1).largest.values()) == {0.0}
+
+
+def test_too_many_words_are_refused():
+    with pytest.raises(ValueError, match="65 words are more than 64"):
+        shuffle_experiment(("word",) * (MOST_WORDS + 1), 1)
+
+
+@given(st.integers(2, 40), st.integers(0, 1000))
+def test_shuffles_are_permutations_that_move_something(n, shuffle):
+    places = shuffled_places(n, shuffle)
+    assert torch.equal(places.sort().values, torch.arange(n))
+    assert not torch.equal(places, torch.arange(n))
+
+
+NAMES = {scheme: scheme.upper() for scheme in SCHEMES}
+
+
+def test_the_mean_distance_is_that_of_loops_over_the_weights():
+    found = position_effects(model(), IDS, 4)
+    distances = mean_distances(found, NAMES, 4).distances
+    for scheme, effect in found.items():
+        rows = [sum(effect.weights[q, k] * (q - k) for k in range(q + 1)) for q in range(1, 13)]
+        assert distances[NAMES[scheme]] == pytest.approx(np.mean(rows), abs=1e-4)
+    assert str(MeanDistances(4, {"none": 3.96, "RoPE": 2.0})) == (
+        "Attention weights of head 4 under every scheme and the causal mask. Mean distance in tokens: none 4.0, "
+        "RoPE 2.0."
+    )
+
+
+def test_the_largest_change_of_a_score_has_either_sign_and_no_later_key():
+    added = np.array([[0.0, 99.0], [-3.0, 2.0]])
+    assert SchemeEffect(added, np.eye(2), 0.0, 0.0).largest == 3
+
+
+def test_what_is_said_of_a_shuffle_names_each_scheme_with_its_own_change():
+    result = shuffle_experiment(WORDS, 3)
+    back = [list(result.permutation).index(i) for i in range(len(WORDS))]
+    for i, scheme in enumerate(SCHEMES):
+        change = max(abs(result.shuffled[i, back[w]] - result.outputs[i, w]).max() for w in range(len(WORDS)))
+        assert shuffle_changes(result, NAMES).changes[NAMES[scheme]] == pytest.approx(change)
+        assert output_change(result, scheme, "S") == OutputChange("S", result.largest[scheme])
+        tested = shuffle_test(result, "a b", scheme, "S")
+        assert (tested.change, tested.without) == (result.largest[scheme], result.largest["none"])
+    assert str(ShuffleChanges({"RoPE": 0.93, "None": 1.2e-6})) == (
+        "Largest change of a word's output when the words are shuffled: RoPE 9.3e-01, None 1.2e-06."
+    )
+    assert str(OutputChange("RoPE", 0.93)) == "Positions: RoPE; left and right differ by up to 9.3e-01."
+    assert str(ShuffleTest("a b", "RoPE", 0.93, 1.2e-6)) == (
+        "Shuffle “a b”, run it through a bidirectional Transformer with RoPE positions, and a word's output changes by "
+        "up to 0.93. Without positions: 1e-06, rounding."
+    )

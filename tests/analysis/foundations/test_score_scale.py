@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 from tfcore.analysis.foundations import score_scale
 from tfcore.analysis.foundations.score_scale import (
     WIDTHS,
+    ProductSpread,
+    Saturation,
     gradient_theory,
     measured_jacobian,
     product_spread,
+    product_variance,
     saturation,
+    saturation_means,
+    theory_at,
+    variance_by_width,
 )
 
 
@@ -110,3 +116,48 @@ def test_the_gap_of_normal_numbers_has_the_density_used():
     top = np.sort(draws, axis=-1)[:, -2:]
     near = 0.05
     assert ((top[:, 1] - top[:, 0]) < near).mean() / near == pytest.approx(gradient_theory(16).slope, rel=0.06)
+
+
+def test_the_variances_in_words():
+    widths = np.array([1, 2, 4, 8, 1024])
+    variance = np.array([0.9, 2.6, 3.9, 8.1, 1034.0])
+    result = ProductSpread(widths, 2_000, variance, variance, np.zeros(2), np.zeros((5, 1)))
+    plain, divided = (product_variance(result, 4, divided=one) for one in (False, True))
+    assert (plain.width, plain.measured, plain.theory, plain.measured_text) == (1024, 1034, 1024, "1034")
+    assert (divided.width, divided.theory, divided.measured_text) == (1024, 1, "1.010")
+    assert divided.measured == pytest.approx(1034 / 1024)
+    assert str(plain) == "2,000 pairs. q · k at d_k = 1,024: variance 1034 measured, 1,024 in theory."
+    assert str(divided) == "2,000 pairs. q · k ÷ √d_k at d_k = 1,024: variance 1.01 measured, 1 in theory."
+    found = variance_by_width(result)
+    assert found.variances == {1: 0.9, 4: 3.9, 1024: 1034.0}
+    ratios = [v / w for v, w in zip(variance.tolist(), widths.tolist(), strict=True)]
+    assert (found.lowest, found.highest) == (min(ratios), max(ratios))
+    assert str(found) == (
+        "Measured: 0.9, 3.9, 1034 at d_k = 1, 4, 1,024; after the division by √d_k between 0.900 and 1.300."
+    )
+
+
+def test_the_means_of_the_softmax_in_words():
+    rng = np.random.default_rng(5)
+    values = dict(zip(("entropy", "largest", "gradient", "steepest"), rng.random((4, 2, 11, 50)), strict=True))
+    result = Saturation(np.array(WIDTHS), 16, **values)
+    for quantity, one in values.items():
+        found = saturation_means(result, quantity, 3)
+        without, divided = (sum(one[row, 3].tolist()) / 50 for row in (0, 1))
+        assert (found.without, found.divided) == (pytest.approx(without), pytest.approx(divided))
+        assert (found.width, found.n_keys, found.queries) == (8, 16, 50)
+    ends = {"entropy": (" bits", 2), "largest": ("", 2), "steepest": ("", 3), "gradient": ("", 4)}
+    names = {"entropy": "Entropy", "largest": "Largest weight", "steepest": "Steepest slope", "gradient": "Norm"}
+    for quantity, (unit, digits) in ends.items():
+        found = saturation_means(result, quantity, 10)
+        assert str(found) == (
+            f"{names[quantity]} {found.without:.{digits}f}{unit} without the division, {found.divided:.{digits}f} with "
+            "it, at d_k = 1,024 with 16 keys: means of 50 queries."
+        )
+
+
+def test_the_theory_in_words():
+    theory = gradient_theory(2)
+    found = theory_at(theory, 64)
+    assert found.norm == pytest.approx(1 / math.sqrt(math.pi) / 8, rel=1e-6)
+    assert str(found) == "Theory: 0.500 for equal weights, 0.564 ÷ √d_k = 0.0705 where one score is far ahead."

@@ -1,10 +1,12 @@
-"""Published models read as many tokens as their papers say, and every slider gives a length."""
+"""Published models read as many tokens as their papers say, and a length costs what the formula of FLOPs says."""
 
 import itertools
 
 import pytest
 
+import tfcore
 from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.model.flop_count import flops, sequence_cost
 
 PUBLISHED = {
     "image": 197,  # 14 x 14 and the class, arXiv:2010.11929
@@ -43,3 +45,17 @@ def test_half_the_patch_is_four_times_the_tokens():
     image, video = SEQUENCES["image"].count, SEQUENCES["video"].count
     assert image(224, 8) - 1 == 4 * (image(224, 16) - 1)
     assert video(32, 2, 224, 8) == 4 * video(32, 2, 224, 16)
+
+
+def test_cost_by_hand_and_as_the_accountant_says():
+    n = 196
+    cost = sequence_cost([n])
+    assert cost.cells[0] == 38_416
+    assert cost.matrices[0] == 12 * 38_416 * 2
+    counted = flops(tfcore.presets.gpt2_small(), n)
+    inside = sum(v for k, v in counted.by_component.items() if "embed" not in k)
+    assert cost.total[0] == inside
+
+
+def test_attention_is_half_of_the_work_at_six_widths():
+    assert sequence_cost([6 * 768]).share[0] == pytest.approx(0.5)

@@ -1,13 +1,27 @@
 """With the cache and without: the same scores, the text that generate writes, operations as torch counts them."""
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.small import ALL_PATTERNS, config, ids, model
-from tfcore.analysis.inference.cached_generation import both_ways, cache_work, next_scores
+from tfcore.analysis.inference.cached_generation import (
+    BothWays,
+    CacheWork,
+    Measured,
+    StepCosts,
+    both_ways,
+    cache_work,
+    generated,
+    measured,
+    model_work,
+    next_scores,
+    step_costs,
+)
 from tfcore.generation.generate import generate
 from tfcore.generation.kv_cache import KVCache
+from tfcore.tokenizers.tokenizer import BPETokenizer
 
 PROMPT = ids(1, 5)[0].tolist()
 
@@ -59,3 +73,45 @@ def test_bytes_are_those_of_the_cache(exactness, dtype, window):
     for length, keys, values in zip(work.length, work.keys, work.values, strict=True):
         assert keys == values
         assert keys + values == KVCache(chosen, capacity=int(length), dtype=dtype).bytes
+
+
+WORK = CacheWork(
+    *(np.array(row) for row in ([5, 6, 7], [900, 10, 20], [900, 1_000, 1_100], [50, 60, 70], [51, 61, 71]))
+)
+DONE = [BothWays(7, 0.5, 1.0, 1e-6, True), BothWays(8, 0.25, 2.0, 3e-6, False)]
+
+
+def test_what_the_last_measured_step_costs():
+    assert step_costs(WORK, DONE) == StepCosts(6, 10, 1_000, 121, 2)
+    assert step_costs(WORK, []) == StepCosts(5, 900, 900, 101, 0)
+    assert str(step_costs(WORK, DONE)) == (
+        "At 6 tokens each step costs 10 operations with the cache and 1.00 k without; the cache holds 121 B. Measured "
+        "for 2 steps."
+    )
+
+
+def test_all_steps_so_far_are_added_up():
+    found = measured(WORK, DONE)
+    assert found == Measured(2, 0.75, 3.0, 910, 1_900, 3e-6, 1)
+    assert (found.times, found.seconds) == ("4.0 times as long", ("0.75 s", "3.00 s"))
+    assert str(found) == (
+        "All steps so far: 0.75 s and 910 operations with the cache, 3.00 s and 1.90 k without, 4.0 times as long. "
+        "Logits differ by 3.0e-06 at most; same token 1 of 2."
+    )
+    assert str(measured(WORK, [])) == (
+        "All steps so far: 0.00 s and 0 operations with the cache, 0.00 s and 0 without. Logits differ by 0.0e+00 at "
+        "most; same token 0 of 0."
+    )
+
+
+def test_a_text_leaves_room_for_what_is_generated():
+    tokenizer = BPETokenizer.train(["a dog and a cat"], 270)
+    subject = model(vocab_size=270, max_seq_len=12)
+    text = "a dog and a cat and a dog and a bird"
+    assert len(tokenizer.encode(text)) > 8
+    done = generated(subject, tokenizer, text, 4, 4, 1, "float32")
+    expected = list(both_ways(subject, tokenizer.encode(text)[:8], 4, 1))
+    assert [step.token for step in done] == [step.token for step in expected]
+    assert len(done) == 4
+    work = model_work(subject, 8, 4, "float32")
+    assert work.length.tolist() == [8, 9, 10, 11]

@@ -1,11 +1,10 @@
-"""A server's memory: small traces by hand, and what must hold in every step of any trace."""
+"""Requests, allocators, and memory step by step, each against a computation of its own."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.inference.test_request_trace import TRAFFIC
 from tfcore.analysis.inference.paged_memory import (
     FREE,
     LATER,
@@ -13,13 +12,27 @@ from tfcore.analysis.inference.paged_memory import (
     NOBODY,
     STRANDED,
     TOKEN,
+    Contiguous,
+    Paged,
+    Piece,
+    Request,
+    Traffic,
     compare,
     open_server,
+    request_trace,
     run_trace,
     serve,
 )
-from tfcore.analysis.inference.request_trace import Request, Traffic, request_trace
 
+TRAFFIC = st.builds(
+    Traffic,
+    requests=st.integers(1, 12),
+    prompt=st.integers(1, 20),
+    output=st.integers(1, 20),
+    every=st.floats(0.5, 6),
+    longest=st.integers(2, 40),
+    seed=st.integers(0, 50),
+)
 POLICIES = ("reserve", "exact", "paged")
 # prompt and answer: 1 + 2, 2 + 1, 1 + 1 tokens, all there from the beginning
 THREE = (Request(0, 1, 2), Request(0, 2, 1), Request(0, 1, 1))
@@ -128,3 +141,87 @@ def test_what_would_never_fit_is_refused():
         run_trace(THREE, "reserve", slots=3, longest=4)
     with pytest.raises(ValueError, match="must fit into 4 usable slots"):
         run_trace(THREE, "paged", slots=7, longest=5, block=4)
+
+
+# A number below 40: take so many slots; another: give back what was taken at that place of the list.
+DEEDS = st.lists(st.integers(1, 80), max_size=60)
+
+
+def used(taken: list[list[Piece]]) -> list[int]:
+    return [slot for pieces in taken for piece in pieces for slot in range(piece.start, piece.start + piece.size)]
+
+
+def check(allocator, slots, deeds, refused):
+    taken: list[list[Piece]] = []
+    for deed in deeds:
+        if deed >= 40:
+            if taken:
+                allocator.give_back(taken.pop(deed % len(taken)))
+            continue
+        pieces = allocator.take(deed)
+        if pieces is None:
+            assert refused(deed, slots - len(used(taken)))
+        else:
+            taken.append(pieces)
+            assert sum(piece.size for piece in pieces) >= deed
+        now = used(taken)
+        assert len(now) == len(set(now)), "a slot was given to two"
+        assert set(now) <= set(range(slots))
+    for pieces in taken:
+        allocator.give_back(pieces)
+
+
+@given(st.integers(1, 120), DEEDS)
+def test_contiguous_memory(slots, deeds):
+    allocator = Contiguous(slots)
+    check(allocator, slots, deeds, lambda wanted, _: all(hole.size < wanted for hole in allocator.holes))
+    assert allocator.holes == [Piece(0, slots)], "all holes are one again"
+
+
+@given(st.integers(1, 120), st.sampled_from([1, 2, 7, 16]), DEEDS)
+def test_blocks(slots, block, deeds):
+    allocator = Paged(slots, block)
+    check(allocator, slots, deeds, lambda wanted, free: -(-wanted // block) > free // block)
+    assert sorted(allocator.free) == list(range(0, slots - block + 1, block))
+
+
+def test_the_first_hole_that_is_large_enough():
+    memory = Contiguous(10)
+    first, second, third = (memory.take(size) for size in (3, 4, 2))
+    assert (first, second, third) == ([Piece(0, 3)], [Piece(3, 4)], [Piece(7, 2)])
+    memory.give_back(first)
+    memory.give_back(third)
+    assert memory.holes == [Piece(0, 3), Piece(7, 3)]
+    assert memory.take(4) is None, "six are free, but not four together"
+    assert memory.take(2) == [Piece(0, 2)]
+
+
+def test_blocks_may_lie_anywhere():
+    memory = Paged(10, 3)
+    first, second = memory.take(3), memory.take(2)
+    memory.give_back(first)
+    assert memory.take(4) == [Piece(0, 3), Piece(6, 3)]
+    assert memory.take(1) is None
+    assert second == [Piece(3, 3)]
+
+
+@given(TRAFFIC)
+def test_every_request_is_possible(traffic):
+    requests = request_trace(traffic)
+    assert len(requests) == traffic.requests
+    assert requests[0].arrival == 0
+    assert [r.arrival for r in requests] == sorted(r.arrival for r in requests)
+    assert all(r.prompt >= 1 and r.output >= 1 and r.length <= traffic.longest for r in requests)
+    assert requests == request_trace(traffic)
+
+
+def test_means_are_those_asked_for():
+    requests = request_trace(Traffic(requests=20_000, prompt=40, output=90, every=3.0, longest=100_000))
+    assert np.mean([r.prompt for r in requests]) == pytest.approx(40, rel=0.03)
+    assert np.mean([r.output for r in requests]) == pytest.approx(90, rel=0.03)
+    assert requests[-1].arrival / 20_000 == pytest.approx(3.0, rel=0.03)
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ValueError, match="requests=0"):
+        Traffic(requests=0)

@@ -1,5 +1,7 @@
-"""Switching parts off and patching, against edits written out by hand, and as TransformerLens defines them."""
+"""Ablation, scaling and their effects, against edits written out by hand; many edits in one batch."""
 
+import math
+import threading
 from contextlib import suppress
 
 import numpy as np
@@ -10,17 +12,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inside.contributions import contributions, stream_parts
-from tfcore.analysis.inside.edit_effects import effect
-from tfcore.analysis.inside.interventions import Part, changed, edits_for, goes_on, knock_out, parts_of, read_parts
-from tfcore.analysis.inside.patching import arrived, giver_values, pair, patch, patch_row, patched_names
+from tfcore.analysis.inside.interventions import (
+    Effect,
+    Part,
+    ablate_each_part,
+    changed,
+    changed_tokens,
+    compared_tokens,
+    continue_text,
+    described,
+    divergence,
+    edits_for,
+    effect,
+    largest_increase,
+    parts_of,
+    prediction_change,
+    read_parts,
+    run_each,
+    written,
+)
+from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.part_configs import ExpertsConfig
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 TEXT = small.ids(1, 9)[0].tolist()
 CONFIG = small.config()
-OTHER = [*TEXT[:3], (TEXT[3] + 1) % 61, *TEXT[4:]]
+SETS = [
+    [],
+    [Edit.zero("blocks.0.attn.z", heads=[2])],
+    [Edit.mean("blocks.1.attn.z", heads=[0, 5]), Edit.scale("blocks.0.mlp_out", 2.0)],
+    [Edit.mean("blocks.0.mlp_out", positions=[3])],
+]
 
 
 def logits(model, ids, *edits):
@@ -37,15 +62,15 @@ def test_every_part_of_a_layer_is_switched_off_in_turn(values):
         Part(1, None): ("blocks.1.mlp_out", None)
     }
     for action, edit in (("zero", Edit.zero), ("mean", Edit.mean)):
-        found = knock_out(model, TEXT, 1, action)
-        assert len(found.loss) == len(parts_of(model.config)[1]) == (6 if values.get("d_ff") == 0 else 7)
+        found = ablate_each_part(model, TEXT, 1, action)
+        assert len(found.text) == len(parts_of(model.config)[1]) == (6 if values.get("d_ff") == 0 else 7)
         for i, part in enumerate(parts_of(model.config)[1]):
             name, heads = names[part]
             off = logits(model, TEXT, edit(name, heads=heads))
             loss = F.cross_entropy(off[:-1], targets) - F.cross_entropy(plain[:-1], targets)
             guess = plain[-1].log_softmax(-1)[best] - off[-1].log_softmax(-1)[best]
-            assert found.loss[i] == pytest.approx(float(loss), abs=1e-5)
-            assert found.guess[i] == pytest.approx(float(guess), abs=1e-5)
+            assert found.text[i] == pytest.approx(float(loss), abs=1e-5)
+            assert found.prediction[i] == pytest.approx(float(guess), abs=1e-5)
 
 
 def test_a_head_scaled_is_what_it_writes_times_the_factor():
@@ -72,12 +97,12 @@ def test_the_mean_stays_the_one_of_the_text_while_it_is_continued():
     for _ in range(5):
         edit = Edit.replace("blocks.0.attn.z", held, heads=[3])
         text.append(int(logits(model, text, edit)[-1].argmax()))
-    assert goes_on(model, TEXT, edits_for(model, TEXT, [part], "mean"), 5) == text[9:]
+    assert continue_text(model, TEXT, edits_for(model, TEXT, [part], "mean"), 5) == text[9:]
 
 
 def test_without_edits_the_text_goes_on_as_ever():
     model = small.model()
-    assert goes_on(model, TEXT, [], 6) == generate(model, TEXT, max_new_tokens=6, temperature=0)
+    assert continue_text(model, TEXT, [], 6) == generate(model, TEXT, max_new_tokens=6, temperature=0)
     assert edits_for(model, TEXT, (), "mean") == []
 
 
@@ -108,61 +133,6 @@ def test_new_tokens_are_marked():
     assert changed([], [5]) == [True]
 
 
-@pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
-def test_a_row_of_patches_is_a_loop_over_positions(kind):
-    """As get_act_patch_resid_pre, _attn_out and _mlp_out of TransformerLens: run the corrupted text, at one position
-    put in the clean run's activation, and measure the logit difference on the scale from corrupted to clean."""
-    model = small.model()
-    both = pair(model, TEXT, OTHER)
-    assert both.differing == (3,)
-    clean, corrupted = (logits(model, ids)[-1] for ids in (TEXT, OTHER))
-    lead = clean.softmax(-1) - corrupted.softmax(-1)
-    assert both.answers == (int(lead.argmax()), int(lead.argmin()))
-    mine, theirs = both.answers
-    for name in patched_names(model.config, kind):
-        cache = model(torch.tensor([TEXT]), capture=(name,)).activations[name]
-        row = patch_row(model, both, name)
-        for position in range(9):
-            edit = Edit.replace(name, cache[:, position : position + 1], positions=[position])
-            patched = logits(model, OTHER, edit)[-1]
-            base = float(corrupted[mine] - corrupted[theirs])
-            whole = float(clean[mine] - clean[theirs])
-            share = (float(patched[mine] - patched[theirs]) - base) / (whole - base)
-            assert row[position] == pytest.approx(share, abs=1e-4)
-    found = effect(model, OTHER, [patch(giver_values(model, both, name), name, 8)], 8)
-    np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
-
-
-def test_patching_explains_who_sam_is():
-    """The default example: the difference is at the word "boy" until attention 2 carries it to the last token."""
-    model, tokenizer = load("stories", device="cpu")
-    giver, taker = (
-        tokenizer.encode(f"There was a little {child}. One day, Sam said that") for child in ("girl", "boy")
-    )
-    both = pair(model, giver, taker)
-    assert tokenizer.tokens(list(both.answers)) == [" she", " he"]
-    assert both.differing == (4,)
-    stream = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "residual")])
-    assert stream[:3, 4].min() > 0.9
-    assert stream[3:, 4].max() < 0.1
-    assert stream[:3, -1].max() < 0.1
-    assert stream[3:, -1].min() > 0.85
-    attention = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "attention")])
-    assert attention[:, -1].argmax() == 2
-    assert attention[2, -1] > 0.8
-
-
-@pytest.mark.parametrize(("giver", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])
-def test_pairs_that_cannot_be_patched_are_refused(giver, message):
-    with pytest.raises(ValueError, match=message):
-        pair(small.model(), giver, TEXT)
-
-
-def test_where_patching_the_last_position_brings_most():
-    assert arrived(np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])) == 1
-    assert arrived(np.array([[0.9, 0.1], [0.8, 0.2]])) is None
-
-
 def test_what_the_pages_say_of_single_parts_of_stories():
     """Skipping attention 3 or 0 in the example of the ball, and both ablations of head 0.3 in that of Sam."""
     model, tokenizer = load("stories")
@@ -177,5 +147,138 @@ def test_what_the_pages_say_of_single_parts_of_stories():
     assert attention[3] > parts.feedforward.max()
     assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.05)
     sam = tokenizer.encode("There was a little boy. One day, Sam said that")
-    zero, mean = (knock_out(model, sam, 0, action).guess[3] for action in ("zero", "mean"))
+    zero, mean = (ablate_each_part(model, sam, 0, action).prediction[3] for action in ("zero", "mean"))
     assert zero > 2 * mean > 1
+
+
+@pytest.mark.parametrize("values", [{}, {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)}])
+def test_rows_of_a_batch_are_passes_of_their_own(values):
+    model = small.model(**values)
+    together = torch.cat(list(run_each(model, TEXT, SETS)))
+    for row, edits in zip(together, SETS, strict=True):
+        alone = model(torch.tensor([TEXT]), edits=edits).logits[0]
+        torch.testing.assert_close(row, alone, atol=2e-5, rtol=1e-4)
+
+
+def test_more_sets_than_fit_in_one_pass(monkeypatch):
+    monkeypatch.setattr("tfcore.analysis.inside.interventions.BATCH", 3)
+    parts = list(run_each(small.model(), TEXT, SETS))
+    assert [len(part) for part in parts] == [3, 1]
+
+
+def test_an_effect_has_the_numbers_of_two_passes():
+    model = small.model()
+    found = effect(model, TEXT, SETS[2], 4)
+    plain, edited = (model(torch.tensor([TEXT]), edits=edits).logits[0] for edits in (SETS[0], SETS[2]))
+    np.testing.assert_allclose(found.before, plain[4].softmax(-1), atol=1e-6)
+    np.testing.assert_allclose(found.after, edited[4].softmax(-1), atol=1e-6)
+    np.testing.assert_allclose(
+        found.losses_after, F.cross_entropy(edited[:-1], torch.tensor(TEXT[1:]), reduction="none"), atol=1e-5
+    )
+    p, q = (logits[4].double().softmax(-1) for logits in (plain, edited))
+    assert found.bits == pytest.approx(float((p * (p / q).log2()).sum()), rel=1e-3)
+    assert effect(model, TEXT, [], 4).bits == 0
+
+
+def test_divergence_of_certain_predictions():
+    sure, fair = torch.tensor([1.0, 0.0]).log(), torch.tensor([0.5, 0.5]).log()
+    assert float(divergence(sure, fair)) == pytest.approx(1)
+    assert float(divergence(sure, sure)) == 0
+
+
+def test_two_threads_with_edits_of_their_own_disturb_nobody():
+    """A model shared by all visitors: each sees its own edits and no others, and the weights stay as they were."""
+    model = small.model()
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    alone = [effect(model, TEXT, edits, 5).after for edits in SETS]
+    seen: dict[int, list[np.ndarray]] = {i: [] for i in range(len(SETS))}
+
+    def visitor(i):
+        for _ in range(20):
+            seen[i].append(effect(model, TEXT, SETS[i], 5).after)
+
+    threads = [threading.Thread(target=visitor, args=(i,)) for i in seen]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, found in seen.items():
+        assert len(found) == 20
+        assert all(np.array_equal(one, alone[i]) for one in found)
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+
+
+LETTERS = NamedTokenizer(list("abcdefgh"))
+
+
+def test_parts_in_words():
+    parts = (Part(2, 5), Part(1, None), Part(0, 1))
+    assert written(parts) == "0.1 1.ff 2.5"
+    assert described(parts[:2], "scale", -2.0) == "head 2.5 and feed-forward 1 times -2"
+    assert described(parts, "zero", 0.0) == "3 parts zero-ablated"
+    assert described(parts[:1], "mean", 0.0) == "head 2.5 mean-ablated"
+    assert described((), "zero", 0.0) == "nothing edited"
+
+
+def drawn(seed: int) -> Effect:
+    rng = np.random.default_rng(seed)
+    before, after = rng.dirichlet(np.ones(8), 2)
+    return Effect(before, after, rng.random(5), rng.random(5))
+
+
+def test_the_change_of_a_prediction_is_a_loop_over_the_vocabulary():
+    for seed in range(5):
+        found = drawn(seed)
+        change = prediction_change(found, " b", 3, "head 1.0 zero-ablated", 2, LETTERS)
+        before, after = (list(zip(p.tolist(), "abcdefgh", strict=True)) for p in (found.before, found.after))
+        assert (change.top_before, change.top_after) == (max(before)[1], max(after)[1])
+        assert (change.token, change.before, change.after) == ("c", before[2][0], after[2][0])
+        bits = sum(p * math.log2(p / q) for (p, _), (q, _) in zip(before, after, strict=True))
+        assert change.bits == pytest.approx(bits)
+        assert change.loss_before == pytest.approx(sum(found.losses_before) / 5)
+        assert change.loss_after == pytest.approx(sum(found.losses_after) / 5)
+        ids = compared_tokens(found, 2, 2)
+        wanted = {2} | {"abcdefgh".index(name) for one in (before, after) for _, name in sorted(one)[-2:]}
+        assert set(ids) == wanted
+        highest = [max(before[i][0], after[i][0]) for i in ids]
+        assert highest == sorted(highest, reverse=True)
+
+
+def test_the_change_of_a_prediction_in_words():
+    before, after = np.full(8, 0.05), np.full(8, 0.05)
+    before[1], after[4] = 0.65, 0.65
+    found = prediction_change(
+        Effect(before, after, np.array([1.0, 2.0]), np.array([1.5, 2.75])), " b", 3, "x", 1, LETTERS
+    )
+    assert str(found) == (
+        "The next token after '·b' (3), x: 'b' goes from 65.0% to 5.0%; the model now predicts 'e'; "
+        "KL divergence 2.22 bits."
+    )
+    assert found.change_text == "-2.56 nats"
+    assert found.loss_texts == ("2.12", "+0.62")
+    nothing = Effect(before, before, np.array([]), np.array([]))
+    same = prediction_change(nothing, "b", 0, "y", 1, LETTERS)
+    assert "the model keeps its top prediction; KL divergence 0.00 bits." in str(same)
+    assert same.loss_texts is None
+    gone = np.zeros(8)
+    assert prediction_change(Effect(before, gone, *[np.array([])] * 2), "b", 0, "y", 1, LETTERS).change_text[0] == "-"
+
+
+def test_the_part_whose_ablation_costs_most():
+    config = small.config()
+    values = np.random.default_rng(0).normal(size=(2, 7))
+    values[1, 6], values[0, 2], values[0, 5] = 4.125, 0.05, -9.0
+    found = largest_increase(values, parts_of(config), "zero ablation", "the text, per token")
+    assert (found.part, found.increase, found.parts) == ("feed-forward 1", 4.125, 14)
+    assert found.small == sum(abs(value) < 0.1 for row in values.tolist() for value in row)
+    assert str(found) == (
+        "Zero ablation of each part alone: loss increase in nats, of the text, per token. Most: feed-forward 1, +4.12; "
+        f"{found.small} of 14 change it by less than 0.1."
+    )
+    values[0, 3] = 5.0
+    assert largest_increase(values, parts_of(config), "mean ablation", "x").part == "head 0.3"
+
+
+def test_changed_tokens_are_counted():
+    assert str(changed_tokens([1, 2, 3, 4], [1, 9, 3, 8])) == "2 of 4 tokens changed."
+    assert changed_tokens([1, 2], [1, 2]).title == "the same, token for token"

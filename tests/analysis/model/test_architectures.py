@@ -1,11 +1,27 @@
-"""Who sees whom, against what trained-free models of the three kinds do."""
+"""Who sees whom, against what untrained models of the three kinds do; and findings on planted numbers."""
 
 import numpy as np
 import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.model.architectures import seen
+from tfcore.analysis.model.architectures import (
+    END,
+    LargestWeights,
+    Translated,
+    allowed_pairs,
+    continued,
+    largest_weights,
+    masked,
+    prediction,
+    seen,
+    strongest_source,
+    translated,
+)
+from tfcore.analysis.model.masked_tokens import mask_id
+from tfcore.analysis.model.translation import Writing
+from tfcore.analysis.training.text_loss import top
+from tfcore.tokenizers.tokenizer import BPETokenizer
 
 READ, WRITTEN = 4, 3
 
@@ -51,3 +67,123 @@ def reached(states, n):
         other[0, key] += 20
         found[:, key] = ((states(other) - before).abs().amax(-1)[0] > 1e-7).numpy()
     return found
+
+
+@pytest.mark.parametrize(("architecture", "pairs"), [("encoder", 49), ("decoder", 28), ("encoder-decoder", 34)])
+def test_allowed_pairs_are_counted_one_by_one(architecture, pairs):
+    n = READ + WRITTEN
+    may = {  # query, key
+        "encoder": lambda _q, _k: True,
+        "decoder": lambda q, k: k <= q,
+        "encoder-decoder": lambda q, k: k < READ if q < READ else k <= q,
+    }[architecture]
+    found = allowed_pairs(architecture, READ, WRITTEN)
+    assert found.allowed == sum(may(q, k) for q in range(n) for k in range(n)) == pairs
+
+
+def test_the_sentence_of_allowed_pairs():
+    assert str(allowed_pairs("decoder", READ, WRITTEN)) == (
+        "Attention mask of decoder only, 4 source and 3 target tokens: 28 of 49 pairs allowed."
+    )
+    assert str(allowed_pairs("encoder-decoder", 2, 1)).startswith("Attention mask of encoder-decoder, 2 source and 1 ")
+
+
+def planted():
+    """Two layers of three heads, three target and four source tokens; every weight is another number."""
+    patterns = np.linspace(0.01, 0.4, 2 * 3 * 3 * 4).reshape(2, 3, 3, 4)
+    patterns[1, 2, 0] = [0.1, 0.6, 0.2, 0.1]
+    patterns[1, 2, 1] = [0.1, 0.1, 0.15, 0.65]
+    return Translated(
+        Writing([1, 2, 3, 0], [5, 6, 0], np.zeros((3, 7)), patterns), (" a", "b", "c", END), ("x", " y", END), ()
+    )
+
+
+def test_the_strongest_source_is_found_at_the_place_that_was_planted():
+    first = strongest_source(planted(), 1, 2, 0)
+    assert (first.target, first.source, first.weight, first.end) == ("x", "b", 0.6, 0.1)
+    second = strongest_source(planted(), 1, 2, 1)
+    assert (second.target, second.source) == (" y", "c"), "the end is left out"
+    assert (second.weight, second.end) == (0.15, 0.65)
+    assert str(second) == (
+        "Cross-attention, (target, source) = (3, 4), layer 1, head 2: “·y” attends most to “c”, 0.15; <end> has 0.65."
+    )
+    assert "layer 1, head 2: “x” attends most to “b”, 0.60." in str(first)
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+def test_the_mean_of_a_layer_is_over_its_heads(step):
+    found, patterns = planted(), planted().writing.patterns
+    means = [sum(patterns[1, head, step, key] for head in range(3)) / 3 for key in range(4)]
+    said = strongest_source(found, 1, None, step)
+    assert said.weight == pytest.approx(max(means[:3]))
+    assert said.end == pytest.approx(means[3])
+    assert said.source == found.source[max(range(3), key=means.__getitem__)]
+    assert "layer 1, the mean of its heads" in str(said)
+
+
+def test_a_source_of_its_end_alone():
+    found = Translated(Writing([0], [5], np.zeros((1, 7)), np.ones((1, 1, 1, 1))), (END,), ("x",), ())
+    assert strongest_source(found, 0, 0, 0).source == END
+
+
+def test_largest_weights_are_those_of_the_layers():
+    found = largest_weights(planted())
+    rows = planted().writing.patterns
+    by_hand = [sum(max(row) for head in layer for row in head) / 9 for layer in rows]
+    assert found.largest == pytest.approx(by_hand)
+    assert str(LargestWeights(3, (3, 4), (0.25, 0.5))) == (
+        "The cross-attention of every head: 2 layers of 3 heads, (3, 4) each. Mean largest weight of a token, layer by "
+        "layer: 0.25, 0.50."
+    )
+
+
+TOKENIZER = BPETokenizer.train(["a dog and a cat saw a bird"], 280)
+
+
+def test_a_prediction_names_the_first_four_in_their_order():
+    probabilities = np.zeros(280, dtype=np.float32)
+    ids = [*TOKENIZER.encode("xyzq"), TOKENIZER.separator_id]
+    probabilities[ids] = [0.1, 0.4, 0.05, 0.2, 0.25]
+    found = prediction("The next token", top(probabilities, 5), TOKENIZER)
+    assert found.tokens == ("y", END, "q", "x", "z")
+    assert str(found) == "The next token: “y” with 40.0%, then “<end>” with 25.0%, “q” with 20.0%, “x” with 10.0%."
+    assert str(prediction("It", top(probabilities, 1), TOKENIZER)) == "It: “y” with 40.0%."
+
+
+def test_a_translation_comes_with_the_predictions_of_its_own_tokens():
+    model = small.model(architecture="encoder-decoder", vocab_size=280, max_seq_len=80)
+    found = translated(model, TOKENIZER, "a dog saw a cat and a bird", 3, 2)
+    assert len(found.source) == 4, "three tokens and the end"
+    assert found.source[-1] == found.target[-1] == END
+    assert [one.tokens[0] for one in found.predictions[:-1]] == list(found.target[:-1]), "greedily"
+    assert found.predictions[0].what == "Token 0 of the translation, of 280 possible"
+    for row, one in zip(found.writing.probabilities, found.predictions, strict=True):
+        assert one.probabilities == tuple(sorted(row.tolist(), reverse=True)[:2])
+
+
+def test_masked_tokens_are_where_the_signs_are():
+    model = small.model(architecture="encoder", head="mlm", vocab_size=281, max_seq_len=16)
+    found = masked(model, TOKENIZER, "a ___ saw ___", "___", 3)
+    assert [found.tokens[place] for place in found.places] == ["___", "___"]
+    assert found.tokens.count("___") == 2
+    assert len(found.predictions) == 2
+    assert found.predictions[0].what == f"The encoder's prediction, from all {len(found.tokens)} tokens"
+    ids = [
+        TOKENIZER.separator_id,
+        *(mask_id(TOKENIZER) if t == "___" else TOKENIZER.encode(t)[0] for t in found.tokens),
+    ]
+    scores = model(torch.tensor([ids])).logits[0, 1 + found.places[1]].detach()
+    scores[mask_id(TOKENIZER)] = -torch.inf
+    assert found.predictions[1].probabilities[0] == pytest.approx(float(scores.softmax(-1).max()), rel=1e-5)
+    assert masked(model, TOKENIZER, "a dog", "___", 3).predictions == ()
+
+
+def test_a_continuation_is_greedy_and_leaves_room():
+    model = small.model(vocab_size=280, max_seq_len=12)
+    found = continued(model, TOKENIZER, "a dog saw a cat and a bird", 3, 4, 2, "Next")
+    assert len(found.tokens) == 3
+    assert found.tokens[0] == found.prediction.tokens[0]
+    ids = TOKENIZER.encode("a dog saw a cat and a bird")[-8:]
+    p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
+    assert found.prediction.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
+    assert continued(model, TOKENIZER, "", 3, 4, 2, "Next").prediction is None

@@ -9,11 +9,19 @@ from tfcore import presets
 from tfcore.analysis.model import modernising
 from tfcore.analysis.model.modernising import (
     SWITCHES,
+    LossChanges,
+    SizeChanges,
+    Trained,
+    TrainedModels,
+    Version,
     first_of,
+    loss_changes,
     loss_effects,
-    loss_finding,
     race,
-    size_finding,
+    read_trained,
+    size_changes,
+    switch_effect,
+    trained_models,
     tying,
     versions,
 )
@@ -71,12 +79,58 @@ def test_every_version_is_valid_in_every_size():
 def test_which_switches_change_the_size_is_counted(size):
     """Not tying alone: shared KV heads cut the parameters of attention too."""
     found = versions(first_of(*size))
-    said = size_finding(found)
+    said = size_changes(found)
     for before, after in pairwise(found):
         change = (after.parameters - before.parameters) / before.parameters
-        assert (f"{after.name} ({change:+.0%})" in said) == (abs(change) >= 0.01)
-    assert "GQA" in said.split("KV cache")[1]
-    assert "tied" not in said.split("KV cache")[1]
+        assert (after.name in said.parameters) == (abs(change) >= 0.01)
+        assert said.parameters.get(after.name, change) == pytest.approx(change)
+    assert said.cached == {"GQA": found[4].config.kv_heads / found[3].config.kv_heads}
+
+
+def test_the_sentence_of_sizes():
+    assert str(SizeChanges({"a": 0.5, "b": -0.014}, {"c": 0.25})) == (
+        "Parameters, changed by 1% or more: a (+50%), b (-1%). KV cache, which long contexts fill: c (to 25%)."
+    )
+    assert str(SizeChanges({}, {})) == (
+        "Parameters, changed by 1% or more: none of them. KV cache, which long contexts fill: none of them."
+    )
+
+
+def test_a_switch_is_compared_with_the_one_before_it():
+    found = [
+        Version(name, SMALL, size, cached) for name, size, cached in (("a", 200, 64), ("b", 250, 64), ("c", 250, 16))
+    ]
+    begin, second, third = (switch_effect(found, step, "width 8") for step in range(3))
+    assert begin.effect == "200 parameters, 128 bytes of KV cache per token at 16 bits."
+    assert second.effect == "+50 parameters (+25.00%); the KV cache stays as it is."
+    assert third.effect == "no change in parameters; the KV cache shrinks from 128 to 32 bytes per token."
+    assert str(third) == (
+        f"Switch 2 of 2, c: {third.effect} Counted for width 8; timed here and now on models of width 256 with 4 "
+        "layers (prefill of 128 tokens), the fastest of up to 7 runs."
+    )
+
+
+def test_a_table_of_trained_models():
+    rows = [
+        {
+            "switch": name,
+            "seed": seed,
+            "d_model": "8",
+            "n_layers": "2",
+            "tokens": "2048000",
+            "loss": f"{3 + seed - i / 8}",
+        }
+        for i, name in enumerate(SWITCHES)
+        for seed in (0, 1)
+    ]
+    found = read_trained(rows)
+    assert found == Trained({name: [3 - i / 8, 4 - i / 8] for i, name in enumerate(SWITCHES)}, 8, 2, 2_048_000)
+    assert trained_models(found) == TrainedModels(8, 2, 2_048_000, 2)
+    assert str(trained_models(found)) == (
+        "Losses: models of width 8 with 2 layers after 2.0 M tokens of stories, 2 seeds each (dots) and their mean."
+    )
+    assert read_trained([row for row in rows if row["switch"] != "RoPE"]) is None
+    assert read_trained([]) is None
 
 
 def test_who_ties_the_embeddings():
@@ -94,7 +148,11 @@ def test_a_switch_counts_where_it_does_more_than_another_seed():
     assert [effect.change for effect in effects] == pytest.approx([0.45, 0.0, -0.275])
     assert [effect.spread for effect in effects] == pytest.approx([0.1, 0.2, 0.2])
     assert [effect.clear for effect in effects] == [True, False, True]
-    said = loss_finding(effects)
-    assert f"b (+0.45), d ({1.225 - 1.5:+.2f}) nats per token" in said
-    assert "others do (1)" in said
-    assert loss_finding(effects[1:2]).startswith("No switch")
+    said = loss_changes(losses)
+    assert said.clear == pytest.approx({"b": 0.45, "d": -0.275})
+    assert said.others == 1
+    assert str(LossChanges({"b": 0.45, "d": -0.28}, 1)) == (
+        "Loss, changed by more than another seed does: b (+0.45), d (-0.28) nats per token. What the others do (1) "
+        "cannot be told from chance in models this small."
+    )
+    assert str(loss_changes({"b": [1.5, 1.5], "c": [1.4, 1.6]})).startswith("No switch")

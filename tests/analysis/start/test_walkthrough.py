@@ -8,10 +8,9 @@ from tests import small
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.start.walk_costs import feed_forward_share, stage_cost
-from tfcore.analysis.start.walk_findings import activity, finding
-from tfcore.analysis.start.walk_stages import stages
-from tfcore.analysis.start.walk_steps import step
-from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, walk
+from tfcore.analysis.start.walk_findings import activity, stage_finding
+from tfcore.analysis.start.walk_tensors import stage_tensors
+from tfcore.analysis.start.walkthrough import CANDIDATES, allowed, walk, walk_stages
 from tfcore.attention import attention_weights, weighted_values
 from tfcore.part_configs import ExpertsConfig
 
@@ -57,7 +56,7 @@ def text(n=N):
 
 
 def names(model, layer=1):
-    return [stage.name for stage in stages(model.config, layer)]
+    return [stage.name for stage in walk_stages(model.config, layer)]
 
 
 def whole(pieces):
@@ -102,7 +101,7 @@ def test_each_stage_begins_where_the_one_before_ended(model):
     for stage in path:
         if stage in TEXT_ALONE:
             continue
-        made = step(walked, stage, 2)
+        made = stage_tensors(walked, stage, 2)
         if stage not in ("embedding", "norm-1", "qkv", "add-1", "final-norm", "logits", "mlm-head"):
             for piece in made.before[: 1 if stage in ("positions", "segments") else None]:  # what is added is new
                 assert any(
@@ -124,9 +123,10 @@ def test_every_stage_has_a_finding_with_numbers(model):
     for head in (0, 5):
         for stage in names(model, 0):
             if stage not in TEXT_ALONE:
-                said = finding(walked, step(walked, stage, head), stage, words)
-                assert any(letter.isdigit() for letter in said), stage
-                assert "nan" not in said
+                found = str(stage_finding(walked, stage_tensors(walked, stage, head), stage, words))
+                assert any(letter.isdigit() for letter in found), stage
+                assert "nan" not in found
+                assert found.endswith(".")
 
 
 def test_costs_add_up_to_what_the_accounting_says(model):
@@ -135,7 +135,7 @@ def test_costs_add_up_to_what_the_accounting_says(model):
     inside, ends = 0, 0
     products = 0
     for layer in range(c.n_layers):
-        for stage in stages(c, layer):
+        for stage in walk_stages(c, layer):
             cost = stage_cost(c, stage.name, N)
             in_block = stage.part in ("attention", "feed-forward")
             shared = stage.name == "bias" or (stage.name == "logits" and c.tie_embeddings)
@@ -197,19 +197,19 @@ def test_stages_follow_the_config():
     assert "mask" not in names(small.model(architecture="encoder", head="mlm"))
     assert not {"norm-2", "up", "down"} & set(names(small.model(d_ff=0)))
     routed = small.config(experts=ExpertsConfig(n_experts=4, top_k=2, dense_layers=1))
-    assert ["up" in {s.name for s in stages(routed, layer)} for layer in (0, 1)] == [True, False]
+    assert ["up" in {s.name for s in walk_stages(routed, layer)} for layer in (0, 1)] == [True, False]
 
 
 def test_what_cannot_be_walked_is_refused():
     with pytest.raises(ValueError, match="one stack"):
-        stages(small.config(architecture="encoder-decoder"), 0)
+        walk_stages(small.config(architecture="encoder-decoder"), 0)
     with pytest.raises(ValueError, match="layer=2"):
-        stages(small.config(), 2)
+        walk_stages(small.config(), 2)
     walked = walk(small.model(), text(), 0)
     with pytest.raises(ValueError, match="stage='positions'"):
-        step(walked, "positions", 0)
+        stage_tensors(walked, "positions", 0)
     with pytest.raises(ValueError, match="head=6"):
-        step(walked, "softmax", 6)
+        stage_tensors(walked, "softmax", 6)
 
 
 def test_one_token_is_enough():
@@ -217,4 +217,4 @@ def test_one_token_is_enough():
     walked = walk(model, [3], 0)
     for stage in names(model, 0):
         if stage not in TEXT_ALONE:
-            assert finding(walked, step(walked, stage, 0), stage, ["a"])
+            assert str(stage_finding(walked, stage_tensors(walked, stage, 0), stage, ["a"]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.analysis.model.six_nd import rule_errors
+from tfcore.analysis.model.flop_count import rule_errors
 from tfcore.analysis.training.known_models import MODELS, KnownModel
 from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Plan, reached, training_cost
 from tfcore.presets import gpt2_small, gpt3_175b

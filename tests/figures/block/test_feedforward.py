@@ -6,24 +6,22 @@ import pytest
 from tests import small
 from tfcore import presets
 from tfcore.analysis.block import activation_functions as functions
-from tfcore.analysis.block import feed_forward_widths as widths
+from tfcore.analysis.block import feedforward as widths
 from tfcore.figures import theme
 from tfcore.figures.block import feedforward as figures
 
-NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "tanh", "silu": "SiLU"}
 
-
-@pytest.mark.parametrize("kind", functions.KINDS)
+@pytest.mark.parametrize("kind", functions.PLAIN_ACTIVATIONS)
 @pytest.mark.parametrize("x", [-5.0, -1.0, 5.0])
 def test_curves_mark_the_point_looked_at(kind, x):
-    result = functions.curves()
+    result = functions.activation_curves()
     for slope in (False, True):
-        figure = figures.curves_figure(result, kind, NAMES, x, 300, slope=slope)
+        figure = figures.activation_figure(result, kind, x, 300, slope=slope)
         theme.check(figure)
         point = figure.data[-1]
         assert point.x[0] == x
         if not (kind == "relu" and slope):
-            assert point.y[0] == pytest.approx(functions.at(kind, x)[slope], abs=2e-4)
+            assert point.y[0] == pytest.approx(functions.value_and_slope(kind, x)[slope], abs=2e-4)
 
 
 def test_inputs_are_drawn_as_they_are():
@@ -51,7 +49,7 @@ def test_matrices_are_as_long_as_they_have_parameters(d_model):
 
 
 def test_shares_add_up_to_one():
-    blocks = [(name, widths.block_share(getattr(presets, name)())) for name in ("gpt2_small", "mixtral_8x7b")]
-    figure = figures.shares_figure(blocks, "gpt2_small", 300)
+    blocks = {name: widths.block_share(getattr(presets, name)()) for name in ("gpt2_small", "mixtral_8x7b")}
+    figure = figures.block_shares_figure(blocks, "gpt2_small", 300)
     theme.check(figure)
     assert [sum(trace.x[i] for trace in figure.data) for i in range(2)] == pytest.approx([1, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.block.neurons import Excited
+from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.figures import theme
 from tfcore.figures.block import neurons as figures
 
@@ -22,19 +22,19 @@ def test_promoted_tokens_keep_their_order_and_the_next_one_is_marked(followed):
 @pytest.mark.parametrize("n", [1, 40])
 def test_bars_that_go_the_neurons_way_are_coloured(record, n):
     values = np.linspace(-1, 1, n, dtype=np.float32) if n > 1 else np.ones(1, dtype=np.float32)
-    figure = figures.text_figure(values, LABELS[:n], 0, record, 300)
+    figure = figures.activations_figure(values, LABELS[:n], 0, record, 300)
     theme.check(figure)
     colours = figure.data[0].marker.color
-    assert [colour == figures.UP for colour in colours] == [bool(v * record > 0) for v in values]
+    assert [colour == figures.PROMOTED for colour in colours] == [bool(v * record > 0) for v in values]
     low, high = figure.layout.yaxis.range
     assert low <= min(0, record, values.min())
     assert high >= max(0, record, values.max())
 
 
 def test_a_click_names_layer_neuron_and_side():
-    found = [Excited(1, 7, 0, 1.2, 3.0), Excited(0, 2, 1, 0.5, -1.0)]
-    figure = figures.excited_figure(found, ["a b", "c d"], (0, 2, 1), 300)
+    found = [ActiveNeuron(1, 7, 0, 1.2, 3.0), ActiveNeuron(0, 2, 1, 0.5, -1.0)]
+    figure = figures.active_figure(found, ["a b", "c d"], (0, 2, 1), 300)
     theme.check(figure)
     assert [list(mark) for mark in figure.data[0].customdata] == [[1, 7, 0], [0, 2, 1]]
     assert figure.layout.xaxis.range[1] >= 1.2
-    theme.check(figures.excited_figure([], [], (0, 0, 0), 300))
+    theme.check(figures.active_figure([], [], (0, 0, 0), 300))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tfcore.analysis.block.pitfall_findings import finding
+from tfcore.analysis.block.pitfall_findings import Symptom, finding
 from tfcore.analysis.block.pitfalls import KINDS, Look, PitfallConfig
 from tfcore.figures import theme
 from tfcore.figures.block import pitfalls as figures
@@ -23,7 +23,7 @@ def test_curves_grow_and_remarks_point_at_them(kind, looks):
     remark = loss.layout.annotations[-1]
     assert (remark.x, remark.y) == (found.loss.step, found.loss.value)
     for log in (False, True):
-        figure = figures.symptom_figure(looks, found, config.steps, "number", 300, log=log, top=None)
+        figure = figures.symptom_figure(looks, found, config.steps, Symptom("number", log), 300)
         theme.check(figure)
         low, high = figure.layout.yaxis.range
         assert low <= figure.layout.annotations[0].y <= high
@@ -36,6 +36,6 @@ def test_numbers_at_the_edge_are_drawn_too():
     loss = figures.loss_figure(looks, found, 100, 300)
     assert loss.layout.yaxis.range[1] > 50
     for log in (False, True):
-        figure = figures.symptom_figure(looks, found, 100, "number", 300, log=log, top=1.0 if not log else None)
+        figure = figures.symptom_figure(looks, found, 100, Symptom("number", log, None if log else 1.0), 300)
         theme.check(figure)
         assert all(math.isfinite(bound) for bound in figure.layout.yaxis.range)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests import small
-from tfcore.analysis.foundations.masking import Leak, leak_test, masked_attention
+from tfcore.analysis.foundations.masks import Leak, leak_test, masked_attention
 from tfcore.figures import theme
 from tfcore.figures.foundations import masks as figures
 from tfcore.masks import FUNCTIONS, MaskConfig
@@ -22,13 +22,13 @@ def test_plotly_accepts_every_mask(kind):
     result = attention(kind)
     theme.check(figures.mask_figure(result.allowed, LABELS, 400))
     for masked in (False, True):
-        theme.check(figures.scores_figure(result, 1, 5, LABELS, 400, masked=masked))
-        theme.check(figures.weights_figure(result, 1, 5, LABELS, 400, masked=masked))
+        theme.check(figures.masked_scores_figure(result, 1, 5, LABELS, 400, masked=masked))
+        theme.check(figures.masked_weights_figure(result, 1, 5, LABELS, 400, masked=masked))
 
 
 def test_before_and_after_have_one_range():
     result = attention()
-    before, after = (figures.scores_figure(result, 0, 0, LABELS, 400, masked=m).data[1] for m in (False, True))
+    before, after = (figures.masked_scores_figure(result, 0, 0, LABELS, 400, masked=m).data[1] for m in (False, True))
     assert (before.zmin, before.zmax) == (after.zmin, after.zmax)
     assert before.zmin == -before.zmax
     assert before.zmax >= np.abs(result.scores[0, 0]).max()

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from tfcore.analysis.foundations import learned_positions, ordering, position_schemes
+from tfcore.analysis.foundations import learned_positions, position_effects, rope_and_alibi, sinusoidal_positions
 from tfcore.figures import theme
 from tfcore.figures.foundations import learned_positions as learned_figures
 from tfcore.figures.foundations import position_scores, positions
 
-TABLE = position_schemes.sinusoidal_table(128, 128, 1e4)
-SHIFT = position_schemes.sinusoidal_shift(128, 128, 1e4, 5, 40)
-ROTARY = position_schemes.rotary_scores(64, 1e4, 0.8, 4096, 6)
-LINEAR = position_schemes.linear_biases(12, 3, 32)
-SHUFFLED = ordering.shuffle_experiment(("a", "b", "a"), 1)
-NAMES = {scheme: scheme for scheme in ordering.SCHEMES}
+TABLE = sinusoidal_positions.sinusoidal_table(128, 128, 1e4)
+SHIFT = sinusoidal_positions.sinusoidal_shift(128, 128, 1e4, 5, 40)
+ROTARY = rope_and_alibi.rotary_scores(64, 1e4, 0.8, 4096, 6)
+LINEAR = rope_and_alibi.linear_biases(12, 3, 32)
+SHUFFLED = position_effects.shuffle_experiment(("a", "b", "a"), 1)
+NAMES = {scheme: scheme for scheme in position_effects.SCHEMES}
 NOISE = np.random.default_rng(0).normal(size=(2, 32, 32)).astype(np.float32)
 LEARNED = learned_positions.LearnedPositions(
     np.array([0, 10]), NOISE, NOISE.clip(-1, 1), abs(NOISE).clip(0, 1), np.ones(2), 0.0
@@ -23,7 +23,7 @@ LEARNED = learned_positions.LearnedPositions(
 
 FIGURES = {
     "table": lambda: positions.table_figure(TABLE, (4, 16)),
-    "curves": lambda: positions.curves_figure(TABLE, (4, 4)),
+    "curves": lambda: positions.pair_curves_figure(TABLE, (4, 4)),
     "wavelengths": lambda: positions.wavelengths_figure(TABLE.wavelengths, 1e4, (4, 16)),
     "products": lambda: positions.products_figure(SHIFT, 5, 40),
     "shift": lambda: positions.shift_figure(SHIFT),
@@ -50,7 +50,7 @@ def test_it_is_small(name):
 
 @pytest.mark.parametrize(("length", "d_model"), [(512, 512), (512, 256), (16, 8)])
 def test_the_largest_table_still_travels_quickly(length, d_model):
-    figure = positions.table_figure(position_schemes.sinusoidal_table(length, d_model, 1e4), (0, 1))
+    figure = positions.table_figure(sinusoidal_positions.sinusoidal_table(length, d_model, 1e4), (0, 1))
     assert len(figure.to_json()) < 200_000
     trace = figure.to_dict()["data"][0]
     assert trace["dy"] == (2 if length * d_model > positions.CELLS else 1)

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.small import config
 from tfcore.analysis.inference.cached_generation import BothWays, cache_work
-from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.inference.serving_budget import Budget
+from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, Traffic, compare
+from tfcore.analysis.inference.serving import Budget
+from tfcore.analysis.quantities import scale
 from tfcore.figures import theme
-from tfcore.figures.byte_words import amount, both, scale
 from tfcore.figures.inference import cache_sizes, cache_steps, paged_memory
 from tfcore.figures.inference.cache_sizes import Size
 
@@ -54,9 +51,7 @@ def test_the_line_through_the_times_leaves_one_slow_step_out():
     assert cache_steps.smoothed(values).tolist() == [1.0] * 11
 
 
-def test_it_says_by_how_much_it_fits_or_not():
-    assert cache_sizes.verdict(TIGHT, "decimal") == "15 B too much"
-    assert cache_sizes.verdict(WIDE, "decimal") == "fits, 35 B left"
+def test_bars_are_what_is_held():
     bars = FIGURES["budget"]().data
     assert [sum(trace["x"][row] for trace in bars) for row in (0, 1)] == [95, 45]
 
@@ -84,29 +79,3 @@ def test_what_holds_no_token_has_no_owners_colour():
     assert set(np.unique(z[run.owners == NOBODY])) <= {nobody}
     assert (z[(run.owners != NOBODY) & (run.picture != TOKEN)] == waste).all()
     assert (z[(run.owners != NOBODY) & (run.picture == TOKEN)] < waste).all()
-
-
-@pytest.mark.parametrize(
-    ("value", "decimal", "binary"),
-    [
-        (85_899_345_920, "85.9 GB", "80.0 GiB"),
-        (10_737_418_240, "10.7 GB", "10.0 GiB"),
-        (999, "999 B", "999 B"),
-        (69_120, "69.1 kB", "67.5 KiB"),
-        (1_500_000, "1.50 MB", "1.43 MiB"),
-        (-131e9, "−131 GB", "−122 GiB"),
-        (0, "0 B", "0 B"),
-    ],
-)
-def test_bytes_in_words(value, decimal, binary):
-    assert amount(value) == decimal
-    assert amount(value, "binary") == binary
-    assert both(value) == f"{decimal} ({binary})"
-
-
-@given(st.integers(0, 10**20))
-def test_words_are_as_exact_as_three_digits(value):
-    for unit, step in (("decimal", 1000), ("binary", 1024)):
-        number, prefix = amount(value, unit).split()
-        size = float(number.replace(",", "")) * step ** "BkMGTPE".index(prefix[0].replace("K", "k"))
-        assert size == pytest.approx(value, rel=0.0051, abs=0.5)

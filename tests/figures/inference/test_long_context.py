@@ -7,10 +7,10 @@ from tests.analysis.inference.test_flash import vectors
 from tfcore import presets
 from tfcore.analysis.inference.attention_timing import LENGTHS, Timed
 from tfcore.analysis.inference.flash import Tiling, follow
-from tfcore.analysis.inference.length_cost import length_cost
 from tfcore.analysis.inference.memory_traffic import naive_traffic, tiled_traffic
 from tfcore.analysis.inference.ring import follow_ring
 from tfcore.analysis.inference.sparse_reach import MeasuredReach, pairs_kept, reach
+from tfcore.analysis.model.flop_count import length_cost
 from tfcore.figures import theme
 from tfcore.figures.inference import attention_timing, flash, online_softmax, ring, sparse_reach
 from tfcore.figures.inference import length_cost as cost_figures

@@ -1,7 +1,9 @@
 """Panels beside each other: rows for switches, what is unknown left out."""
 
+from tests.small import config
+from tfcore.analysis.model.modernising import Speed, Trained, Version
 from tfcore.figures import theme
-from tfcore.figures.model.modernising import Panel, effects_figure
+from tfcore.figures.model.modernising import Panel, effects_figure, panels
 
 NAMES = ["a", "b", "c"]
 
@@ -24,3 +26,17 @@ def test_bars_and_marks_with_their_numbers():
 
 def test_nothing_known_yet_is_an_empty_panel():
     theme.check(effects_figure(NAMES, [Panel("ms", [None] * 3, [""] * 3)], 0, 300))
+
+
+def test_each_version_has_its_own_numbers():
+    found = [Version(name, config(), 1_000 * (i + 1), 10 * (i + 1)) for i, name in enumerate(NAMES)]
+    speeds = [Speed(2, 0.05, 0.006), Speed(0, 0.03, 0.004), Speed(2, 0.01, 0.002)]
+    size, cache, prefill, decode, loss = panels(
+        found, speeds, Trained({"a": [3, 2], "b": [2, 1], "c": [1, 0]}, 8, 2, 1)
+    )
+    assert (size.values, size.labels) == ([1_000, 2_000, 3_000], ["1 k", "2 k", "3 k"])
+    assert (cache.values, cache.labels) == ([20, 40, 60], ["20", "40", "60"])
+    assert (prefill.values, prefill.labels) == ([30, None, 10], ["30.0", "", "10.0"])
+    assert (decode.values, decode.labels) == ([4, None, 2], ["4.0", "", "2.0"])
+    assert (loss.values, loss.labels, loss.near) == ([2.5, 1.5, 0.5], ["2.500", "1.500", "0.500"], True)
+    assert len(panels(found, [], None)) == 4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfcore.analysis.model.model_costs import model_costs
+from tfcore.analysis.model.costs import model_costs
 from tfcore.figures import theme
 from tfcore.figures.model import parameters as figures
 from tfcore.presets import PRESETS
@@ -43,11 +43,3 @@ def test_memory_is_stacked_by_what_holds_it():
     per_row = [sum(trace.x[row] for trace in figure.data) for row in range(4)]
     assert per_row[:2] == pytest.approx([use.training / 1e9] * 2)
     assert per_row[2:] == pytest.approx([use.generation / 1e9] * 2)
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(512, "512"), (98_496, "98.50 k"), (124_439_808, "124.4 M"), (8.03e9, "8.03 B"), (1.4e12, "1.40 T")],
-)
-def test_counts_in_few_digits(count, words):
-    assert figures.short(count) == words

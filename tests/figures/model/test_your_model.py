@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.what_fits import Need
+from tfcore.analysis.model.costs import Need
 from tfcore.figures import theme
 from tfcore.figures.guesses import guesses_figure
-from tfcore.figures.model.your_model import fits_figure, gigabytes
+from tfcore.figures.model.your_model import fits_figure
 
 ROWS = [Need("mine", 10**6, 4 * 10**6, 10**6, 64), Need("large", 10**9, 4 * 10**9, 0, 512)]
 
@@ -40,7 +40,3 @@ def test_plotly_takes_them():
 def test_a_name_is_only_a_name():
     spec = fits_figure([Need("<b>$x$", 1, 1, 0, 1)], "", None, None, 300).to_dict()
     assert spec["layout"]["yaxis"]["ticktext"] == ["?b??x?"]
-
-
-def test_sizes_in_words():
-    assert [gigabytes(n) for n in (8.7e6, 1.53e9, 186.8e9)] == ["9 MB", "1.5 GB", "187 GB"]

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.start.walk_stages import stages
-from tfcore.analysis.start.walk_steps import Piece, step
-from tfcore.analysis.start.walkthrough import walk
+from tfcore.analysis.start.walk_tensors import ShownTensor, stage_tensors
+from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.figures import theme
 from tfcore.figures.guesses import guesses_figure
 from tfcore.figures.start import walkthrough as figures
@@ -18,15 +17,15 @@ LABELS = [f"t{i}" for i in range(N)]
 
 
 def piece(values, **more):
-    return Piece(title="x", role="residual", values=values, axes=("seq", "d_model"), shape=values.shape, **more)
+    return ShownTensor(title="x", role="residual", values=values, axes=("seq", "d_model"), shape=values.shape, **more)
 
 
 def test_plotly_accepts_every_stage():
     model = small.model(positions="learned", n_kv_heads=3)
     walked = walk(model, small.ids(1, N)[0].tolist(), 1)
-    for stage in stages(model.config, 1):
+    for stage in walk_stages(model.config, 1):
         if stage.name not in ("characters", "tokens", "ids", "top-5"):
-            made = step(walked, stage.name, 4)
+            made = stage_tensors(walked, stage.name, 4)
             for pieces in (made.before, made.after):
                 limit = figures.limit_of(pieces)
                 names = [f"c{i}" for i in range(len(walked.candidates))]

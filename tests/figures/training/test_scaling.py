@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
 from tfcore.analysis.training.budget_splits import splits
 from tfcore.analysis.training.compute_optimal import at_size, iso_flops, optimum
@@ -11,7 +11,7 @@ from tfcore.analysis.training.ladder_fit import LadderFit
 from tfcore.analysis.training.law_curves import law_curves
 from tfcore.analysis.training.over_training import lifetime
 from tfcore.analysis.training.published_laws import KAPLAN, LAWS
-from tfcore.figures import large_numbers, theme
+from tfcore.figures import theme
 from tfcore.figures.training import known_models as models_figures
 from tfcore.figures.training import ladder as ladder_figures
 from tfcore.figures.training import over_training as over_figures
@@ -85,19 +85,6 @@ def test_residuals_are_in_per_cent_and_foretold_ones_apart():
     assert list(found["predicted"]["x"]) == [2]
     stars = [t for t in FIGURES["ladder"]().data if t["marker"]["symbol"] == "star"]
     assert [list(t["y"]) for t in stars if len(t["y"])] == [[3.5]]
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(7e10, "70 B"), (1.33e12, "1.33 T"), (512, "512"), (4.05e11, "405 B"), (float("inf"), "endless")],
-)
-def test_counts_as_people_say_them(value, words):
-    assert large_numbers.round_count(value) == words
-
-
-@pytest.mark.parametrize(("value", "words"), [(5.76e23, "5.8 × 10²³"), (1e20, "10²⁰"), (2e-3, "2.0 × 10⁻³")])
-def test_powers_of_ten(value, words):
-    assert large_numbers.power(value) == words
 
 
 def test_our_own_models_have_one_label_however_close_they_are():

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.block.feedforward import neurons as neurons_panel
 from pages.ui import cache
+from pages.ui import text as chips
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.block.neurons import text_activations
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
+from tfcore.analysis.block.neurons import promoted_tokens, promotion, strongest_texts, text_activations
 
 opened = partial(visits.opened, "block/feedforward/page.py")
 PANELS = {
@@ -107,3 +110,101 @@ def test_no_text_and_much_text_are_sentences():
     assert "no text yet" in said(run(test))
     test.text_area(key="text").set_value("A cat sat. " * 9_091)
     assert "the first 256 are used here" in said(run(test))
+
+
+def test_a_click_on_a_neuron_chooses_its_layer_number_and_side(monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(neurons_panel.controls, "set_values", lambda **values: chosen.update(values))
+    neurons_panel.choose_neuron({"curve": 0, "point": 3, "x": 1, "y": 3, "customdata": [2, 77, 1]})
+    assert chosen == {"layer": 2, "neuron": 77, "side": 1}
+    chosen.clear()
+    for hostile in ([2, 77], [2, "77", 1], None, 2, [2.0, 77, 1]):
+        neurons_panel.choose_neuron({"curve": 0, "point": 3, "x": 1, "y": 3, "customdata": hostile})
+    assert not chosen
+
+
+def test_a_click_on_a_token_chooses_it(monkeypatch):
+    rows, chosen = {}, {}
+    monkeypatch.setattr(chips, "chips", lambda tokens, *, key, **more: rows.update({key: (tokens, more)}))
+    opened(token="4")
+    tokens, more = rows["chips"]
+    assert more["selected"] == 4
+    monkeypatch.setattr(neurons_panel.controls, "set_values", lambda **values: chosen.update(values))
+    more["on_select"](7)
+    assert chosen == {"token": 7}
+    values = text_activations(cache.model("stories")[0], cache.model("stories")[1].encode(neurons_panel.TEXT))
+    record = load_neuron_scan("stories").record(3, 462, 0)
+    np.testing.assert_allclose(more["shade"], values[3, :, 462] / record, rtol=1e-5)
+    assert len(tokens) == len(more["shade"])
+
+
+def test_the_texts_of_a_neuron_are_marked_at_their_peak(monkeypatch):
+    rows = {}
+    monkeypatch.setattr(chips, "chips", lambda tokens, *, key, **more: rows.update({key: (tokens, more)}))
+    opened()
+    for rank, one in enumerate(strongest_texts(cache.model("stories")[0], "stories", 3, 462, 0)):
+        tokens, more = rows[f"snippet {rank}"]
+        assert tokens[more["selected"]] == cache.model("stories")[1].tokens(one.ids)[one.peak]
+        assert more["titles"][more["selected"]] == one.largest
+        assert more["label"] == f"Text {rank + 1}: {one.largest} at the marked token"
+
+
+def test_the_numbers_at_the_left_are_those_of_the_neuron():
+    found = promotion(*cache.model("stories"), "stories", 3, 462, 0)
+    metrics = {metric.label: metric for metric in opened().metric}
+    assert metrics["Strongest activation"].value == found.strongest
+    probability = metrics["Probability of “·you” there"]
+    assert (probability.value, probability.delta) == (found.probability, found.ablated)
+
+
+def test_the_numbers_of_an_activation_function_stand_at_the_left():
+    test = opened(panel="activations", act="silu", x="-1.3")
+    sigmoid = 1 / (1 + np.exp(1.3))
+    value, slope = -1.3 * sigmoid, sigmoid * (1 - 1.3 * (1 - sigmoid))
+    assert [(metric.label, metric.value) for metric in test.metric] == [
+        ("SiLU(-1.3)", f"{value:.4f}"),
+        ("Slope there", f"{slope:.4f}"),
+    ]
+
+
+def test_the_ends_of_the_unit_s_second_input_are_those_of_its_picture():
+    test = opened(panel="gates")
+    slider = test.slider(key="up")
+    rows = figures(test)["unit"][1]["data"][0]["y"]
+    assert (slider.min, slider.max) == (array(rows).min(), array(rows).max()) == (-4.0, 4.0)
+
+
+def test_a_block_of_one_s_own_has_the_share_of_the_formula():
+    test = opened(panel="share", kv="8", ratio="3.0", gated="true")
+    assert test.metric[0].value == "78.3%"  # 9 d^2 of 9 + 2 + 2 / 4
+    assert "By the formula: 78.3% (without norms)." in said(test)
+
+
+@pytest.mark.parametrize(
+    ("panel", "ends"),
+    [
+        ("neurons", {"layer": (0, 3), "neuron": (0, 511), "token": (0, 49)}),
+        ("activations", {"x": (-5, 5), "gates": (0, 3)}),
+        ("gates", {"d": (64, 8192), "up": (-4, 4)}),
+        ("share", {"d": (64, 8192), "ratio": (0.5, 8)}),
+    ],
+)
+def test_the_ends_of_the_sliders(panel, ends):
+    assert {slider.key: (slider.min, slider.max) for slider in opened(panel=panel).slider} == ends
+
+
+def test_the_neurons_of_a_token_are_measured_by_their_records():
+    model, tokenizer = cache.model("stories")
+    values = text_activations(model, tokenizer.encode(neurons_panel.TEXT))[:, 7]
+    scan = load_neuron_scan("stories")
+    best, at = max(
+        (float(values[layer, neuron]) / float(scan.value[layer, neuron, side, 0]), [layer, neuron, side])
+        for layer in range(4)
+        for neuron in range(512)
+        for side in (0, 1)
+    )
+    bars = figures(opened(token="7"))["excited"][1]["data"][0]
+    assert list(bars["customdata"][0]) == at
+    assert bars["x"][0] == pytest.approx(best, abs=1e-4)
+    promotes = " ".join(chips.label(token) for token in promoted_tokens(model, tokenizer, *at))
+    assert bars["text"][0] == promotes

@@ -12,7 +12,8 @@ from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.block import depth, first_steps
+from tfcore.analysis.block import depth, warmup
+from tfcore.analysis.block.depth_findings import gradient_fall
 
 opened = partial(visits.opened, "block/normalisation/page.py")
 PANELS = {
@@ -32,7 +33,7 @@ def _small(monkeypatch):
     """Few and narrow networks; nothing that another test has cached."""
     st.cache_resource.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
-    monkeypatch.setattr(first_steps, "STEPS", 4)
+    monkeypatch.setattr(warmup, "RUN_STEPS", 4)
 
 
 @pytest.mark.parametrize("part", PANELS)
@@ -146,7 +147,7 @@ def test_the_gradients_are_those_of_the_networks():
 
 def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
     test = opened(part="First steps", deep="2")
-    (key,) = jobs.JOBS._tasks
+    (key,) = jobs.JOBS.registry.records
     jobs.JOBS.wait(key, 10**9, 240)
     heads, spec = figures(run(test))["race"]
     assert [len(array(trace["y"])) for trace in spec["data"]] == [4] * 8
@@ -157,7 +158,7 @@ def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
 
 
 def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
-    monkeypatch.setattr(first_steps, "STEPS", 10_000)
+    monkeypatch.setattr(warmup, "RUN_STEPS", 10_000)
     test = opened(part="First steps", deep="2")
     test.button(key="stop").click()
     assert run(test).button(key="anew").label == "Train again"
@@ -167,3 +168,37 @@ def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     run(test)
     test.slider(key="seed").set_value(5)
     assert run(test).button(key="stop").label == "Stop", "another race starts by itself"
+
+
+@pytest.mark.parametrize(
+    ("part", "ends"),
+    [
+        ("By hand", {"scale": (-3, 3), "shift": (-3, 3), "eps10": (-12, 1)}),
+        ("Which axis", {"row": (0, 1), "position": (0, 5)}),
+        ("Where it stands", {"layers": (1, 64)}),
+        ("First steps", {"deep": (2, 32), "warmup": (5, 40), "seed": (0, 9)}),
+    ],
+)
+def test_the_ends_of_the_sliders(part, ends, monkeypatch):
+    monkeypatch.setattr(warmup, "RUN_STEPS", 40)
+    assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
+
+
+def test_what_is_said_of_the_gradients_is_of_the_networks_that_are_named():
+    test = opened(part="Where it stands", layers="3", init="gpt2", norm="rmsnorm")
+
+    def probed(n, placement):
+        return depth.probe(depth.Deep(n_layers=n, placement=placement, norm="rmsnorm", init="gpt2"))
+
+    pairs = {name: (probed(1, kind), probed(64, kind)) for name, kind in (("post-LN", "post"), ("pre-LN", "pre"))}
+    assert str(gradient_fall(pairs, "rmsnorm", "gpt2")) in words(test)
+    last = [probed(3, kind).gradient[2] for kind in ("post", "pre")]
+    assert [float(metric.value) for metric in test.metric] == pytest.approx([last[0], last[1] * 3**0.5], abs=6e-4)
+
+
+def test_the_replaced_token_is_the_one_that_is_chosen():
+    test = opened(part="Which axis", row="1", position="2", texts="a b c d\ne f g h")
+    head, spec = figures(test)["axis"]
+    assert head["alt"].startswith("Replacing token 2 of text 1:")
+    assert (spec["layout"]["shapes"][0]["x0"], spec["layout"]["shapes"][0]["y0"]) == (1.5, 0.5)
+    assert "In text 1, token 2, **·g**, becomes" in words(test).replace("\\", "")

@@ -9,7 +9,8 @@ from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.block.pitfalls import DOSES, KINDS, PitfallConfig, most_steps
+from tfcore.analysis.block.pitfall_findings import compare_losses, compare_symptoms, finding
+from tfcore.analysis.block.pitfalls import DOSES, KINDS, PitfallConfig, most_steps, train_to_the_end
 
 pytestmark = pytest.mark.usefixtures("patience")
 
@@ -96,3 +97,19 @@ def test_damaged_addresses_are_corrected_with_a_quiet_word(address, notice, monk
     monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0))  # the words are what counts here
     monkeypatch.setattr("pages.ui.work.jobs.Jobs.wait", lambda *_: None)
     assert notice in said(opened(**address))
+
+
+def test_both_figures_say_what_they_show():
+    test = ended(opened(kind="axis"), PitfallConfig(kind="axis", steps=40))
+    looks = train_to_the_end(PitfallConfig(kind="axis", steps=40))
+    remarks = finding(PitfallConfig(kind="axis"), looks)
+    shown = figures(test)
+    assert shown["loss"][0]["alt"] == str(compare_losses(remarks, looks, "wrong norm axis"))
+    assert shown["symptom"][0]["alt"] == str(compare_symptoms(remarks, looks, "axis", "wrong norm axis"))
+    assert f"**Found.** {remarks}" in said(test)
+
+
+def test_the_ends_of_the_sliders():
+    for kind, most in (("mask", 400), ("skip", 320)):
+        sliders = {slider.key: (slider.min, slider.max) for slider in opened(kind=kind).slider}
+        assert sliders == {"steps": (40, most), "seed": (0, 20)}

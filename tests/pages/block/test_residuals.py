@@ -8,13 +8,17 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from pages.block.residuals import paths as paths_panel
+from pages.block.residuals import ablation as ablation_panel
+from pages.block.residuals import dropout as dropout_panel
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.block import depth
+from tfcore.analysis.block.ablation_and_dropout import draw_dropout, dropout_count, dropout_means, every_subset
+from tfcore.analysis.block.depth_findings import few_digits, rank_collapse
 from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
 
 opened = partial(visits.opened, "block/residuals/page.py")
 PANELS = {
@@ -68,7 +72,7 @@ def test_without_skip_and_norm_the_gradient_is_gone_at_64_layers():
 
 def loss(text: str, *without: str) -> float:
     model, tokenizer = cache.model("stories")
-    ids = tokenizer.encode(text)[: paths_panel.TOKENS]
+    ids = tokenizer.encode(text)[: ablation_panel.TOKENS]
     logits = model(torch.tensor([ids]), edits=[Edit.zero(name) for name in without]).logits[0, :-1]
     return float(F.cross_entropy(logits, torch.tensor(ids[1:])))
 
@@ -76,10 +80,10 @@ def loss(text: str, *without: str) -> float:
 def test_the_losses_are_those_of_the_model_with_these_sublayers_off():
     test = opened(part="Skip blocks")
     whole, mine = (float(metric.value) for metric in test.metric)
-    assert whole == pytest.approx(loss(paths_panel.TEXT), abs=0.006)
-    assert mine == pytest.approx(loss(paths_panel.TEXT, "blocks.2.attn_out", "blocks.2.mlp_out"), abs=0.006)
+    assert whole == pytest.approx(loss(ablation_panel.TEXT), abs=0.006)
+    assert mine == pytest.approx(loss(ablation_panel.TEXT, "blocks.2.attn_out", "blocks.2.mlp_out"), abs=0.006)
     test.toggle(key="attention0").set_value(False)
-    one = loss(paths_panel.TEXT, "blocks.0.attn_out", "blocks.2.attn_out", "blocks.2.mlp_out")
+    one = loss(ablation_panel.TEXT, "blocks.0.attn_out", "blocks.2.attn_out", "blocks.2.mlp_out")
     assert float(run(test).metric[1].value) == pytest.approx(one, abs=0.006)
 
 
@@ -92,12 +96,12 @@ def test_the_texts_go_on_and_change_with_the_set():
 
 def test_a_click_on_a_dot_sets_the_switches(monkeypatch):
     chosen = {}
-    monkeypatch.setattr(paths_panel.controls, "set_values", lambda **values: chosen.update(values))
-    paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
+    monkeypatch.setattr(ablation_panel.controls, "set_values", lambda **values: chosen.update(values))
+    ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": 0b11111011})
     assert [key for key, kept in chosen.items() if not kept] == ["attention1"]
     chosen.clear()
     for hostile in (-1, 256, "3", None, [1], 2.0):
-        paths_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
+        ablation_panel.choose({"curve": 0, "point": 0, "x": 1, "y": 1, "customdata": hostile})
     assert not chosen
 
 
@@ -159,3 +163,71 @@ def test_dropout_keeps_the_mean_and_is_off_at_inference():
     assert run(test).metric[0].value == "0.0"
     assert test.metric[0].delta == "equal to the last bit"
     assert "multiplied by 1." in figures(test)["dropped"][0]["alt"]
+
+
+@pytest.mark.parametrize(
+    ("part", "ends"),
+    [
+        ("Gradients", {"layers": (1, 64)}),
+        ("Skip blocks", {}),
+        ("Initial weights", {"layers": (1, 64)}),
+        ("Dropout", {"p": (0, 0.9), "draw": (0, 99), "layer": (0, 3)}),
+    ],
+)
+def test_the_ends_of_the_sliders(part, ends):
+    assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
+
+
+def inputs() -> tuple[Transformer, list[int]]:
+    """The model and the ids of the panel of dropout."""
+    model, tokenizer = cache.model("stories")
+    return model, tokenizer.encode(dropout_panel.TEXT)[: dropout_panel.TOKENS]
+
+
+def test_the_share_that_is_dropped_is_the_one_that_is_chosen():
+    result = draw_dropout(*inputs(), "blocks.2.mlp_out", 0.75, True, 7)
+    heads = figures(opened(part="Dropout", p="0.75", draw="7", layer="2"))
+    assert str(dropout_count(result, 0.75, True, 2, "stories")) in heads["dropped"][0]["caption"]
+    assert "multiplied by 4." in heads["dropped"][0]["caption"]
+    assert heads["means"][0]["alt"] == str(dropout_means(result))
+
+
+def test_inside_are_the_deepest_networks():
+    test = opened(layers="3")
+    probes = {name: probes[-1] for name, probes in depth.probe_depths([1, 3], "xavier").items()}
+    head, spec = figures(test)["inside"]
+    assert [len(array(trace["y"])) for trace in spec["data"]] == [3] * 4 + [4] * 8
+    np.testing.assert_allclose(array(spec["data"][0]["y"]), probes["pre-LN"].gradient, rtol=1e-6)
+    assert str(rank_collapse(probes)) in head["alt"]
+    assert rank_collapse(probes).listed in words(test)
+    first = [probes[name].gradient[0] for name in ("pre-LN", "no skip, no norm")]
+    assert [metric.value for metric in test.metric] == [few_digits(float(value)) for value in first]
+
+
+def test_growth_stands_at_the_left():
+    test = opened(part="Initial weights", layers="5", network="no norm")
+    sizes = depth.start_sizes(5, "no norm")
+    grown = [sizes[start][-1] / sizes[start][0] for start in ("std 0.02", "GPT-2: 0.02, outputs / √(2N)")]
+    assert [metric.value for metric in test.metric] == [f"× {few_digits(float(value))}" for value in grown]
+
+
+def test_what_is_said_of_the_sublayers_is_of_this_text():
+    text = "The dog ran to the park and saw a cat."
+    test = opened(part="Skip blocks", text=text)
+    losses = {
+        f"{'attention' if part == 'attn_out' else 'feed-forward'} {i}": loss(text, f"blocks.{i}.{part}")
+        for i in range(4)
+        for part in ("attn_out", "mlp_out")
+    }
+    assert f"({min(losses, key=losses.get)}) to " in words(test)
+    assert f"nats ({max(losses, key=losses.get)})." in words(test)
+    assert f"On this text {max(losses, key=losses.get)} (the highest dot" in words(test)
+
+
+def test_the_table_says_which_sublayers_are_kept():
+    losses = every_subset(*inputs())
+    table = ablation_panel.table(losses)
+    row = losses.row((0, 5))
+    kept = table.drop(columns=["left out", "loss"]).iloc[row]
+    assert [name for name, is_kept in kept.items() if not is_kept] == ["attention 0", "feed-forward 2"]
+    assert (table["left out"][row], table["loss"][row]) == (2, losses.loss[row])

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache
+from pages.ui import cache, session
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -166,7 +166,7 @@ def wav(seconds: float = 1.0) -> bytes:
 
 
 def held(test: AppTest) -> dict:
-    return test.session_state["_ui_visit"].held
+    return test.session_state[session.KEY].visit.held
 
 
 @pytest.mark.parametrize("leave", ["another part", "another page"])

@@ -13,11 +13,10 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
-from tfcore.analysis.inference.cache_size import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
 from tfcore.analysis.inference.cached_generation import cache_work
-from tfcore.analysis.inference.paged_memory import NEVER, TOKEN, compare
-from tfcore.analysis.inference.request_trace import Traffic
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.inference.kv_cache import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
+from tfcore.analysis.inference.paged_memory import NEVER, TOKEN, Traffic, compare
+from tfcore.analysis.model.parameter_count import parameters
 
 opened = partial(visits.opened, "inference/kv_cache/page.py")
 sized = partial(opened, part="Cache size")
@@ -31,7 +30,7 @@ def metrics(test):
 
 def finished(test):
     """The page once its job is over."""
-    (key,) = jobs.JOBS._tasks
+    (key,) = jobs.JOBS.registry.records
     jobs.JOBS.wait(key, 10**9, 120)
     return run(test)
 

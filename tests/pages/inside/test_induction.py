@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache
+from pages.inside.induction import find
+from pages.ui import cache, controls
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -132,3 +133,14 @@ def test_a_model_grows_is_stopped_and_begins_again(monkeypatch):
 def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(jobs, "JOBS", jobs.Jobs(running=0, waiting=0))
     assert "as soon as there is room" in said(opened(show=GROW))
+
+
+def test_a_click_on_a_head_chooses_it(monkeypatch):
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    find.look_at({"curve": 0, "point": [1, 5], "x": 5, "y": 1, "customdata": None})
+    assert chosen == {"layer": 1, "head": 5}
+    chosen.clear()
+    for x, y in (("5", 1), (5, None), (0.5, 1)):
+        find.look_at({"curve": 0, "point": 0, "x": x, "y": y, "customdata": None})
+    assert not chosen

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
-from pages.ui import cache
+from pages.ui import cache, controls
 from pages.ui.work import progress
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
+from tfcore.analysis.inside.interventions import Part
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 
@@ -52,8 +54,8 @@ def test_the_numbers_are_those_of_the_edited_model(action, factor):
 def test_the_continuation_is_that_of_the_edited_model():
     model, tokenizer = cache.model("stories")
     ids = generate(model, tokenizer.encode(TEXT), max_new_tokens=12, temperature=0, edits=[head(2, 5, -2.0)])
-    changes = switching.Changes("stories", TEXT, (switching.Part(2, 5),), "scale", -2.0, None)
-    assert switching.continued(changes) == ids
+    changes = switching.Changes((Part(2, 5),), "scale", -2.0, None)
+    assert switching.continued("stories", TEXT, switching.TOKENS, *changes.values, switching.NEW_TOKENS) == ids
     assert tokenizer.decode(ids).startswith(" she")
 
 
@@ -61,7 +63,7 @@ def test_the_board_holds_the_loss_increase_of_each_part_alone():
     test = opened()
     fields = array(figures(test)["board"][1]["data"][0]["z"])
     assert fields.shape == (4, 7)
-    assert "most head 0.3" in figures(test)["board"][0]["alt"]
+    assert "Most: head 0.3" in figures(test)["board"][0]["alt"]
     model, tokenizer = cache.model("stories")
     ids, best = torch.tensor([tokenizer.encode(TEXT)]), tokenizer.encode(" he")[0]
     plain, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
@@ -94,10 +96,30 @@ def test_two_visitors_at_once_see_only_their_own_edits():
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_the_board_can_be_clicked_and_parts_are_written_as_they_are_read():
-    test = opened()
-    assert figures(test)["board"][0]["click"]
-    assert switching.said({switching.Part(1, None), switching.Part(1, 2), switching.Part(0, 3)}) == "0.3 1.2 1.ff"
+def test_a_click_on_the_board_adds_or_removes_its_part(monkeypatch):
+    assert figures(opened())["board"][0]["click"]
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    every = [[Part(layer, head) for head in (0, 1, None)] for layer in range(2)]
+    switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": [1, 2], "x": 2, "y": 1, "customdata": [1, 2]})
+    assert chosen == {"parts": "0.1 1.ff"}
+    switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": [0, 1]})
+    assert chosen == {"parts": ""}
+    chosen.clear()
+    for hostile in ([2, 0], [0, 3], [-1, 0], [0.5, 1], "x", None):
+        switching.toggle_part(every, [], {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": hostile})
+    assert not chosen
+
+
+def test_a_click_on_a_patch_chooses_its_row_and_position(monkeypatch):
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    patching.choose_cell(5, 12, {"curve": 0, "point": [4, 11], "x": 11, "y": 4, "customdata": None})
+    assert chosen == {"row": 4, "position": 11}
+    chosen.clear()
+    for hostile in ([5, 0], [0, 12], 3, None):
+        patching.choose_cell(5, 12, {"curve": 0, "point": hostile, "x": 0, "y": 0, "customdata": None})
+    assert not chosen
 
 
 @pytest.mark.parametrize("said", ["9.9", "<b>", "2.5;drop", "2.5 " * 90 + "x"])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from pages.inside.stream import choice as choice
-from pages.ui import cache
+from pages.inside.stream import choice, lens, parts, skip
+from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -138,15 +138,40 @@ def test_no_text_gets_a_sentence():
     assert "no text yet" in run(test).info[0].value
 
 
-def test_clicks_choose_and_hostile_ones_do_nothing(monkeypatch):
-    from pages.inside.stream import lens as _stream_lens
+@pytest.fixture
+def chosen(monkeypatch) -> dict[str, object]:
+    """The values that clicks have set."""
+    found: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: found.update(values))
+    return found
 
-    chosen: dict[str, object] = {}
-    monkeypatch.setattr(_stream_lens.controls, "set_values", lambda **values: chosen.update(values))
-    _stream_lens.choose_row({"curve": 0, "point": [3, 2], "x": 2, "y": 3, "customdata": "x"})
+
+def test_a_click_on_a_row_of_the_lens_chooses_its_position(chosen):
+    lens.choose_row({"curve": 0, "point": [3, 2], "x": 2, "y": 3, "customdata": "x"})
     assert chosen == {"position": 3}
     chosen.clear()
-    for hostile in (-1, 1e9, "3", None, [1]):
-        _stream_lens.choose_row({"curve": 0, "point": 0, "x": 1, "y": hostile, "customdata": None})
+    for hostile in (-1, choice.TOKENS, 1e9, "3", None, [1]):
+        lens.choose_row({"curve": 0, "point": 0, "x": 1, "y": hostile, "customdata": None})
     assert not chosen
-    assert choice.TOKENS == 64
+
+
+def test_a_click_on_the_board_chooses_its_layer_and_part(chosen):
+    names = ["head 0", "head 1", "feed-forward"]
+    parts.choose_part(names, 4, {"curve": 0, "point": [3, 2], "x": 2, "y": 3, "customdata": [3, 2]})
+    assert chosen == {"layer": 3, "part": "feed-forward"}
+    parts.choose_part(names, 4, {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": [0, 1]})
+    assert chosen == {"layer": 0, "part": "head 1"}
+    chosen.clear()
+    for hostile in ([4, 0], [0, 3], [-1, 0], [0, -1], ["0", 1], [0], None, 3):
+        parts.choose_part(names, 4, {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": hostile})
+    assert not chosen
+
+
+def test_a_click_on_a_loss_increase_chooses_the_skip_and_the_position(chosen):
+    titles = ["attention 0", "feed-forward 0", "block 0"]
+    skip.choose_cell(titles, 5, {"curve": 0, "point": [1, 4], "x": 4, "y": 1, "customdata": None})
+    assert chosen == {"skip": "feed-forward 0", "position": 4}
+    chosen.clear()
+    for hostile in ([3, 0], [0, 5], 7, None):
+        skip.choose_cell(titles, 5, {"curve": 0, "point": hostile, "x": 0, "y": 0, "customdata": None})
+    assert not chosen

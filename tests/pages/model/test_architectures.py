@@ -79,13 +79,32 @@ def test_known_models_are_counted():
 
 
 def test_the_words_and_the_mask_behave_as_the_page_says():
-    words = [token.strip() for token in jobs.translated(jobs.TEXTS["translate"])[2]]
+    sentence, blanks = jobs.TEXTS["translate"], jobs.TEXTS["fill"]
+    words = [token.strip() for token in jobs.translated("translate", sentence, jobs.MOST, 1).target]
     assert words.index("rouge") == words.index("livre") + 1
     assert words.index("donna") == words.index("me") + 1
-    text = jobs.TEXTS["fill"]
-    other = text.replace("because he had lost his bone", "and ate all the food")
-    assert other != text
-    best = [jobs.filled(one)[2][0][0][0] for one in (text, other)]
+    other = blanks.replace("because he had lost his bone", "and ate all the food")
+    assert other != blanks
+    best = [jobs.masked("fill", one, jobs.BLANK, 1).predictions[0].tokens for one in (blanks, other)]
     assert best[0] != best[1], "the encoder's prediction changes with what comes after"
-    left, right = (jobs.continued(one.split(jobs.BLANK)[0].rstrip(), 0)[1] for one in (text, other))
+    left, right = (
+        jobs.continued("stories", one.split(jobs.BLANK)[0].rstrip(), 0, jobs.NEW, 1, "next") for one in (blanks, other)
+    )
     assert left == right
+
+
+def test_a_click_on_a_small_map_chooses_its_layer_and_head(monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(jobs.controls, "set_values", chosen.update)
+    found = jobs.translated("translate", SENTENCE, jobs.MOST, 1)
+    patterns = found.writing.patterns
+    layers, heads, n, across = patterns.shape
+    canvas, targets = jobs.experiments.every_head(found, 0, None).figure.data[:2]
+    assert len(targets["x"]) == layers * heads
+    for place, x, y in zip(targets["customdata"], targets["x"], targets["y"], strict=True):
+        jobs.choose_head({"customdata": [int(part) for part in place]})
+        layer, head = chosen["layer"], int(chosen["head"])
+        top, left = round(y - n / 2), round(x - across / 2)
+        np.testing.assert_array_equal(
+            canvas["z"][top : top + n, left : left + across], np.round(255 * patterns[layer, head]).astype(np.uint8)
+        )

@@ -62,3 +62,12 @@ def test_losses_stand_beside_once_the_ladder_ships(tmp_path, monkeypatch):
     assert marks["x"][0] == pytest.approx(3.005)
     assert marks["text"][-1] == "2.205"
     assert "after 2.0 M tokens of stories, 2 seeds each" in head["caption"]
+
+
+def test_a_click_on_a_bar_makes_the_switches_up_to_it():
+    test = opened(step="1")
+    _, spec = figures(test)["effects"]
+    for trace in spec["data"]:
+        if trace["type"] == "bar":
+            assert [place for (place,) in trace["customdata"]] == trace["y"] == list(range(len(SWITCHES)))
+    assert "<b>pre-norm</b>" in spec["layout"]["yaxis"]["ticktext"][1]

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import links
+from pages.ui.components import parts_map
 from pages.ui.server import previews
 from tests.pages.test_router import listed
 
@@ -95,3 +96,13 @@ def test_it_leads_back_to_where_one_was():
     back = [e.proto for e in test.main if getattr(e, "type", "") == "page_link"]
     assert any(link.page == "heads" and "text=" in link.query_string for link in back)
     assert any("Where you were" in words.value for words in test.markdown)
+
+
+def test_a_part_of_the_map_leads_to_its_page_and_heads_take_the_model_along(monkeypatch):
+    opening, gone = [], []
+    monkeypatch.setattr(parts_map, "parts_map", lambda *_, on_open, **__: opening.append(on_open))
+    monkeypatch.setattr(links, "go", lambda file, parameters: gone.append((file, parameters)))
+    opened(model="stories-moe")
+    for url in ("heads", "feedforward"):
+        opening[-1](url)
+    assert gone == [("foundations/heads/page.py", {"model": "stories-moe"}), ("block/feedforward/page.py", {})]

@@ -10,14 +10,17 @@ import torch
 
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, WORDS, words
-from pages.ui import cache
+from pages.ui import cache, controls
+from pages.ui import text as text_of_pages
+from pages.ui.components import line_map
 from tests import small
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore import shipped
-from tfcore.analysis.start.walk_stages import stages
-from tfcore.analysis.start.walkthrough import walk
+from tfcore.analysis.start.walk_findings import stage_finding
+from tfcore.analysis.start.walk_tensors import stage_tensors
+from tfcore.analysis.start.walkthrough import walk, walk_stages
 from tfcore.part_configs import ExpertsConfig
 
 opened = partial(visits.opened, "start/walkthrough/page.py")
@@ -26,7 +29,7 @@ TEXT = "The little dog lost the red ball. The little"
 
 def path(name):
     config = cache.model(name)[0].config
-    return [stage.name for stage in stages(config, config.n_layers - 1)]
+    return [stage.name for stage in walk_stages(config, config.n_layers - 1)]
 
 
 def shown(test, name):
@@ -158,7 +161,7 @@ def test_every_stage_of_every_kind_of_model_has_words():
     seen = set()
     for values in ({}, *MODELS.values()):
         config = small.config(**values)
-        for stage in stages(config, 1):
+        for stage in walk_stages(config, 1):
             said = words(config, stage.name, 1, "'dog'")
             seen.add(stage.name)
             for part in (said.label, said.title, said.sentence, said.equation, said.arrow, said.see):
@@ -186,7 +189,7 @@ def test_what_a_layer_would_be_without_its_activation(activation, without):
 def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
     model = small.model(**MODELS[kind])
     walked = walk(model, [1, 2, 3], 1)
-    for stage in stages(model.config, 1):
+    for stage in walk_stages(model.config, 1):
         for function in functions(walked, stage.name, cache.model("stories")[1]):
             assert inspect.getsource(inspect.unwrap(function))
 
@@ -208,3 +211,50 @@ def test_a_stage_that_is_none_becomes_the_first(damage):
 
 def test_a_stage_is_found_in_capitals_too():
     assert opened(stage="SoftMax").select_slider(key="stage").value == "softmax"
+
+
+def test_a_click_on_the_map_goes_to_that_stage(monkeypatch):
+    maps, chosen = [], {}
+    monkeypatch.setattr(line_map, "line_map", lambda _, stops, __, at, **more: maps.append((stops, at, more)))
+    opened(stage="softmax")
+    stops, at, more = maps[-1]
+    assert stops[at].label == "softmax"
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    for place, stage in enumerate(path("stories")):
+        more["on_go"](place)
+        assert chosen == {"stage": stage}
+
+
+def test_the_last_stage_marks_the_token_that_is_new(monkeypatch):
+    rows = {}
+    monkeypatch.setattr(text_of_pages, "chips", lambda tokens, *, key, **more: rows.update({key: (tokens, more)}))
+    opened(stage="top-5")
+    tokens, more = rows["chips after"]
+    assert tokens[-1] == " dog"
+    assert [hue == 4 for hue in more["hues"]] == [False] * (len(tokens) - 1) + [True]
+
+
+def test_both_pictures_have_one_range_where_sizes_are_compared():
+    for stage, alike in (("norm-1", True), ("add-1", True), ("down", False)):
+        drawn = figures(opened(stage=stage, layer="2"))
+        ranges = [drawn[when][1]["data"][0]["zmax"] for when in ("before", "after")]
+        assert (ranges[0] == ranges[1]) == alike, stage
+
+
+def test_what_is_said_of_a_stage_is_of_its_head_and_stands_under_its_pictures():
+    model, tokenizer = cache.model("stories")
+    walked = walk(model, tokenizer.encode(TEXT), 2)
+    tokens = tokenizer.tokens(tokenizer.encode(TEXT))
+    test = opened(stage="scores", layer="2", head="4")
+    found = str(stage_finding(walked, stage_tensors(walked, "scores", 4), "scores", tokens))
+    assert f"**{text_of_pages.escape(found)}**" in [words.value for words in test.markdown]
+    for when in ("before", "after"):
+        head, _ = figures(test)[when]
+        assert head["alt"].startswith(f"{when.capitalize()} stage scores:")
+        assert head["alt"].endswith(found)
+    np.testing.assert_allclose(shown(test, "after"), walked.tensors["products"][4], rtol=1e-5)
+
+
+def test_the_ends_of_the_sliders():
+    sliders = {slider.key: (slider.min, slider.max) for slider in opened(stage="softmax").slider}
+    assert sliders == {"layer": (0, 3), "head": (0, 5)}

@@ -44,10 +44,10 @@ def bar_text(test):
 def test_the_first_visit_shows_a_run_of_the_default_settings_and_starts_none_of_its_own():
     test = opened(PAGE)
     assert "run" not in test.query_params
-    (only,) = runs.RUNS.book.runs.values()
+    (only,) = runs.RUNS.book.records.values()
     assert only.spec == recipe("induction")
     other = opened(PAGE)
-    assert len(runs.RUNS.book.runs) == 1
+    assert len(runs.RUNS.book.records) == 1
     assert "for everybody" in said(other, "caption")
     assert other.button(key="lab stop").disabled
 
@@ -56,12 +56,12 @@ def test_with_other_settings_beside_it_the_link_names_even_everybodys_run():
     test = opened(PAGE)
     test.slider(key="layers").set_value(3)
     test = run(test)
-    (only,) = runs.RUNS.book.runs
+    (only,) = runs.RUNS.book.records
     assert id_of(test) == only
     other = opened(PAGE, layers="3", run=only)
     for view in (test, other):
         assert "here is changed: layers 2 → 3" in said(view, "caption")
-    assert list(runs.RUNS.book.runs) == [only]
+    assert list(runs.RUNS.book.records) == [only]
     assert "with" not in other.query_params
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_nobody_looked_at_says_why_it_rests_and_that_it_is_gone(longe
     test = press(opened(PAGE, **{**SMALL, "steps": "16000"}), "lab main")
     assert "paused after 5 minutes and dropped after 60" in said(test, "caption")
     until(lambda: runs.RUNS.look(id_of(test)).step > 0)
-    mine = runs.RUNS.book.runs[id_of(test)]
+    mine = runs.RUNS.book.records[id_of(test)]
     runs.RUNS.book.tidy(mine.looked + 400)
     test = run(test)
     assert "Nobody looked at it for 5 minutes" in bar_text(test)
@@ -157,9 +157,9 @@ def test_a_closed_lab_says_so(monkeypatch):
     monkeypatch.setenv("TFCORE_RUNS", "0")
     test = opened(PAGE)
     assert "has closed the lab" in said(test, "info")
-    assert not runs.RUNS.book.runs
+    assert not runs.RUNS.book.records
     press(test, "lab main")
-    assert not runs.RUNS.book.runs
+    assert not runs.RUNS.book.records
 
 
 def test_runs_are_compared(longer):
@@ -198,7 +198,7 @@ def test_a_trained_model_is_on_the_other_pages_for_who_has_the_link(longer):
 @pytest.mark.parametrize("choice", ["schedule", "optimiser", "weight decay", "clipping", "label smoothing", "dropout"])
 def test_what_each_choice_changes(longer, choice):
     test = opened(PAGE, **SMALL, show="hyperparameters", choice=choice)
-    until(lambda: all(r.look is not None for r in runs.RUNS.book.runs.values()))
+    until(lambda: all(r.look is not None for r in runs.RUNS.book.records.values()))
     test = run(test)
     assert said(test, "markdown").count("A question.") == 1
     key, words = {

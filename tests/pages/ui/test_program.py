@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
-from pages.ui.program import literal, notebook, program, script
+from pages.ui.program import _import_lines, _Steps, bound, literal, made, notebook, program, script
+from tfcore.analysis.foundations.attention_maps import read_attention
+from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
@@ -69,9 +71,15 @@ def test_what_cannot_be_written_is_refused():
         literal({1})
 
 
+def shuffled(words):
+    """The arguments of an experiment that takes what is made from words."""
+    names = {scheme: scheme for scheme in SCHEMES}
+    return bound(positions.shuffled, made(shuffle_experiment, words, 1, False), "none", names)
+
+
 def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
-    parts = program(positions.shuffled, {"words": words, "shuffle": 1, "is_causal": False, "look": "none"})
+    parts = program(positions.shuffled, shuffled(words))
     tree = ast.parse(script(parts))
     assert next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)) == words
     assert notebook(parts).isascii()
@@ -80,12 +88,12 @@ def test_hostile_words_stay_words():
         for cell in json.loads(notebook(parts))["cells"][1:]:
             exec("".join(cell["source"]), names)
     assert names["words"] == words
-    assert "figure" in names
+    assert "shown" in names
 
 
 def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(tmp_path):
     """Plotly shows a figure there by nbformat; the kernel is a process of its own."""
-    parts = program(positions.shuffled, {"words": ("a", "b"), "shuffle": 1, "is_causal": False, "look": "none"})
+    parts = program(positions.shuffled, shuffled(("a", "b")))
     (tmp_path / "book.ipynb").write_text(notebook(parts), "utf-8")
     pinned = (ROOT / "requirements-dev.txt").read_text("utf-8")
     first = "".join(json.loads(notebook(parts))["cells"][0]["source"])
@@ -129,5 +137,43 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
 
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
-    values = {"model_name": name, "text": "a", "layer": 0, "head": 1, "token": 0}
+    reading = made(read_attention, name, "a", None, None)
+    values = {"reading": reading, "layer": 0, "head": 1, "token": 0, "view": "map", "window": None}
     assert ("put the path of its folder here" in script(program(heads.head, values))) == noted
+
+
+def read(text: str, limit: int) -> tuple[str, ...]:
+    return tuple(text[:limit])
+
+
+def both(read: tuple[str, ...], other: tuple[str, ...], text: str) -> str:
+    return " ".join((*read, *other, text))
+
+
+def test_a_result_and_an_argument_of_one_name_are_kept_apart():
+    """`read` is an argument of the experiment and the function that makes it; `text` means three things."""
+    steps = _Steps()
+    steps.add(both, {"read": made(read, "abc", 2), "other": made(read, "xyz", 2), "text": "own"})
+    assert steps.values == {"text": "own", "limit": 2}
+    names: dict[str, object] = {"read": read, **steps.values}
+    assert eval(steps.calls[0].partition(" = ")[2], names) == ("a", "b")
+    assert eval(steps.calls[1].partition(" = ")[2], names) == ("x", "y")
+    steps = _Steps()
+    steps.add(both, {"read": "not made", "other": made(both, "a" * 60, made(read, "b" * 60, 1), "c" * 60), "text": ""})
+    assert all(len(line) <= 120 for line in steps.calls[0].splitlines()), "as the formatter would write it"
+
+
+def test_imports_of_one_module_in_both_forms_and_long_ones():
+    needed = {("numpy", " as np"), ("numpy", "ndarray"), ("json", ""), ("tfcore", "load"), ("abc", "ABC")}
+    assert _import_lines(needed).split("\n") == [
+        "import json",
+        "from abc import ABC",
+        "",
+        "import numpy as np",
+        "from numpy import ndarray",
+        "",
+        "from tfcore import load",
+    ]
+    long = _import_lines({("tfcore.parts", f"{'x' * 20}{i}") for i in range(9)}).split("\n")
+    assert (long[0], long[-1]) == ("from tfcore.parts import (", ")")
+    assert len(long) == 11

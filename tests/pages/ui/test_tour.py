@@ -10,9 +10,9 @@ from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
 from tfcore import presets
 from tfcore.analysis.block.depth import Deep, probe
-from tfcore.analysis.block.feed_forward_widths import block_share
-from tfcore.analysis.foundations.attention_maps import attention_maps, strongest
-from tfcore.analysis.inside.copying import ROWS, copying, random_rows, twice
+from tfcore.analysis.block.feedforward import block_share
+from tfcore.analysis.foundations.attention_maps import attention_maps, strongest_key
+from tfcore.analysis.inside.induction_heads import ROWS, copying, random_rows, twice
 
 FILES = {url: file for file, _, _, url in listed()}
 
@@ -89,9 +89,10 @@ def attended(view) -> tuple[list[str], int, int, float]:
     model, tokenizer = cache.model(view["model"])
     ids = tokenizer.encode(view["text"])
     pattern = attention_maps(model, ids).patterns[int(view["layer"]), int(view["head"])]
-    most = strongest(pattern, int(view["token"]))
+    tokens = tokenizer.tokens(ids)
+    most = strongest_key(pattern, int(view["token"]), tokens, tokens)
     assert most.weight == max(pattern[most.query]) == pattern[most.query, most.key]
-    return tokenizer.tokens(ids), most.query, most.key, most.weight
+    return tokens, most.query, most.key, most.weight
 
 
 def test_the_head_of_the_tour_attends_to_what_followed_the_first_red():

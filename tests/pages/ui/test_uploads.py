@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from benchmarks.servers import APP, Server, serving
 from benchmarks.visitors import Visitor
+from pages.ui import streamlit_internals as internals
 from pages.ui import uploads
 
 MB = uploads.MB
@@ -203,8 +205,9 @@ async def reading(scope, receive, send) -> None:
 def alone(monkeypatch):
     """The limits before an app that reads to the end, and the files that are held."""
     manager = MemoryUploadedFileManager("/_stcore/upload_file")
-    monkeypatch.setattr(uploads, "_manager", lambda: manager)
-    monkeypatch.setattr(uploads, "_is_here", lambda _: True)
+    runtime = SimpleNamespace(uploaded_file_mgr=manager)
+    monkeypatch.setitem(internals.UPLOADS.parts, "get_instance", lambda: runtime)
+    monkeypatch.setattr(internals, "is_connected", lambda _: True)
     return uploads.Uploads(reading), manager
 
 
@@ -233,8 +236,8 @@ NO_WAIT = {"server.disconnectedSessionTTL": 0, "server.maxUploadSize": 8}
 
 def test_a_file_that_comes_when_its_visit_has_ended_is_let_go_of(alone, monkeypatch):
     limits, manager = alone
-    monkeypatch.setattr(uploads, "_is_here", lambda _: False)
-    monkeypatch.setattr(uploads.config, "get_option", NO_WAIT.get)
+    monkeypatch.setattr(internals, "is_connected", lambda _: False)
+    monkeypatch.setattr(uploads.st, "get_option", NO_WAIT.get)
 
     async def adding(scope, receive, send) -> None:
         await reading(scope, receive, send)
@@ -253,8 +256,8 @@ def test_files_go_when_their_visit_has_ended_and_not_before(alone, monkeypatch):
     """Of two visits whose connections broke off, one comes back in time."""
     limits, manager = alone
     here: set[str] = set()
-    monkeypatch.setattr(uploads, "_is_here", here.__contains__)
-    monkeypatch.setattr(uploads.config, "get_option", NO_WAIT.get)
+    monkeypatch.setattr(internals, "is_connected", here.__contains__)
+    monkeypatch.setattr(uploads.st, "get_option", NO_WAIT.get)
 
     async def nothing(*_) -> None:
         pass

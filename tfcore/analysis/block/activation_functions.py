@@ -1,4 +1,4 @@
-"""The non-linearities of feed-forward layers, their slopes in closed form, and where a trained model uses them."""
+"""Activation functions of feed-forward layers, their slopes in closed form, and the inputs of trained layers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,14 +10,18 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.config import Activation
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.model import Transformer
 
-KINDS: tuple[Activation, ...] = ("relu", "gelu", "gelu_tanh", "silu")
-LIMIT, POINTS = 5.0, 401  # curves are drawn from -LIMIT to LIMIT
-FLAT = 0.01  # a slope below this passes hardly any gradient
+ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+PLAIN_ACTIVATIONS: tuple[Activation, ...] = tuple(ACTIVATION_NAMES)
+CURVE_LIMIT = 5.0  # curves are drawn from -CURVE_LIMIT to CURVE_LIMIT
+CURVE_POINTS = 401
+INPUT_BINS = 80  # of a histogram over the same range
+FLAT_SLOPE = 0.01  # below it hardly any gradient passes
 
 
 def relu_slope(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
@@ -56,13 +60,13 @@ SLOPES: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Curves:
-    """All four functions on one axis.
+class ActivationCurves:
+    """The plain activation functions on one axis.
 
     Args:
         x: inputs.
-        value, slope: f(x) and f'(x), in the order of KINDS.
-        difference: of exact GELU and its approximation by tanh, the largest.
+        value, slope: f(x) and f'(x), in the order of PLAIN_ACTIVATIONS.
+        difference: the largest |GELU - its approximation by tanh|.
     """
 
     x: Float[ndarray, " x"]
@@ -71,31 +75,31 @@ class Curves:
     difference: float
 
 
-def curves() -> Curves:
-    """The functions as the models use them, and their slopes."""
-    x = torch.linspace(-LIMIT, LIMIT, POINTS, dtype=torch.float64)
-    value = torch.stack([ACTIVATIONS[kind](x) for kind in KINDS])
-    slope = torch.stack([SLOPES[kind](x) for kind in KINDS])
-    difference = float((value[KINDS.index("gelu")] - value[KINDS.index("gelu_tanh")]).abs().max())
-    return Curves(x.numpy(), value.numpy(), slope.numpy(), difference)
+def activation_curves() -> ActivationCurves:
+    """The plain activation functions as the models use them, and their slopes."""
+    x = torch.linspace(-CURVE_LIMIT, CURVE_LIMIT, CURVE_POINTS, dtype=torch.float64)
+    value = torch.stack([ACTIVATIONS[kind](x) for kind in PLAIN_ACTIVATIONS])
+    slope = torch.stack([SLOPES[kind](x) for kind in PLAIN_ACTIVATIONS])
+    exact, by_tanh = (value[PLAIN_ACTIVATIONS.index(kind)] for kind in ("gelu", "gelu_tanh"))
+    return ActivationCurves(x.numpy(), value.numpy(), slope.numpy(), float((exact - by_tanh).abs().max()))
 
 
-def at(kind: Activation, x: float) -> tuple[float, float]:
-    """f(x) and f'(x) at one place."""
+def value_and_slope(kind: Activation, x: float) -> tuple[float, float]:
+    """f(x) and f'(x) of an activation function at one input."""
     point = torch.tensor(x, dtype=torch.float64)
     return float(ACTIVATIONS[kind](point)), float(SLOPES[kind](point))
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a layer of a trained model feeds into its non-linearity.
+class LayerInputs:
+    """The inputs of the activation function in one layer of a trained model.
 
     Args:
-        edges: of the bins, POINTS - 1 wide apart in pairs.
+        edges: of the bins of a histogram; inputs beyond CURVE_LIMIT count in the outermost.
         share: of all inputs that lie in each bin.
         negative: share of inputs below 0.
-        flat: kind -> share of inputs at which that function's slope is below FLAT.
-        count: how many inputs.
+        flat: kind -> share of inputs at which that function's slope is below FLAT_SLOPE.
+        count: number of inputs.
     """
 
     edges: Float[ndarray, " edge"]
@@ -106,11 +110,101 @@ class Inputs:
 
 
 @torch.no_grad()
-def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> Inputs:
-    """The inputs of a layer's non-linearity at every token of a text: a gate's, in a gated layer."""
+def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> LayerInputs:
+    """The inputs of a layer's activation function at every token of a text; in a gated layer, those of the gate."""
     name = f"blocks.{layer}.mlp.pre"
     found = model(one_text(model, ids), capture=(name,)).activations[name].flatten().float().cpu()
-    edges = np.linspace(-LIMIT, LIMIT, 81)
-    counts, _ = np.histogram(found.clamp(-LIMIT, LIMIT).numpy(), edges)
-    flat = {kind: float((SLOPES[kind](found).abs() < FLAT).float().mean()) for kind in KINDS}
-    return Inputs(edges, counts / len(found), float((found < 0).float().mean()), flat, len(found))
+    edges = np.linspace(-CURVE_LIMIT, CURVE_LIMIT, INPUT_BINS + 1)
+    counts, _ = np.histogram(found.clamp(-CURVE_LIMIT, CURVE_LIMIT).numpy(), edges)
+    flat = {kind: float((SLOPES[kind](found).abs() < FLAT_SLOPE).float().mean()) for kind in PLAIN_ACTIVATIONS}
+    return LayerInputs(edges, counts / len(found), float((found < 0).float().mean()), flat, len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint(Finding):
+    """An activation function, or its slope, at one input.
+
+    Args:
+        what: "Value" or "Slope".
+        activation: name of the function.
+        x, y: the input, and f(x) or f'(x).
+        lowest, highest: of the curve from -CURVE_LIMIT to CURVE_LIMIT; the highest value stands at the end of it and
+            is not told.
+    """
+
+    what: str
+    activation: str
+    x: float
+    y: float
+    lowest: float
+    highest: float
+
+    @property
+    def sentence(self) -> str:
+        highest = f", highest {self.highest:.4f}" if self.what == "Slope" else ""
+        return f"{self.what} of {self.activation} at {self.x:g}: {self.number}; lowest {self.lowest:.4f}{highest}."
+
+    @property
+    def call(self) -> str:
+        """As in "GELU(-1)"."""
+        return f"{self.activation}({self.x:g})"
+
+    @property
+    def number(self) -> str:
+        """f(x) or f'(x), four places after the point."""
+        return f"{self.y:.4f}"
+
+
+def curve_point(found: ActivationCurves, kind: Activation, x: float, *, slope: bool) -> CurvePoint:
+    """One function of `found`, or its slope, at the input x."""
+    row = (found.slope if slope else found.value)[PLAIN_ACTIVATIONS.index(kind)]
+    return CurvePoint(
+        what="Slope" if slope else "Value",
+        activation=ACTIVATION_NAMES[kind],
+        x=x,
+        y=value_and_slope(kind, x)[slope],
+        lowest=float(row.min()),
+        highest=float(row.max()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GeluDifference(Finding):
+    """The largest difference between exact GELU and its approximation by tanh."""
+
+    largest: float
+
+    @property
+    def sentence(self) -> str:
+        return f"Exact GELU and its tanh form differ by at most {self.largest:.5f}."
+
+
+@dataclass(frozen=True, slots=True)
+class InputShares(Finding):
+    """Where the inputs of a layer lie.
+
+    Args:
+        layer, model: which layer of which model.
+        count: number of inputs.
+        negative: share of them below 0.
+        activation, flat: a function, and the share of inputs at which its slope is below FLAT_SLOPE.
+    """
+
+    layer: int
+    model: str
+    count: int
+    negative: float
+    activation: str
+    flat: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"In a trained model: {self.count:,} inputs of layer {self.layer} of {self.model} on a text, "
+            f"{self.negative:.0%} below 0. {self.activation} has a slope under {FLAT_SLOPE} at {self.flat:.0%} of them."
+        )
+
+
+def input_shares(inputs: LayerInputs, model: str, layer: int, kind: Activation) -> InputShares:
+    """The shares of a layer's inputs that are negative, and that a function has no slope at."""
+    return InputShares(layer, model, inputs.count, inputs.negative, ACTIVATION_NAMES[kind], inputs.flat[kind])

@@ -1,6 +1,6 @@
-"""Deep networks at initialisation: how large activations and gradients are in every layer, with and without skips."""
+"""Deep networks at initialisation: activations and gradients in every layer, for each placement of the norms."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, cast
@@ -18,13 +18,35 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.model import Transformer
 
 Placement = Literal["pre", "post", "sandwich", "none"]
-D_MODEL, N_HEADS, VOCAB, ROWS, SEQ = 32, 2, 64, 4, 16
-DEEPEST = 64
+D_MODEL = 32
+N_HEADS = 2
+VOCAB = 64  # ids of the random texts
+ROWS = 4  # texts of a batch
+SEQ = 16  # tokens of a text
+DEEPEST = 64  # layers
+ALIKE = 0.99  # mean cosine above which tokens count as the same vector
+WIRINGS: dict[str, tuple[Placement, bool]] = {  # name -> placement of the norms, with skips
+    "pre-LN": ("pre", True),
+    "post-LN": ("post", True),
+    "sandwich": ("sandwich", True),
+    "no norm": ("none", True),
+    "no skip": ("pre", False),
+    "no skip, no norm": ("none", False),
+}
+PLACEMENTS = tuple(name for name, (_, skip) in WIRINGS.items() if skip)
+COMPARED = ("pre-LN", "post-LN", "no skip", "no skip, no norm")  # for the gradient of the first layer
+INIT_NAMES: dict[Init, str] = {"xavier": "Xavier", "normal": "N(0, 0.02²)", "gpt2": "GPT-2"}
+STARTS: dict[str, tuple[Init, float]] = {  # initial weights: name -> init and its standard deviation
+    "std 1": ("normal", 1.0),
+    "Xavier": ("xavier", 0.02),
+    "std 0.02": ("normal", 0.02),
+    "GPT-2: 0.02, outputs / √(2N)": ("gpt2", 0.02),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deep:
-    """A network of blocks of attention and feed-forward, d_model 32, two heads.
+    """A network of blocks of attention and feed-forward, d_model D_MODEL, two heads.
 
     Args:
         n_layers: blocks.
@@ -51,7 +73,7 @@ class Deep:
             raise ValueError(f"n_layers={self.n_layers} must be between 1 and {DEEPEST}")
 
 
-def residual(
+def residual_sublayer(
     x: Float[Tensor, "batch seq d_model"],
     sublayer: Callable[[Tensor], Tensor],
     norm: Callable[[Tensor], Tensor],
@@ -59,7 +81,7 @@ def residual(
     skip: bool = True,
     second: Callable[[Tensor], Tensor] | None = None,
 ) -> Float[Tensor, "batch seq d_model"]:
-    """One sublayer and its way around it, in every arrangement.
+    """The stream after one sublayer, in every arrangement of norm and skip.
 
     pre: x + f(norm x) (arXiv:2002.04745). post: norm(x + f(x)) (arXiv:1706.03762, section 3.1). sandwich:
     x + second(f(norm x)) (arXiv:2105.13290, section 2.4). none: x + f(x). Without the skip, x is left out of the sum.
@@ -72,7 +94,7 @@ def residual(
     return norm(y) if placement == "post" else y
 
 
-def build(deep: Deep, seed: int = 0, max_seq_len: int = SEQ) -> Transformer:
+def build_deep(deep: Deep, seed: int = 0, max_seq_len: int = SEQ) -> Transformer:
     """A Transformer with the parts and the initial weights of this network."""
     config = ModelConfig(
         vocab_size=deep.vocab_size,
@@ -92,19 +114,19 @@ def build(deep: Deep, seed: int = 0, max_seq_len: int = SEQ) -> Transformer:
     return Transformer(config, seed)
 
 
-def run(
+def run_deep(
     model: Transformer, ids: Int[Tensor, "batch seq"], deep: Deep
 ) -> tuple[Float[Tensor, "batch seq vocab"], list[Float[Tensor, "batch seq d_model"]]]:
-    """Scores, and the stream before the first block and after each: the model's parts, arranged by `residual`."""
+    """Logits, and the stream before the first block and after each, the parts arranged by `residual_sublayer`."""
     decoder, recorder, n = model.decoder, ActivationRecorder(), ids.shape[1]
     mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=None, n_query=n, device=ids.device)
     x = model.embed(ids) + decoder.pos_embed.weight[:n]
     streams = [x]
     for block in cast("Iterable[Block]", decoder.blocks):
         attention = partial(block.attn, attn_mask=mask, recorder=recorder)
-        x = residual(x, attention, block.ln1, deep.placement, deep.skip, block.ln1_post)
+        x = residual_sublayer(x, attention, block.ln1, deep.placement, deep.skip, block.ln1_post)
         feed_forward = partial(block.mlp, recorder=recorder)
-        x = residual(x, feed_forward, block.ln2, deep.placement, deep.skip, block.ln2_post)
+        x = residual_sublayer(x, feed_forward, block.ln2, deep.placement, deep.skip, block.ln2_post)
         streams.append(x)
     if deep.placement in ("pre", "sandwich"):
         x = decoder.ln_final(x)
@@ -112,13 +134,13 @@ def run(
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class DepthProbe:
     """One network at initialisation, on random tokens.
 
     Args:
         gradient: per block, the norm of the loss's gradient for W_2, the second matrix of the feed-forward layer.
         activation: root mean square of the stream's numbers, before the first block and after each.
-        alike: mean cosine between the vectors of two tokens of a text, at the same places.
+        alike: mean cosine between the vectors of two tokens of a text, before the first block and after each.
         loss: cross-entropy, nats per token.
     """
 
@@ -128,44 +150,72 @@ class Probe:
     loss: float
 
 
-def probe(deep: Deep, seed: int = 0) -> Probe:
+def probe(deep: Deep, seed: int = 0) -> DepthProbe:
     """Build the network, run one batch forward and backward, and measure every layer.
 
-    In float64: without skips, gradients fall below what float32 can hold, and their rounding errors would be shown.
+    In float64: without skips, gradients fall below what float32 can hold, and rounding errors would be shown.
     """
-    model = build(deep, seed).double()
+    model = build_deep(deep, seed).double()
     ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ + 1), generator=torch.Generator().manual_seed(seed))
-    logits, streams = run(model, ids[:, :-1], deep)
+    logits, streams = run_deep(model, ids[:, :-1], deep)
     loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
     loss.backward()
     gradients = [p.grad for name, p in model.named_parameters() if name.endswith("mlp.down.weight")]
     gradient = torch.stack([g.norm() for g in gradients if g is not None])
     stream = torch.stack(streams).detach()  # (place, batch, seq, d_model)
-    return Probe(gradient.numpy(), _size(stream).numpy(), likeness(stream).numpy(), float(loss.detach()))
-
-
-def fall(shallow: Probe, deep: Probe) -> tuple[float, float]:
-    """How many times smaller the last layer's gradient is in a deep network than in a shallow one, and how many times
-    smaller it would be by the root of the depth alone (arXiv:2002.04745, theorem 1)."""
-    layers = len(deep.gradient) / len(shallow.gradient)
-    return float(shallow.gradient[-1] / deep.gradient[-1]), layers**0.5
+    return DepthProbe(gradient.numpy(), _size(stream).numpy(), mean_cosine(stream).numpy(), float(loss.detach()))
 
 
 @torch.no_grad()
-def activations(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
+def stream_sizes(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
     """Root mean square of the stream before the first block and after each, without a backward pass."""
-    model = build(deep, seed).double()
+    model = build_deep(deep, seed).double()
     ids = torch.randint(0, deep.vocab_size, (ROWS, SEQ), generator=torch.Generator().manual_seed(seed))
-    return _size(torch.stack(run(model, ids, deep)[1])).numpy()
+    return _size(torch.stack(run_deep(model, ids, deep)[1])).numpy()
 
 
 def _size(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
     return stream.pow(2).mean((1, 2, 3)).sqrt()
 
 
-def likeness(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
+def mean_cosine(stream: Float[Tensor, "place batch seq d_model"]) -> Float[Tensor, " place"]:
     """Mean cosine between the vectors of two different tokens of the same text; not a number where all are zero."""
     unit = stream / stream.norm(dim=-1, keepdim=True)  # F.normalize would take vectors below 1e-12 for shorter ones
     n = stream.shape[2]
     cosines = unit @ unit.mT  # (place, batch, seq, seq)
     return ((cosines.sum((-1, -2)) - n) / (n * (n - 1))).mean(-1)
+
+
+def networks(name: str, depths: Sequence[int], init: Init, norm: Norm = "layernorm") -> list[Deep]:
+    """Networks of one of the WIRINGS, one of each depth."""
+    placement, skip = WIRINGS[name]
+    return [Deep(n_layers=n, placement=placement, skip=skip, norm=norm, init=init) for n in depths]
+
+
+def powers_of_two(deepest: int) -> list[int]:
+    """1, 2, 4, ... and the deepest."""
+    return sorted({*(2**i for i in range(deepest.bit_length())), deepest})
+
+
+def probe_placements(n_layers: int, init: Init, norm: Norm) -> dict[str, DepthProbe]:
+    """Probes of a network of each of the PLACEMENTS, by name."""
+    return {name: probe(network) for name in PLACEMENTS for network in networks(name, [n_layers], init, norm)}
+
+
+def probe_depths(depths: Sequence[int], init: Init) -> dict[str, list[DepthProbe]]:
+    """Probes of the COMPARED wirings, by name, of networks of these depths."""
+    return {name: [probe(network) for network in networks(name, depths, init)] for name in COMPARED}
+
+
+def start_networks(n_layers: int, wiring: str) -> dict[str, Deep]:
+    """A network with each of the STARTS, by name."""
+    placement, skip = WIRINGS[wiring]
+    return {
+        start: Deep(n_layers=n_layers, placement=placement, skip=skip, init=init, init_std=std)
+        for start, (init, std) in STARTS.items()
+    }
+
+
+def start_sizes(n_layers: int, wiring: str) -> dict[str, Float[ndarray, " place"]]:
+    """The sizes of the stream with each of the STARTS, by name."""
+    return {start: stream_sizes(network) for start, network in start_networks(n_layers, wiring).items()}

@@ -1,7 +1,8 @@
-"""A scan of a corpus: for each neuron of the feed-forward layers the texts that excite it most, found once and kept."""
+"""For each neuron of the feed-forward layers, the texts of a corpus in which its activation is largest: one scan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,9 @@ from torch import Tensor
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
 from tfcore.model import Transformer
 
-FILE = "neurons.safetensors"
-PADDING = 65_535  # after the end of a shorter window; no id, as long as a vocabulary is smaller than that
-SETTLED = 8  # first tokens of a window that do not count: with so little before them, activations are of another kind
+SCAN_FILE = "neurons.safetensors"
+PADDING_ID = 65_535  # after the end of a shorter window; no id, as long as a vocabulary is smaller than that
+SETTLED = 8  # first tokens of a window, not counted: with so few before them, activations are of another kind
 POSTS = ("blocks.*.mlp.post",)
 
 
@@ -26,7 +27,8 @@ class NeuronScan:
     """For each neuron the windows of a corpus with its largest and its smallest activations, one place a window.
 
     Args:
-        windows: token ids of the windows that are named below, each read by itself; PADDING after a shorter one's end.
+        windows: token ids of the windows that are named below, each read by itself; PADDING_ID after the end of a
+            shorter one.
         window: which of them; side 0 holds the largest activations, the largest first, side 1 the smallest.
         position: the place in the window.
         value: the activation there.
@@ -40,15 +42,19 @@ class NeuronScan:
     def ids(self, window: int) -> list[int]:
         """The tokens of a window."""
         row = self.windows[window]
-        return row[row != PADDING].tolist()
+        return row[row != PADDING_ID].tolist()
+
+    def record(self, layer: int, neuron: int, side: int) -> float:
+        """The largest activation of a neuron on one side, with its sign; 1 where that is 0, to divide by it."""
+        return float(self.value[layer, neuron, side, 0]) or 1.0
 
 
-def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
+def cut_documents(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer[ndarray, "window length"]:
     """Documents as windows of `length` ids that begin every `stride` of them; the last of a document is shorter."""
     rows = []
     for ids in documents:
         for start in range(0, max(1, len(ids) - SETTLED), stride):
-            row = np.full(length, PADDING, dtype=np.uint16)
+            row = np.full(length, PADDING_ID, dtype=np.uint16)
             part = ids[start : start + length]
             row[: len(part)] = part
             rows.append(row)
@@ -56,7 +62,9 @@ def cut(documents: Sequence[Sequence[int]], length: int, stride: int) -> Integer
 
 
 @torch.no_grad()
-def scan(model: Transformer, windows: Integer[ndarray, "window length"], kept: int, rows: int = 64) -> NeuronScan:
+def scan_neurons(
+    model: Transformer, windows: Integer[ndarray, "window length"], kept: int, rows: int = 64
+) -> NeuronScan:
     """Run a model over all windows and keep for each neuron where it was most active, either way.
 
     Args:
@@ -67,8 +75,10 @@ def scan(model: Transformer, windows: Integer[ndarray, "window length"], kept: i
     best: tuple[Tensor, Tensor, Tensor] | None = None
     for first in range(0, len(windows), rows):
         part = windows[first : first + rows].astype(np.int64)
-        real = torch.from_numpy(part != PADDING)
-        posts = activations(model, torch.from_numpy(np.where(part == PADDING, 0, part)))  # (layer, row, seq, neuron)
+        real = torch.from_numpy(part != PADDING_ID)
+        posts = neuron_activations(
+            model, torch.from_numpy(np.where(part == PADDING_ID, 0, part))
+        )  # (layer, row, seq, neuron)
         real[:, :SETTLED] = False
         signed = torch.stack((posts, -posts), dim=-1).masked_fill(~real[None, :, :, None, None], -torch.inf)
         value, position = signed.max(dim=2)  # (layer, row, neuron, side)
@@ -88,7 +98,7 @@ def _largest(found: tuple[Tensor, ...], kept: int) -> tuple[Tensor, Tensor, Tens
 
 
 def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -> NeuronScan:
-    """Keep the windows that are named, and give side 1 its sign back."""
+    """The scan with the windows that occur in it alone, and the sign of side 1 restored."""
     named, index = np.unique(which.numpy(), return_inverse=True)
     signed = value * torch.tensor([1.0, -1.0])[:, None]
     return NeuronScan(
@@ -100,13 +110,13 @@ def _compact(windows: ndarray, value: Tensor, which: Tensor, position: Tensor) -
 
 
 @torch.no_grad()
-def activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
-    """What every neuron gives at every token: act(gate x) * up x, which is multiplied with its value vector."""
+def neuron_activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> Float[Tensor, "layer row seq neuron"]:
+    """The activation of every neuron at every token: act(gate x) * up x, by which its value vector is multiplied."""
     found = model(ids, capture=POSTS).activations
     return torch.stack([found[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
 
 
-def save_scan(folder: Path, scan: NeuronScan, licence: str) -> None:
+def save_neuron_scan(folder: Path, scan: NeuronScan, licence: str) -> None:
     """Write a scan beside a model's weights.
 
     Args:
@@ -114,16 +124,17 @@ def save_scan(folder: Path, scan: NeuronScan, licence: str) -> None:
     """
     arrays = {name: getattr(scan, name) for name in ("windows", "window", "position", "value")}
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(arrays | {"value": scan.value.astype(np.float16)}, folder / FILE, metadata={"licence": licence})
+    save_file(arrays | {"value": scan.value.astype(np.float16)}, folder / SCAN_FILE, metadata={"licence": licence})
 
 
-def load_scan(name: str) -> NeuronScan:
-    """The scan of a shipped model.
+@lru_cache(maxsize=2)
+def load_neuron_scan(name: str) -> NeuronScan:
+    """The scan of a shipped model, read once.
 
     Raises:
         CheckpointError: it has none, or the file is damaged.
     """
-    path = PRETRAINED / name / FILE
+    path = PRETRAINED / name / SCAN_FILE
     try:
         arrays = load_file(path)
         return NeuronScan(**arrays | {"value": arrays["value"].astype(np.float32)})

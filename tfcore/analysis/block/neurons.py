@@ -1,4 +1,4 @@
-"""Neurons of the feed-forward layers as keys and values (arXiv:2012.14913): what excites each, what each promotes."""
+"""Neurons of feed-forward layers as keys and values (arXiv:2012.14913): where each is active, what each promotes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,14 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.block.neuron_scan import NeuronScan, activations
-from tfcore.analysis.inside.contributions import unembedding
+from tfcore.analysis.block.neuron_scan import NeuronScan, load_neuron_scan, neuron_activations
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
 def value_vector(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " d_model"]:
@@ -23,7 +26,7 @@ def value_vector(model: Transformer, layer: int, neuron: int) -> Float[Tensor, "
 
 
 def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " vocab"]:
-    """How much one unit of a neuron's activation lifts each token's logit, seen directly: E (gamma * v).
+    """The direct effect of one unit of a neuron's activation on each token's logit: E (gamma * v).
 
     The value vector v goes through the final norm's scale gamma and the unembedding E; what later layers make of it is
     left out, and so is the division by the size of the stream, which shifts no order (arXiv:2012.14913, section 4.1).
@@ -33,7 +36,7 @@ def promoted(model: Transformer, layer: int, neuron: int) -> Float[Tensor, " voc
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A text that excites a neuron.
+    """A text in which a neuron has one of its largest activations.
 
     Args:
         ids: its tokens.
@@ -47,6 +50,11 @@ class Snippet:
     values: Float[ndarray, " seq"]
     stored: float
 
+    @property
+    def largest(self) -> str:
+        """The activation at the peak, in words."""
+        return activation_words(self.values)[self.peak]
+
 
 def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side: int) -> list[Snippet]:
     """The texts the scan kept for a neuron, the strongest first, each read again by the model."""
@@ -54,7 +62,7 @@ def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side
     longest = max(len(ids) for ids in rows)
     # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
     batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
-    values = activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
+    values = neuron_activations(model, batch)[layer, :, :, neuron].float().cpu().numpy()  # (row, seq)
     place = scan.position[layer, neuron, side], scan.value[layer, neuron, side]
     return [
         Snippet(tuple(ids), int(peak), own[: len(ids)], float(stored))
@@ -62,14 +70,19 @@ def snippets(model: Transformer, scan: NeuronScan, layer: int, neuron: int, side
     ]
 
 
+def strongest_texts(model: Transformer, scan_of: str, layer: int, neuron: int, side: int) -> list[Snippet]:
+    """The same from the scan that ships with the model of this name."""
+    return snippets(model, load_neuron_scan(scan_of), layer, neuron, side)
+
+
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """What a neuron does where a text excites it most.
+class NeuronEffect:
+    """What a neuron does at the token where its activation is largest.
 
     Args:
         activation: of the neuron, there.
-        lift: by how much it lifts the logit of each token directly.
-        followed: the token that comes next in the text; None where the text ends.
+        lift: its direct effect on the logit of each token.
+        followed: id of the token that comes next in the text; None where the text ends.
         with_it, without_it: probability of that token as the model is, and with the neuron set to 0 at this place.
     """
 
@@ -81,11 +94,11 @@ class Effect:
 
 
 @torch.no_grad()
-def effect(model: Transformer, layer: int, neuron: int, snippet: Snippet) -> Effect:
-    """Follow a neuron's value vector to the logits, and switch the neuron off to see what it is good for.
+def neuron_effect(model: Transformer, layer: int, neuron: int, snippet: Snippet) -> NeuronEffect:
+    """The direct effect of a neuron on the logits, and the probability of the next token with the neuron set to 0.
 
-    The lift is activation * E (gamma * v) / scale, with the final norm's scale at this place: the part of the logits
-    that is this neuron's own. Later layers may answer to it, which only the second measure sees.
+    The lift is activation * E (gamma * v) / scale, with the final norm's scale at this place: the neuron's own part of
+    the logits. What later layers compute from it is in the probabilities alone.
     """
     ids, name = one_text(model, snippet.ids), f"blocks.{layer}.mlp.post"
 
@@ -99,17 +112,18 @@ def effect(model: Transformer, layer: int, neuron: int, snippet: Snippet) -> Eff
     scale = as_is.activations["ln_final.scale"][0, snippet.peak]
     lift = value * promoted(model, layer, neuron) / scale
     followed = snippet.ids[snippet.peak + 1] if snippet.peak + 1 < len(snippet.ids) else None
-    chances = [o.logits[0, snippet.peak].softmax(-1)[followed or 0] for o in (as_is, without)]
-    return Effect(value, lift.cpu().numpy(), followed, float(chances[0]), float(chances[1]))
+    probabilities = [o.logits[0, snippet.peak].softmax(-1)[followed or 0] for o in (as_is, without)]
+    return NeuronEffect(value, lift.cpu().numpy(), followed, *map(float, probabilities))
 
 
 @dataclass(frozen=True, slots=True)
-class Excited:
-    """Neurons that a token of a text excites most, measured by their own records.
+class ActiveNeuron:
+    """A neuron at one token of a text.
 
     Args:
-        layer, neuron, side: which.
-        share: the activation over the record of that side.
+        layer, neuron: which.
+        side: 0 where it is compared with its largest activation in the scan (its record), 1 with its smallest.
+        share: the activation over that record.
         value: the activation.
     """
 
@@ -123,22 +137,184 @@ class Excited:
 @torch.no_grad()
 def text_activations(model: Transformer, ids: Sequence[int]) -> Float[ndarray, "layer seq neuron"]:
     """Every neuron at every token of a text."""
-    return activations(model, one_text(model, ids))[:, 0].float().cpu().numpy()
+    return neuron_activations(model, one_text(model, ids))[:, 0].float().cpu().numpy()
 
 
-def most_excited(
+def most_active(
     values: Float[ndarray, "layer neuron"], records: Float[ndarray, "layer neuron side"], kept: int = 12
-) -> list[Excited]:
-    """The neurons of one token, those nearest to (or beyond) the largest activation ever seen of them first.
+) -> list[ActiveNeuron]:
+    """The neurons of one token with the largest shares of their records, the largest first.
 
     Args:
         values: of this token.
-        records: the strongest activation of each side in the scan.
+        records: the largest activation of each side in the scan.
     """
     shares = values[..., None] / np.where(records == 0, np.inf, records)  # a value of the other sign is below 0
     best = np.argsort(-shares, axis=None, kind="stable")[:kept]
     places = zip(*np.unravel_index(best, shares.shape), strict=True)
     return [
-        Excited(int(layer), int(neuron), int(side), float(shares[layer, neuron, side]), float(values[layer, neuron]))
-        for layer, neuron, side in places
+        ActiveNeuron(int(i), int(j), int(side), float(shares[i, j, side]), float(values[i, j])) for i, j, side in places
     ]
+
+
+def activation_words(values: Float[ndarray, " seq"]) -> list[str]:
+    """As in "activation 2.31", for each token."""
+    return [f"activation {value:.2f}" for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion(Finding):
+    """The tokens that a neuron promotes where its activation is largest.
+
+    Args:
+        layer, neuron: which.
+        d_model, vocab: of the model.
+        activation: of the neuron, there.
+        tokens, lifts: those whose logits it raises most, then those it lowers most, and its direct effect on them.
+        followed: the token that comes next in that text; None where the text ends.
+        with_it, without_it: probability of that token as the model is, and with the neuron set to 0.
+    """
+
+    layer: int
+    neuron: int
+    d_model: int
+    vocab: int
+    activation: float
+    tokens: tuple[str, ...]
+    lifts: tuple[float, ...]
+    followed: str | None
+    with_it: float
+    without_it: float
+
+    @property
+    def sentence(self) -> str:
+        pairs = zip(self.tokens[:4], self.lifts[:4], strict=True)
+        lifted = ", ".join(f"'{visible(token)}' by {lift:.2f}" for token, lift in pairs)
+        return f"Neuron {self.layer}.{self.neuron} lifts {lifted} logits where its activation is {self.strongest}."
+
+    @property
+    def shapes(self) -> str:
+        """How the bars are computed, in a sentence of its own."""
+        return (
+            f"Shape ({self.d_model}) → ({self.vocab:,}): column {self.neuron} of W_down in layer {self.layer}, through "
+            f"the final norm and the unembedding, times its activation {self.strongest}."
+        )
+
+    @property
+    def strongest(self) -> str:
+        """The activation, two places after the point."""
+        return f"{self.activation:.2f}"
+
+    @property
+    def probability(self) -> str:
+        """Of the next token."""
+        return f"{self.with_it:.1%}"
+
+    @property
+    def ablated(self) -> str:
+        """The same without the neuron, in words."""
+        return f"{self.without_it:.1%} without this neuron (zero ablation)"
+
+
+def promotion(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    scan_of: str,
+    layer: int,
+    neuron: int,
+    side: int,
+    raised: int = 8,
+    lowered: int = 4,
+) -> Promotion:
+    """The tokens that a neuron promotes in the text where its activation is largest.
+
+    Args:
+        scan_of: name of the model, whose scan has that text.
+        side: 0 for the largest positive activation, 1 for the largest negative one.
+        raised, lowered: how many tokens.
+    """
+    effect = neuron_effect(model, layer, neuron, strongest_texts(model, scan_of, layer, neuron, side)[0])
+    order = np.argsort(-effect.lift, kind="stable")
+    ids = [*order[:raised].tolist(), *order[-lowered:].tolist()]
+    return Promotion(
+        layer=layer,
+        neuron=neuron,
+        d_model=model.config.d_model,
+        vocab=model.config.vocab_size,
+        activation=effect.activation,
+        tokens=tuple(tokenizer.tokens(ids)),
+        lifts=tuple(effect.lift[ids].tolist()),
+        followed=None if effect.followed is None else tokenizer.tokens([effect.followed])[0],
+        with_it=effect.with_it,
+        without_it=effect.without_it,
+    )
+
+
+def promoted_tokens(
+    model: Transformer, tokenizer: Tokenizer, layer: int, neuron: int, side: int, count: int = 5
+) -> list[str]:
+    """The tokens whose logits a neuron raises most where its activation is positive (side 0) or negative (side 1)."""
+    lift = promoted(model, layer, neuron).cpu().numpy() * (1 if side == 0 else -1)
+    return tokenizer.tokens(np.argsort(-lift)[:count].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Peak(Finding):
+    """Where a neuron is most active in a text.
+
+    Args:
+        layer, neuron: which.
+        token, value: the token with the largest share of the record, and the activation there.
+        record: the neuron's largest activation in the scan, with its sign.
+        tokens: of the text.
+    """
+
+    layer: int
+    neuron: int
+    token: str
+    value: float
+    record: float
+    tokens: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"On this text neuron {self.layer}.{self.neuron} is most active at '{visible(self.token)}', with "
+            f"{self.value:.2f}, {self.value / self.record:.0%} of its record, {self.record:.2f}. {self.tokens} tokens."
+        )
+
+
+def activation_peak(
+    values: Float[ndarray, " seq"], record: float, tokens: Sequence[str], layer: int, neuron: int
+) -> Peak:
+    """Where the activations of a neuron come nearest to its record.
+
+    Args:
+        values: activations of the neuron along the text.
+        record: not 0.
+    """
+    at = int((values / record).argmax())
+    return Peak(layer, neuron, tokens[at], float(values[at]), record, len(tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class MostActive(Finding):
+    """The neurons that are most active at a token.
+
+    Args:
+        token: the token.
+        neurons: (layer, neuron, share of its record), the largest share first.
+    """
+
+    token: str
+    neurons: tuple[tuple[int, int, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        listed = ", ".join(f"{layer}.{neuron} at {share:.0%} of its record" for layer, neuron, share in self.neurons)
+        return f"Neurons most active at '{visible(self.token)}': {listed}."
+
+
+def named_most_active(found: Sequence[ActiveNeuron], token: str, count: int = 4) -> MostActive:
+    """The first `count` of the neurons that `most_active` found at a token."""
+    return MostActive(token, tuple((one.layer, one.neuron, one.share) for one in found[:count]))

@@ -1,4 +1,4 @@
-"""Two small tasks on which mistakes show: sentences letter by letter, and rows of letters to say backwards."""
+"""Two small tasks: sentences of a small language letter by letter, and rows of symbols to be reversed."""
 
 import math
 from collections import Counter
@@ -17,19 +17,20 @@ SLOTS = (
 )
 SENTENCE = "the {} {} {} a {} {}. "
 LETTERS = sorted(set("".join(word for slot in SLOTS for word in slot)) | set(SENTENCE) - set("{}"))
-SYMBOLS, ROW = 16, 10  # of the rows to say backwards: how many kinds, and how many in a row
+SYMBOLS = 16  # kinds of symbols in the rows to be reversed
+ROW = 10  # symbols of a row
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Inputs and what to say at each place, both (row, seq)."""
+    """Inputs and targets, both (row, seq)."""
 
     ids: Int[Tensor, "row seq"]
     targets: Int[Tensor, "row seq"]
 
 
 def sentences(count: int, generator: torch.Generator) -> str:
-    """Sentences of a little language of our own: every word of a slot is equally likely, whatever came before."""
+    """Sentences of a small language: every word of a slot is equally likely, whatever came before."""
     drawn = torch.stack([torch.randint(0, len(slot), (count,), generator=generator) for slot in SLOTS], dim=1)
     return "".join(SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, row, strict=True))) for row in drawn.tolist())
 
@@ -42,13 +43,13 @@ def sentence_length() -> float:
 def sentence_floor() -> float:
     """The lowest loss on long texts of that language, nats a letter: ln(sentences there are) / their mean length.
 
-    Who knows the language and all letters before cannot do better; who does has seen letters that come later.
+    The best that a causal model can reach; a lower loss shows that letters to come are seen.
     """
     return sum(math.log(len(slot)) for slot in SLOTS) / sentence_length()
 
 
 def letter_loss() -> float:
-    """The loss of who knows how often each letter occurs and nothing else: the entropy of the letters, in nats."""
+    """The loss of a unigram model: the entropy of the letters, in nats."""
     counts = Counter(SENTENCE.replace("{}", ""))
     often = {letter: counts[letter] + sum("".join(s).count(letter) / len(s) for s in SLOTS) for letter in LETTERS}
     shares = [count / sentence_length() for count in often.values()]
@@ -67,22 +68,22 @@ def decode(ids: Int[Tensor, " seq"]) -> str:
 
 
 def text_batch(stream: Int[Tensor, " letter"], rows: int, seq: int, generator: torch.Generator) -> Batch:
-    """Random windows of the stream, each letter to be followed by the next."""
+    """Random windows of the stream; the target of each letter is the next."""
     start = torch.randint(0, len(stream) - seq, (rows, 1), generator=generator)
     window = stream[start + torch.arange(seq + 1)]
     return Batch(window[:, :-1], window[:, 1:])
 
 
 def reverse_batch(rows: int, generator: torch.Generator) -> Batch:
-    """Rows of random symbols, to be said backwards: at place i the symbol of place n - 1 - i."""
+    """Rows of random symbols, to be reversed: the target at position i is the symbol at n - 1 - i."""
     ids = torch.randint(0, SYMBOLS, (rows, ROW), generator=generator)
     return Batch(ids, ids.flip(1))
 
 
 def reverse_floor(batch: Batch) -> float:
-    """The lowest loss on rows to be reversed for who sees which symbols there are, but not where.
+    """The lowest loss on rows to be reversed for a model that sees the set of symbols without their order.
 
-    The symbol to say is then equally likely any of the others, so the best answer gives each its share among them.
+    The target is then equally likely any of the others, so the best prediction gives each its share among them.
     """
     same = (batch.ids[:, None, :] == batch.targets[:, :, None]).sum(-1)  # (row, seq): how often the target occurs
     others = same - (batch.ids == batch.targets).int()  # the place itself is not the one asked for (ROW is even)

@@ -1,8 +1,8 @@
-"""Train a model with one mistake beside its healthy twin: same seed, same batches, one number that gives it away."""
+"""Train a model with one mistake beside a baseline: same seed, same batches, and a number that shows the mistake."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -10,18 +10,30 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from tfcore.analysis.block import pitfall_tasks as tasks
-from tfcore.analysis.block import pitfall_variants as variants
+from tfcore.attention import AttentionMask
+from tfcore.block import Block
 from tfcore.checks import check_choice, check_whole
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
+from tfcore.initialise import initialise
+from tfcore.inspection.capture import ActivationRecorder
 from tfcore.masks import bidirectional
 from tfcore.model import Transformer
+from tfcore.norms import NoNorm, Norm
 
 Pitfall = Literal["mask", "axis", "skip", "final", "scale", "positions", "rate", "half"]
-SEQ, ROWS, RATE, WARMUP, CLIP = 48, 16, 3e-3, 20, 1.0
-EVERY, SPOKEN, LETTERS_SAID = 5, 40, 64  # steps between two looks, and between two texts; letters of a text
+KINDS: tuple[Pitfall, ...] = get_args(Pitfall)
+SEQ = 48  # letters of a text
+ROWS = 16  # texts of a batch
+RATE = 3e-3  # learning rate
+WARMUP = 20  # steps
+CLIP = 1.0  # largest norm of the gradient
+EVERY = 5  # steps between two looks
+SPOKEN = 40  # steps between two generated texts
+LETTERS_SAID = 64  # letters of a generated text
+SMALLEST_FLOAT16 = 2.0**-24  # of the positive numbers of float16; half of it and less becomes 0
 LOSS_SCALE = 2.0**16  # where automatic mixed precision usually begins
-# How much of the mistake: what can be chosen, and what is chosen at first. Those not named have nothing to choose.
+# How much of the mistake: the options, and the usual one. Mistakes that are not named have no options.
 DOSES: dict[Pitfall, tuple[tuple[int, ...], int]] = {
     "skip": ((1, 2, 3, 4, 6, 8), 4),  # layers
     "final": ((1, 2, 4, 6), 4),  # layers
@@ -67,13 +79,13 @@ class PitfallConfig:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Both models after some steps; in each pair the broken one first.
+    """Both models after some steps; of each pair, the model with the mistake comes first.
 
     Args:
         step: optimiser steps done.
         loss: on the batch of this step, before it, nats a letter.
-        symptom: what gives the mistake away; what it is depends on the mistake.
-        said: what each writes now; None where they were not asked.
+        symptom: the number that shows the mistake, see SYMPTOMS in pitfall_findings.
+        said: a text that each generates now; None at most looks.
     """
 
     step: int
@@ -82,15 +94,94 @@ class Look:
     said: tuple[str, str] | None = None
 
 
+class AcrossBatch(Norm):
+    """RMSNorm over the wrong axis: each feature is divided by its root mean square over the texts of the batch."""
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch seq d_model"],
+        recorder: ActivationRecorder | None = None,  # noqa: ARG002
+        name: str = "",  # noqa: ARG002
+    ) -> Float[Tensor, "batch seq d_model"]:
+        mean_square = x.pow(2).mean(0, keepdim=True)  # right: mean(-1, keepdim=True), over the features of one token
+        return x / (mean_square + self.eps).sqrt() * self.weight
+
+
+class WithoutSkip(Block):
+    """A block whose sublayers replace the stream instead of adding to it."""
+
+    def forward(self, x: Tensor, attn_mask: AttentionMask, recorder: ActivationRecorder, **_: Any) -> Tensor:
+        x = recorder("resid_pre", x)
+        x = self.attn(self.ln1(x), attn_mask, recorder.under("attn."))  # right: x + ...
+        x = self.mlp(self.ln2(recorder("resid_mid", x)), recorder)  # right: x + ...
+        return recorder("resid_post", x)
+
+
+def across_batch(model: Transformer) -> None:
+    """Replace every norm by one over the texts of the batch."""
+    for block in model.decoder.blocks:
+        block.ln1, block.ln2 = AcrossBatch(model.config), AcrossBatch(model.config)
+    model.decoder.ln_final = AcrossBatch(model.config)
+
+
+def without_skip(model: Transformer, seed: int) -> None:
+    """Remove the residual connections; the initial weights are those of the baseline."""
+    config = model.config
+    model.decoder.blocks = nn.ModuleList(WithoutSkip(config, i) for i in range(config.n_layers))
+    initialise(model, config, seed)
+
+
+def without_final_norm(model: Transformer) -> None:
+    """Remove the norm before the unembedding."""
+    model.decoder.ln_final = NoNorm()  # type: ignore[assignment]
+
+
+class HalfGradients:
+    """Rounds each gradient that goes back through the output of a layer to float16.
+
+    The weights and the forward pass stay in float32, so that nothing else differs. The smallest positive float16 is
+    6e-8: half of that and less becomes 0 (arXiv:1710.03740, section 3.2).
+
+    Args:
+        model: its linear layers, embeddings and norms get hooks.
+
+    Attributes:
+        lost, seen: gradients that were not 0 and became 0, and all that were not 0, since the last reset.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.lost = self.seen = 0
+        for layer in model.modules():
+            if isinstance(layer, nn.Linear | nn.Embedding | Norm):
+                layer.register_forward_hook(self._watch)
+
+    def _watch(self, layer: nn.Module, inputs: object, output: Tensor) -> None:  # noqa: ARG002
+        if output.requires_grad:
+            output.register_hook(self.round)
+
+    def round(self, gradient: Tensor) -> Tensor:
+        """The gradient rounded to float16, as float32 again."""
+        rounded = gradient.half().float()
+        self.lost += int(((rounded == 0) & (gradient != 0)).sum())
+        self.seen += int((gradient != 0).sum())
+        return rounded
+
+    def reset(self) -> float:
+        """The share that was lost since the last time."""
+        share = self.lost / max(1, self.seen)
+        self.lost = self.seen = 0
+        return share
+
+
 @dataclass(slots=True)
 class Twin:
-    """One of the two models and how it is trained."""
+    """One of the two models, and the settings of its training."""
 
     model: Transformer
     rate: float = RATE
     clip: float = CLIP
     mask: Bool[Tensor, "query key"] | None = None
-    half: variants.HalfGradients | None = None
+    half: HalfGradients | None = None
     parts: int = 1  # batches that one step's mean goes over
     loss_scale: float = 1.0
     optimizer: torch.optim.AdamW = field(init=False)
@@ -147,13 +238,18 @@ def train_twins(config: PitfallConfig) -> Iterator[Look | None]:
         yield Look(step, (loss[0], loss[1]), symptom, said)
 
 
+def train_to_the_end(config: PitfallConfig) -> list[Look]:
+    """All looks of `train_twins`."""
+    return [look for look in train_twins(config) if look is not None]
+
+
 def last_said(looks: Sequence[Look]) -> Look | None:
-    """The last look at which the models were asked to write."""
+    """The last look with generated texts."""
     return next((look for look in reversed(looks) if look.said is not None), None)
 
 
 def model_config(config: PitfallConfig) -> ModelConfig:
-    """The healthy model: two layers (or as many as asked for) of width 64."""
+    """The baseline: two layers (or as many as the dose says) of width 64."""
     common = ModelConfig(vocab_size=len(tasks.LETTERS), d_model=64, n_layers=2, n_heads=4, d_ff=128, max_seq_len=128)
     match config.kind:
         case "skip" | "final":
@@ -166,7 +262,7 @@ def model_config(config: PitfallConfig) -> ModelConfig:
 
 
 def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
-    """The broken model and the healthy one, from the same seed."""
+    """The model with the mistake and the baseline, from the same seed."""
     right = model_config(config)
     wrong = right
     if config.kind == "scale":
@@ -178,15 +274,15 @@ def _twins(config: PitfallConfig) -> tuple[Twin, Twin]:
         case "mask":
             return Twin(bad, mask=bidirectional(SEQ)), Twin(good)
         case "axis":
-            variants.across_batch(bad)
+            across_batch(bad)
         case "skip":
-            variants.without_skip(bad, config.seed)
+            without_skip(bad, config.seed)
         case "final":
-            variants.without_final_norm(bad)
+            without_final_norm(bad)
         case "rate":
             return Twin(bad, rate=RATE * config.dose), Twin(good)
         case "half":
-            first, second = (Twin(m, half=variants.HalfGradients(m), parts=config.dose) for m in (bad, good))
+            first, second = (Twin(m, half=HalfGradients(m), parts=config.dose) for m in (bad, good))
             second.loss_scale = LOSS_SCALE
             return first, second
     return Twin(bad), Twin(good)
@@ -202,7 +298,7 @@ def _task(config: PitfallConfig, generator: torch.Generator) -> Callable[[], tas
 
 @torch.no_grad()
 def _symptoms(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[float, float]:
-    """The telling number of each, on a batch that is not trained on."""
+    """The number that shows the mistake, of each model, on a batch that is not trained on."""
     measure: dict[Pitfall, Callable[[Twin, tasks.Batch], float]] = {
         "mask": lambda twin, batch: float(twin.loss(batch)),
         "axis": loss_alone,
@@ -244,7 +340,7 @@ def weight_size(twin: Twin, batch: tasks.Batch) -> float:  # noqa: ARG001
 
 
 def _gradient_symptoms(config: PitfallConfig, twins: tuple[Twin, Twin]) -> tuple[float, float]:
-    """The telling number of each, from the gradients of the step just done."""
+    """The number that shows the mistake, of each model, from the gradients of the step just done."""
     if config.kind == "half":
         first, second = (twin.half.reset() if twin.half is not None else 0.0 for twin in twins)
         return first, second
@@ -260,7 +356,7 @@ def first_gradient(model: Transformer) -> float:
 
 @torch.no_grad()
 def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -> tuple[str, str]:
-    """What each says: a text that goes on from "the ", or a row said backwards."""
+    """What each model generates: a continuation of "the ", or a row reversed."""
     if config.kind == "positions":
         answers = (twin.model(batch.ids[:1]).logits[0].argmax(-1) for twin in twins)
         first, second = (f"{symbols(batch.ids[0])} → {symbols(answer)}" for answer in answers)
@@ -272,8 +368,5 @@ def _said(config: PitfallConfig, twins: tuple[Twin, Twin], batch: tasks.Batch) -
 
 
 def symbols(ids: Tensor) -> str:
-    """Symbols of the rows to be said backwards as letters."""
+    """The symbols of a row as letters."""
     return " ".join("ABCDEFGHIJKLMNOP"[i] for i in ids.tolist())
-
-
-KINDS: tuple[Pitfall, ...] = get_args(Pitfall)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.edit_effects import next_losses, run_each
+from tfcore.analysis.inside.interventions import next_losses, run_each
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer

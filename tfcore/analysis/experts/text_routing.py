@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.edit_effects import next_losses
+from tfcore.analysis.inside.interventions import next_losses
 from tfcore.analysis.one_text import one_text
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit

@@ -1,4 +1,4 @@
-"""Attention of every head of a model on one text."""
+"""Attention of every head of a model on one text: the maps, what is made of them, and what they show."""
 
 import math
 from collections.abc import Sequence
@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.heads import HeadScores, score_cross, score_heads
+from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import shorten, visible
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 Part = Literal["encoder", "decoder", "cross"]
 NAMES: dict[Part, str] = {
@@ -22,6 +27,7 @@ NAMES: dict[Part, str] = {
     "cross": "decoder.blocks.{}.cross_attn.pattern",
 }
 MOST_WEIGHTS = 16_000_000  # of all maps of a part together: 64 MB
+TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ def parts(config: ModelConfig) -> tuple[Part, ...]:
     return (config.architecture,)
 
 
-def longest(config: ModelConfig) -> int:
+def longest_text(config: ModelConfig) -> int:
     """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS allow."""
     layers = max(config.encoder_layers, config.decoder_layers)
     return max(1, min(config.max_seq_len, math.isqrt(MOST_WEIGHTS // (layers * config.n_heads))))
@@ -87,18 +93,159 @@ def attention_maps(
 
 
 @dataclass(frozen=True, slots=True)
-class Strongest:
-    """The key token that a query token attends to most."""
+class AttentionReading:
+    """A text with its attention maps.
+
+    Args:
+        found: the maps.
+        queries, keys: the query tokens and the key tokens.
+        dropped: how many tokens of the text did not fit.
+    """
+
+    found: AttentionMaps
+    queries: list[str]
+    keys: list[str]
+    dropped: int
+
+    @property
+    def within(self) -> bool:
+        """Self-attention: queries and keys are the same tokens."""
+        return self.queries == self.keys
+
+
+def read_attention(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    part: Part | None = None,
+    inducing: Float[ndarray, "layer head"] | None = None,
+) -> AttentionReading | None:
+    """Attention of one part of a model on a text; an encoder-decoder also writes its translation, and reads that.
+
+    Args:
+        part: one of parts(model.config); None means the first.
+        inducing: see score_heads.
+
+    Returns:
+        None where the tokenizer makes no token of the text.
+    """
+    most = longest_text(model.config)
+    if model.config.architecture != "encoder-decoder":
+        ids = tokenizer.encode(text)
+        kept = ids[:most]
+        tokens = tokenizer.tokens(kept)
+        return (
+            AttentionReading(attention_maps(model, kept, inducing), tokens, tokens, len(ids) - len(kept))
+            if kept
+            else None
+        )
+    ids = source_ids(tokenizer, text)
+    if not ids:
+        return None
+    dropped = max(0, len(ids) - most)
+    ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]  # the last one says that the text ends
+    translation = written(model, tokenizer, ids) if model.config.head != "none" else []
+    # The decoder reads what it has written so far, one position further on.
+    decoder_ids = [model.config.start_id, *translation[:-1]][:most]
+    source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends_with_separator(tokenizer) else tokenizer.tokens(ids)
+    target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
+    found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
+    keys = target if part == "decoder" else source
+    queries = source if part == "encoder" else target
+    return AttentionReading(found, queries, keys, dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class StrongestKey(Finding):
+    """The key token that a query token attends to most.
+
+    Args:
+        query, key: positions.
+        weight: attention weight.
+        query_token, key_token: the tokens.
+    """
 
     query: int
     key: int
     weight: float
+    query_token: str
+    key_token: str
+
+    @property
+    def sentence(self) -> str:
+        query, key = (shorten(visible(token), TOKEN_LETTERS) for token in (self.query_token, self.key_token))
+        return f"'{query}' attends most to '{key}' ({self.key}), with weight {self.weight:.2f}."
 
 
-def strongest(pattern: Float[ndarray, "query key"], query: int) -> Strongest:
+def strongest_key(
+    pattern: Float[ndarray, "query key"], query: int, queries: Sequence[str], keys: Sequence[str]
+) -> StrongestKey:
     """The largest weight in one row of a map; the first of several equal ones."""
     key = int(pattern[query].argmax())
-    return Strongest(query, key, float(pattern[query, key]))
+    return StrongestKey(query, key, float(pattern[query, key]), queries[query], keys[key])
+
+
+@dataclass(frozen=True, slots=True)
+class MapRange(Finding):
+    """Which part of a map is drawn, and how.
+
+    Args:
+        shape: (query, key) of the whole map.
+        first, last: of the tokens that are drawn; None for all.
+        outside: the share of the weight of the drawn queries that lies on keys that are not drawn.
+        pooled: how many tokens a side a cell stands for.
+    """
+
+    shape: tuple[int, int]
+    first: int | None = None
+    last: int | None = None
+    outside: float = 0.0
+    pooled: int = 1
+
+    def token(self, row: int) -> int:
+        """The first token that a row of the drawn map stands for."""
+        return min((self.first or 0) + row * self.pooled, self.shape[0] - 1)
+
+    @property
+    def sentence(self) -> str:
+        note = "each row sums to 1"
+        if self.pooled > 1:
+            note = (
+                f"pooled: a cell shows the largest weight of {self.pooled} by {self.pooled}; choose a range of tokens "
+                "for all of them"
+            )
+        elif self.first is not None:
+            note = f"tokens {self.first} to {self.last}; {self.outside:.0%} of their weight lies outside"
+        return f"Shape (query, key) = {self.shape}; {note}."
+
+
+def map_range(pattern: Float[ndarray, "query key"], window: tuple[int, int] | None, cells: int) -> MapRange:
+    """Describe what is drawn of a map.
+
+    Args:
+        window: the first token that is drawn and the one after the last; None for the whole map, pooled.
+        cells: along a side of a pooled map.
+    """
+    shape = (pattern.shape[0], pattern.shape[1])
+    if window is None:
+        return MapRange(shape, pooled=-(-max(shape) // cells))
+    start, stop = window
+    if stop - start >= max(shape):
+        return MapRange(shape)
+    drawn = pattern[start:stop]
+    outside = 1 - float(drawn[:, start:stop].sum() / max(1e-9, drawn.sum()))
+    return MapRange(shape, start, stop - 1, outside)
+
+
+def map_findings(
+    reading: AttentionReading,
+    pattern: Float[ndarray, "query key"],
+    query: int,
+    window: tuple[int, int] | None,
+    cells: int,
+) -> tuple[StrongestKey, MapRange]:
+    """What one row of a map shows, and which part of the map is drawn; see map_range."""
+    return strongest_key(pattern, query, reading.queries, reading.keys), map_range(pattern, window, cells)
 
 
 def head_mean(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, "layer query key"]:
@@ -125,6 +272,26 @@ def overlap(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]
     return float(np.minimum(one, other).sum(-1).mean())
 
 
+@dataclass(frozen=True, slots=True)
+class SharedWeight(Finding):
+    """The share of their weight that two heads put on the same tokens."""
+
+    share: float
+
+    @property
+    def percent(self) -> str:
+        return f"{self.share:.0%}"
+
+    @property
+    def sentence(self) -> str:
+        return f"The two heads put {self.percent} of their weight on the same tokens."
+
+
+def shared_weight(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> SharedWeight:
+    """The overlap of two maps of the same tokens."""
+    return SharedWeight(overlap(one, other))
+
+
 def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray, "*head row column"]:
     """Shrink maps to at most size cells a side by keeping the largest weight of each square of cells, so that a single
     strong weight stays visible. Maps that are small enough come back as they are."""
@@ -137,3 +304,26 @@ def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray
     ]
     cells = np.pad(pattern, pad).reshape(*pattern.shape[:-2], rows, step, columns, step)
     return cells.max(axis=(-3, -1))
+
+
+def map_table(pattern: ndarray, queries: list[str], keys: list[str]) -> pd.DataFrame:
+    """A map as rows of query, key, weight."""
+    query, key = np.nonzero(pattern > 0)
+    return pd.DataFrame(
+        {
+            "query": query,
+            "key": key,
+            "query token": [queries[i] for i in query],
+            "key token": [keys[i] for i in key],
+            "weight": pattern[query, key],
+        }
+    )
+
+
+def token_table(found: AttentionMaps, token: int, tokens: list[str]) -> pd.DataFrame:
+    """The attention of one query token, one row a head and key."""
+    layer, head, key = np.indices(found.patterns[:, :, token].shape).reshape(3, -1)
+    weight = found.patterns[:, :, token].ravel()
+    return pd.DataFrame(
+        {"layer": layer, "head": head, "key": key, "key token": [tokens[i] for i in key], "weight": weight}
+    )

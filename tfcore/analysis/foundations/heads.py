@@ -1,12 +1,15 @@
 """What each attention head does, measured on its pattern: one number per head and per kind of behaviour."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
 from tfcore.model import Transformer
 
 # In the order of the scores; the last two say how spread out a head is that does nothing definite.
@@ -14,6 +17,9 @@ KINDS = ("previous token", "next token", "first token", "self", "duplicate", "in
 CROSS_KINDS = ("same place", "first token", "last token", "local", "broad")
 THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
 NEAR = 5  # "local": the keys at most this many tokens away
+SMALL_VOCABULARY = 8_192  # up to which the logits of 8 rows of random tokens fit into memory
+
+Place = tuple[int, int]  # layer, head
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,109 @@ def repeated_tokens(
     )
 
 
+def induction_scores(model: Transformer) -> Float[ndarray, "layer head"] | None:
+    """The induction score of each head of a decoder on repeated random tokens; None for other models."""
+    config = model.config
+    if config.architecture != "decoder" or config.head == "none" or config.max_seq_len < 4:
+        return None
+    return repeated_tokens(model, rows=8 if config.vocab_size <= SMALL_VOCABULARY else 1).induction
+
+
 def repeated_tokens_measure(model: Transformer, seed: int = 0) -> dict[str, float]:
     """The best of repeated_tokens."""
     return repeated_tokens(model, seed).best
+
+
+def order(scores: HeadScores, sort: str) -> list[Place]:
+    """The heads by "place", "kind" or "score"; within a kind, and by score, the largest score first."""
+    places = [(int(layer), int(head)) for layer, head in np.ndindex(scores.kind.shape)]
+    if sort == "score":
+        return sorted(places, key=lambda p: -scores.score[p])
+    if sort == "kind":
+        return sorted(places, key=lambda p: (scores.kind[p], -scores.score[p]))
+    return places
+
+
+def score_columns(scores: HeadScores) -> list[str]:
+    """The columns of head_table that hold numbers with decimals."""
+    return ["score", *scores.scores, "entropy (bits)", "mean distance (tokens)"]
+
+
+def head_table(scores: HeadScores) -> pd.DataFrame:
+    """Every head with everything measured about it, one row each."""
+    rows = [
+        {
+            "layer": layer,
+            "head": head,
+            "kind": scores.kind[layer, head],
+            "score": scores.score[layer, head],
+            **{kind: values[layer, head] for kind, values in scores.scores.items()},
+            "entropy (bits)": scores.entropy[layer, head],
+            "mean distance (tokens)": scores.distance[layer, head],
+        }
+        for layer, head in order(scores, "place")
+    ]
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadKind(Finding):
+    """The kind of one head and its score."""
+
+    layer: int
+    head: int
+    kind: str
+    score: float
+
+    @property
+    def name(self) -> str:
+        """The kind and the score: "induction 0.93"."""
+        return f"{self.kind} {self.score:.2f}"
+
+    @property
+    def sentence(self) -> str:
+        return f"Layer {self.layer}, head {self.head}: {self.name}."
+
+
+def head_kind(scores: HeadScores, layer: int, head: int) -> HeadKind:
+    """What one head does."""
+    return HeadKind(layer, head, str(scores.kind[layer, head]), float(scores.score[layer, head]))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadKinds(Finding):
+    """The kinds of some heads, in their order, out of `total`."""
+
+    heads: tuple[HeadKind, ...]
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        named = ", ".join(f"{one.layer}.{one.head} {one.name}" for one in self.heads)
+        return f"Attention maps of {len(self.heads)} of {self.total} heads, each with what it does: {named}."
+
+
+def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:
+    """What each of these heads does."""
+    return HeadKinds(tuple(head_kind(scores, *place) for place in places), scores.kind.size)
+
+
+@dataclass(frozen=True, slots=True)
+class SameKind(Finding):
+    """The kind of one head on two texts."""
+
+    one: str
+    other: str
+
+    @property
+    def verdict(self) -> str:
+        return "the same on both" if self.one == self.other else f"{self.one} on one, {self.other} on the other"
+
+    @property
+    def sentence(self) -> str:
+        return f"Kind of the head: {self.verdict}."
+
+
+def same_kind(one: HeadScores, other: HeadScores, layer: int, head: int) -> SameKind:
+    """Compare the kind of a head on two texts."""
+    return SameKind(str(one.kind[layer, head]), str(other.kind[layer, head]))

@@ -1,4 +1,4 @@
-"""Learned position vectors, caught while they are learned: a one-layer Transformer trained here and now."""
+"""Learned position vectors: while a one-layer Transformer is trained on the spot, and those of a trained model."""
 
 import math
 from dataclasses import dataclass
@@ -11,13 +11,21 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.embedding_table import principal_components
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 
 Task = Literal["nearby", "previous"]
 REACH = 4  # "nearby" asks for one of this many tokens before
-SEQ, VOCAB, ROWS, LR = 32, 16, 16, 6e-3
-STEPS, EVERY = 200, 10
+SEQ = 32  # tokens of a sequence
+VOCAB = 16
+ROWS = 16  # sequences of a training step
+LR = 6e-3  # at the first step; it falls to 0
+STEPS = 200
+EVERY = 10  # steps between two looks
+TABLE_ROWS = 16  # of random tokens, over which the attention of a trained model is averaged
+COMPONENTS = 3  # principal components of a table that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +71,23 @@ def learn_positions(task: Task, seed: int = 0) -> LearnedPositions:
     )
     model, generator = Transformer(config, seed), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
-    ids, targets = batch(task, 64, generator)
+    ids, targets = draw_batch(task, 64, generator)
     looks = []
     for step in range(STEPS + 1):
         if step % EVERY == 0:
             looks.append(_look(model, ids, targets))
         optimizer.param_groups[0]["lr"] = LR * (1 - step / (STEPS + 1))
         optimizer.zero_grad()
-        _loss(model, *batch(task, ROWS, generator)).backward()
+        _loss(model, *draw_batch(task, ROWS, generator)).backward()
         optimizer.step()
     tables, similarity, patterns, losses = (np.stack(part) for part in zip(*looks, strict=True))
     steps = np.arange(0, STEPS + 1, EVERY)
     return LearnedPositions(steps, tables, similarity, patterns, losses, best_loss(task, ids, targets))
 
 
-def batch(task: Task, rows: int, generator: torch.Generator) -> tuple[Int[Tensor, "row seq"], Int[Tensor, "row seq"]]:
+def draw_batch(
+    task: Task, rows: int, generator: torch.Generator
+) -> tuple[Int[Tensor, "row seq"], Int[Tensor, "row seq"]]:
     """Random tokens and, at each position from 4 on, the token to say: one of those just before."""
     ids = torch.randint(0, VOCAB, (rows, SEQ), generator=generator)
     reach = REACH if task == "nearby" else 1
@@ -86,7 +96,7 @@ def batch(task: Task, rows: int, generator: torch.Generator) -> tuple[Int[Tensor
 
 
 def best_loss(task: Task, ids: Int[Tensor, "row seq"], targets: Int[Tensor, "row seq"]) -> float:
-    """Mean of -ln(share of the candidate tokens that equal the target): what who knows the task can reach."""
+    """Mean of -ln(share of the candidate tokens that equal the target): the lowest loss on these texts, in nats."""
     if task == "previous":
         return 0.0
     candidates = ids.unfold(1, REACH, 1)[:, : SEQ - REACH]  # (row, seq - 4, 4): those before positions 4, 5, ...
@@ -94,8 +104,8 @@ def best_loss(task: Task, ids: Int[Tensor, "row seq"], targets: Int[Tensor, "row
     return -float(share.log().mean())
 
 
-def chance_loss() -> float:
-    """The loss of who knows nothing, ln of the vocabulary."""
+def uniform_loss() -> float:
+    """The loss of a uniform guess, ln of the vocabulary, in nats."""
     return math.log(VOCAB)
 
 
@@ -113,3 +123,200 @@ def _look(model: Transformer, ids: Tensor, targets: Tensor) -> tuple[ndarray, nd
     pattern = model(ids, capture=(name,)).activations[name].mean((0, 1))
     loss = _loss(model, ids, targets)
     return table.numpy(), (unit @ unit.T).numpy(), pattern.numpy(), loss.numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Learning(Finding):
+    """A table after some training.
+
+    Args:
+        step: training steps done.
+        loss, uniform, floor: of the model, of a uniform guess, and the lowest possible, nats per token.
+        neighbours, ten_apart: mean cosine of the vectors of neighbouring positions, and of those ten apart.
+        previous, four: mean attention on the previous token, and on the four before.
+    """
+
+    step: int
+    loss: float
+    uniform: float
+    floor: float
+    neighbours: float
+    ten_apart: float
+    previous: float
+    four: float
+
+    @property
+    def loss_text(self) -> str:
+        return f"{self.loss:.2f}"
+
+    @property
+    def bounds(self) -> str:
+        """What the loss is to be compared with."""
+        return f"uniform guess {self.uniform:.2f}, best possible {self.floor:.2f}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"After {self.step} steps. Neighbouring positions: cosine {self.neighbours:.2f}; ten apart: "
+            f"{self.ten_apart:.2f}. Attention on the previous token {self.previous:.2f}, on the four before "
+            f"{self.four:.2f}."
+        )
+
+
+def learning(run: LearnedPositions, look: int) -> Learning:
+    """What one look at a run shows; attention is averaged over queries that have all four tokens before them."""
+    similarity, pattern = run.similarity[look], run.patterns[look]
+    back = [float(np.diagonal(pattern, -k)[REACH:].mean()) for k in range(1, REACH + 1)]
+    return Learning(
+        int(run.steps[look]),
+        float(run.losses[look]),
+        uniform_loss(),
+        run.floor,
+        _cosine(similarity, 1),
+        _cosine(similarity, 10),
+        back[0],
+        sum(back),
+    )
+
+
+def _cosine(similarity: Float[ndarray, "seq seq"], apart: int) -> float:
+    """Mean cosine of positions this far apart."""
+    return float(np.diagonal(similarity, apart).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class PositionTable:
+    """The first n position vectors of a model, and all of them on their principal components.
+
+    Args:
+        table: the first n vectors.
+        similarity: cosine between any two of these.
+        patterns: attention of each head of the first layer, averaged over rows of random tokens: what is common to
+            them is where a token stands.
+        waves: all positions on the directions in which their vectors vary most.
+        explained: the share of the variance along each of these.
+    """
+
+    table: Float[ndarray, "n d_model"]
+    similarity: Float[ndarray, "n n"]
+    patterns: Float[ndarray, "head n n"]
+    waves: Float[ndarray, "position 3"]
+    explained: Float[ndarray, " 3"]
+
+    def back(self, head: int) -> Float[ndarray, " distance"]:
+        """Mean weight that a head gives to the token this far back, 0 being itself."""
+        return np.array([np.diagonal(self.patterns[head], -k).mean() for k in range(len(self.table))])
+
+
+@torch.no_grad()
+def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
+    """Read a model's position table.
+
+    Args:
+        model: one stack, positions="learned".
+        n: how many positions, at most max_seq_len.
+        seed: of the random tokens.
+
+    Raises:
+        ValueError: when the model has no such table.
+    """
+    if model.config.positions != "learned":
+        raise ValueError(f"positions={model.config.positions!r} has no table; take a model with positions='learned'")
+    whole = model.stack.pos_embed.weight.detach().float().cpu()
+    table = whole[:n]
+    unit = F.normalize(table, dim=-1)
+    ids = torch.randint(
+        0, model.config.vocab_size, (TABLE_ROWS, len(table)), generator=torch.Generator().manual_seed(seed)
+    ).to(model.embed.weight.device)
+    # Row by row: the scores of a large vocabulary for all of them at once would take hundreds of megabytes.
+    patterns = torch.stack([_first_pattern(model, row[None]) for row in ids]).mean(0)
+    waves, explained = principal_components(whole, COMPONENTS)
+    return PositionTable(
+        table.numpy(), (unit @ unit.T).numpy(), patterns.numpy(), waves.numpy(), explained[:COMPONENTS].numpy()
+    )
+
+
+def _first_pattern(model: Transformer, ids: Tensor) -> Float[Tensor, "head n n"]:
+    """Attention of the first layer on one row."""
+    name = "blocks.0.attn.pattern"
+    return model(ids, capture=(name,)).activations[name][0].float().cpu()
+
+
+@dataclass(frozen=True, slots=True)
+class TableAttention(Finding):
+    """The position vectors of a trained model, and where they make a head of the first layer look.
+
+    Args:
+        positions: how many are shown.
+        apart: half as many.
+        neighbours, far: mean cosine of neighbouring positions, and of those `apart`.
+        head: of the first layer.
+        back: its mean weight on the token itself and on those 1, 2, 3 back.
+    """
+
+    positions: int
+    apart: int
+    neighbours: float
+    far: float
+    head: int
+    back: tuple[float, ...]
+
+    @property
+    def previous_text(self) -> str:
+        return f"{self.back[1]:.2f}"
+
+    @property
+    def others(self) -> str:
+        """The weights on the tokens around the previous one."""
+        return f"on itself {self.back[0]:.2f}, two back {self.back[2]:.2f}, three back {self.back[3]:.2f}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The first {self.positions} position vectors: neighbouring positions have a cosine of "
+            f"{self.neighbours:.2f}, those {self.apart} apart {self.far:.2f}. Head {self.head} over {TABLE_ROWS} "
+            f"sequences of random tokens: {self.previous_text} on the previous token."
+        )
+
+
+def table_attention(table: PositionTable, head: int) -> TableAttention:
+    """What the table and one head show."""
+    n = len(table.table)
+    back = tuple(table.back(head)[:4].tolist())
+    return TableAttention(n, n // 2, _cosine(table.similarity, 1), _cosine(table.similarity, n // 2), head, back)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentShare(Finding):
+    """The share of the variance of all position vectors along their first principal components."""
+
+    positions: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"All {self.positions} positions along the three directions in which their vectors vary most, which hold "
+            f"{100 * self.share:.0f} % of the variance."
+        )
+
+
+def component_share(table: PositionTable) -> ComponentShare:
+    """How much of the variance is shown."""
+    return ComponentShare(len(table.waves), float(table.explained.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousWeights(Finding):
+    """The mean weight of each head on the previous token."""
+
+    weights: tuple[float, ...]
+
+    @property
+    def sentence(self) -> str:
+        return f"Mean weight on the previous token, head by head: {', '.join(f'{w:.2f}' for w in self.weights)}."
+
+
+def previous_weights(table: PositionTable) -> PreviousWeights:
+    """Of all heads of the first layer."""
+    return PreviousWeights(tuple(float(table.back(head)[1]) for head in range(len(table.patterns))))

@@ -1,25 +1,30 @@
-"""What every position scheme does to the scores of one head of a trained model."""
+"""What position schemes do to a model: to the scores of a trained head, and to outputs when the words are shuffled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.attention import attention_scores, attention_weights
-from tfcore.config import Positions
+from tfcore.config import ModelConfig, Positions
 from tfcore.inspection.edits import Edit
-from tfcore.masks import causal
+from tfcore.masks import bidirectional, causal
 from tfcore.model import Transformer
 from tfcore.positions import alibi_bias, alibi_slopes, rope_angles, rotate, sinusoidal
 
+SCHEMES: tuple[Positions, ...] = ("sinusoidal", "learned", "rope", "alibi", "none")
+MOST_WORDS = 64  # words of a text that is shuffled
+
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class SchemeEffect:
     """One scheme on one head.
 
     Args:
@@ -34,9 +39,14 @@ class Effect:
     previous: float
     distance: float
 
+    @property
+    def largest(self) -> float:
+        """The largest change of a score that the causal mask leaves, of either sign."""
+        return float(np.abs(np.tril(self.added)).max())
+
 
 @torch.no_grad()
-def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[Positions, Effect]:
+def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[Positions, SchemeEffect]:
     """Take a head of the first layer of a decoder trained with RoPE or learned positions; give it each scheme in turn.
 
     Queries and keys before a rotation carry no position, nor do those from embeddings to which no vector was added.
@@ -79,10 +89,175 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     return q[head], k[head // group], embedded
 
 
-def _effect(scores: Tensor, plain: Tensor) -> Effect:
+def _effect(scores: Tensor, plain: Tensor) -> SchemeEffect:
     n = len(scores)
     weights = attention_weights(scores, causal(n)).numpy()
     back = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     previous = float(np.diagonal(weights, -1).mean()) if n > 1 else 0.0
     distance = float((weights * back)[1:].sum(-1).mean()) if n > 1 else 0.0
-    return Effect((scores - plain).numpy(), weights, previous, distance)
+    return SchemeEffect((scores - plain).numpy(), weights, previous, distance)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDistances(Finding):
+    """The mean distance from query to key of one head under every scheme, in tokens.
+
+    Args:
+        head: of the first layer.
+        distances: name of a scheme -> mean distance.
+    """
+
+    head: int
+    distances: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        each = ", ".join(f"{name} {distance:.1f}" for name, distance in self.distances.items())
+        return (
+            f"Attention weights of head {self.head} under every scheme and the causal mask. Mean distance in tokens: "
+            f"{each}."
+        )
+
+
+def mean_distances(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], head: int) -> MeanDistances:
+    """How far back the head looks with each scheme; `names` says how they are called."""
+    return MeanDistances(head, {names[scheme]: effect.distance for scheme, effect in effects.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleResult:
+    """A text and its shuffle through one model per position scheme, all with the same seed.
+
+    Args:
+        permutation: the token now at place i was at place permutation[i].
+        outputs: final vectors of the text, in the order of the text, per scheme.
+        shuffled: final vectors of the shuffled text, in the shuffled order.
+        differences: largest |difference| between a token's two vectors, in the order of the text.
+    """
+
+    permutation: Int[ndarray, " seq"]
+    outputs: Float[ndarray, "scheme seq d_model"]
+    shuffled: Float[ndarray, "scheme seq d_model"]
+    differences: Float[ndarray, "scheme seq"]
+
+    @property
+    def largest(self) -> dict[Positions, float]:
+        """Largest difference of any token, per scheme; 0 when there is no token."""
+        return {s: float(row.max(initial=0.0)) for s, row in zip(SCHEMES, self.differences, strict=True)}
+
+
+def shuffle_experiment(words: tuple[str, ...], shuffle: int, is_causal: bool = False, seed: int = 0) -> ShuffleResult:
+    """Send a text and its shuffle through a two-layer Transformer with random weights, once per position scheme.
+
+    Without positions a bidirectional Transformer f is permutation equivariant, f(P x) = P f(x): every operation works
+    on each token by itself or, in attention, sums over tokens in any order. A causal mask alone breaks this: it lets
+    a token count how many came before it (arXiv:2203.16634).
+
+    Args:
+        words: the tokens, at most 64; equal words have equal ids.
+        shuffle: which of the possible shuffles.
+        is_causal: each token sees only itself and what came before it.
+        seed: of the weights.
+
+    Raises:
+        ValueError: more than 64 words.
+    """
+    if len(words) > MOST_WORDS:
+        raise ValueError(f"{len(words)} words are more than {MOST_WORDS}; give fewer")
+    known = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    ids = torch.tensor([known[word] for word in words], dtype=torch.int64)
+    permutation = shuffled_places(len(words), shuffle)
+    both = torch.stack((ids, ids[permutation]))  # (2, seq)
+    see = causal(len(words)) if is_causal else bidirectional(len(words))
+    outputs, shuffled = torch.stack([_outputs(_model(scheme, seed), both, see) for scheme in SCHEMES], dim=1)
+    back = shuffled[:, permutation.argsort()]  # each token's vector at its place in the text
+    differences = (back - outputs).abs().amax(-1)  # (scheme, seq)
+    return ShuffleResult(permutation.numpy(), outputs.numpy(), shuffled.numpy(), differences.numpy())
+
+
+def shuffled_places(n: int, shuffle: int) -> Int[Tensor, " seq"]:
+    """Shuffle number `shuffle` of n places; never the identity when n is at least 2."""
+    places = torch.randperm(n, generator=torch.Generator().manual_seed(shuffle))
+    return places.roll(1) if torch.equal(places, torch.arange(n)) else places
+
+
+@lru_cache(maxsize=8)
+def _model(scheme: Positions, seed: int) -> Transformer:
+    """Xavier initialisation, because it makes scores large enough for attention to prefer some tokens to others."""
+    config = ModelConfig(
+        vocab_size=MOST_WORDS,
+        d_model=64,
+        n_layers=2,
+        n_heads=4,
+        max_seq_len=MOST_WORDS,
+        positions=scheme,
+        init="xavier",
+        init_std=0.1,
+    )
+    return Transformer(config, seed).eval().requires_grad_(False)
+
+
+def _outputs(
+    model: Transformer, ids: Int[Tensor, "batch seq"], see: Bool[Tensor, "query key"]
+) -> Float[Tensor, "batch seq d_model"]:
+    """What leaves the final norm, one vector a token."""
+    if ids.shape[1] == 0:
+        return torch.zeros(*ids.shape, model.config.d_model)
+    name = "ln_final.normalized"
+    return model(ids, mask=see, capture=(name,)).activations[name]
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleChanges(Finding):
+    """The largest change of a word's output when the words are shuffled: name of a scheme -> change."""
+
+    changes: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        each = ", ".join(f"{name} {change:.1e}" for name, change in self.changes.items())
+        return f"Largest change of a word's output when the words are shuffled: {each}."
+
+
+def shuffle_changes(result: ShuffleResult, names: Mapping[Positions, str]) -> ShuffleChanges:
+    """The change with each scheme; `names` says how they are called."""
+    return ShuffleChanges({names[scheme]: change for scheme, change in result.largest.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange(Finding):
+    """How much the outputs of a text and of its shuffle differ with one scheme."""
+
+    name: str
+    change: float
+
+    @property
+    def sentence(self) -> str:
+        return f"Positions: {self.name}; left and right differ by up to {self.change:.1e}."
+
+
+def output_change(result: ShuffleResult, scheme: Positions, name: str) -> OutputChange:
+    """The largest change of an output with this scheme."""
+    return OutputChange(name, result.largest[scheme])
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleTest(Finding):
+    """The shuffle test of one scheme, beside that without positions."""
+
+    text: str
+    name: str
+    change: float
+    without: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Shuffle “{self.text}”, run it through a bidirectional Transformer with {self.name} positions, and a "
+            f"word's output changes by up to {self.change:.2f}. Without positions: {self.without:.0e}, rounding."
+        )
+
+
+def shuffle_test(result: ShuffleResult, text: str, scheme: Positions, name: str) -> ShuffleTest:
+    """The largest change of an output with a scheme and without any."""
+    return ShuffleTest(text, name, result.largest[scheme], result.largest["none"])

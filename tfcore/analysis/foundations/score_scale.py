@@ -1,4 +1,4 @@
-"""Why scores are divided by sqrt(d_k): random queries and keys, measured, and the theory they should obey.
+"""Why scores are divided by sqrt(d_k): random queries and keys, measured, compared with theory.
 
 One draw serves every width: the first d_k numbers of random vectors of 1,024 are random vectors of d_k.
 """
@@ -6,6 +6,7 @@ One draw serves every width: the first d_k numbers of random vectors of 1,024 ar
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -14,10 +15,12 @@ from numpy import ndarray
 from torch import Tensor
 from torch.func import jacrev, vmap
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_steps import entropy_bits
 
 WIDTHS = tuple(2**i for i in range(11))  # d_k = 1, 2, 4 ... 1024
-SIGMAS, BINS = 5.0, 80  # of the histograms
+SIGMAS = 5.0  # standard deviations on either side, where the histograms end
+BINS = 80
 
 
 def products_by_width(
@@ -53,7 +56,7 @@ class ProductSpread:
 
 
 def product_spread(samples: int, seed: int) -> ProductSpread:
-    """Draw queries and keys with independent entries of mean 0 and variance 1, and see how q . k spreads.
+    """Draw queries and keys with independent entries of mean 0 and variance 1, and measure the distribution of q . k.
 
     q . k is a sum of d_k independent products, each of mean 0 and variance 1: its variance is d_k
     (arXiv:1706.03762, footnote 4).
@@ -74,16 +77,85 @@ def product_spread(samples: int, seed: int) -> ProductSpread:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProductVariance(Finding):
+    """The variance of q . k at one width, measured and in theory.
+
+    Args:
+        width: d_k.
+        divided: whether of q . k / sqrt(d_k).
+        measured: variance of the samples.
+        theory: d_k, or 1 after the division.
+        samples: pairs of vectors drawn.
+    """
+
+    width: int
+    divided: bool
+    measured: float
+    theory: int
+    samples: int
+
+    @property
+    def sentence(self) -> str:
+        name = "q · k ÷ √d_k" if self.divided else "q · k"
+        return (
+            f"{self.samples:,} pairs. {name} at d_k = {self.width:,}: variance {self.measured:.4g} measured, "
+            f"{self.theory:,} in theory."
+        )
+
+    @property
+    def measured_text(self) -> str:
+        """The measured variance as it is written."""
+        return f"{self.measured:.3f}" if self.divided else f"{self.measured:.4g}"
+
+
+def product_variance(result: ProductSpread, at: int, *, divided: bool) -> ProductVariance:
+    """The variance at one of the widths."""
+    width, variance = int(result.widths[at]), float(result.variance[at])
+    measured, theory = (variance / width, 1) if divided else (variance, width)
+    return ProductVariance(width, divided, measured, theory, result.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceByWidth(Finding):
+    """The variance of q . k at all widths.
+
+    Args:
+        variances: d_k -> variance, at every second width.
+        lowest, highest: of the variances of q . k / sqrt(d_k) at all widths.
+    """
+
+    variances: dict[int, float]
+    lowest: float
+    highest: float
+
+    @property
+    def sentence(self) -> str:
+        measured = ", ".join(f"{variance:.4g}" for variance in self.variances.values())
+        widths = ", ".join(f"{width:,}" for width in self.variances)
+        return (
+            f"Measured: {measured} at d_k = {widths}; after the division by √d_k between {self.lowest:.3f} and "
+            f"{self.highest:.3f}."
+        )
+
+
+def variance_by_width(result: ProductSpread) -> VarianceByWidth:
+    """The measured variances, and how far from 1 the division leaves them."""
+    divided = result.variance / result.widths
+    variances = dict(zip(result.widths[::2].tolist(), result.variance[::2].tolist(), strict=True))
+    return VarianceByWidth(variances, float(divided.min()), float(divided.max()))
+
+
 def softmax_jacobian(p: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch key key"]:
     """d p_i / d x_j = p_i (1[i = j] - p_j) of p = softmax(x): diag(p) - p p^T.
 
-    Its largest entry is p (1 - p) of the largest weight p, so the gradient dies as one weight nears 1.
+    Its largest entry is p (1 - p) of the largest weight p, so the gradient vanishes as one weight nears 1.
     """
     return torch.diag_embed(p) - p[..., :, None] * p[..., None, :]
 
 
 def measured_jacobian(scores: Float[Tensor, "sample key"]) -> Float[Tensor, "sample key key"]:
-    """The same by automatic differentiation of torch's softmax, one sample at a time."""
+    """`softmax_jacobian` by automatic differentiation of torch's softmax, one sample at a time."""
     return vmap(jacrev(lambda row: row.softmax(-1)))(scores)
 
 
@@ -109,7 +181,7 @@ class Saturation:
 
 
 def saturation(n_keys: int, seed: int) -> Saturation:
-    """Draw queries and keys as `product_spread` does, and follow scores through the softmax and its gradient.
+    """Draw queries and keys as `product_spread` does, and compute the softmax of their scores and its gradient.
 
     About 2,000 scores in all: the fewer keys, the more queries.
 
@@ -127,6 +199,51 @@ def saturation(n_keys: int, seed: int) -> Saturation:
     gradient, steepest = (values.view(shape).numpy() for values in (jacobian.norm(dim=1), jacobian.amax(1)))
     entropy, largest = entropy_bits(weights).numpy(), weights.amax(-1).numpy()
     return Saturation(np.array(WIDTHS), n_keys, entropy, largest, gradient, steepest)
+
+
+Quantity = Literal["entropy", "largest", "steepest", "gradient"]
+# of `Saturation`: name in a sentence, unit, digits after the point
+_WRITTEN: dict[Quantity, tuple[str, str, int]] = {
+    "entropy": ("Entropy", " bits", 2),
+    "largest": ("Largest weight", "", 2),
+    "steepest": ("Steepest slope", "", 3),
+    "gradient": ("Norm", "", 4),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SaturationMeans(Finding):
+    """One quantity of the softmax at one width, averaged over all queries.
+
+    Args:
+        quantity: which one.
+        without, divided: its mean without and with the division of scores by sqrt(d_k).
+        width: d_k.
+        n_keys: keys that each query looks at.
+        queries: how many there are.
+    """
+
+    quantity: Quantity
+    without: float
+    divided: float
+    width: int
+    n_keys: int
+    queries: int
+
+    @property
+    def sentence(self) -> str:
+        name, unit, digits = _WRITTEN[self.quantity]
+        return (
+            f"{name} {self.without:.{digits}f}{unit} without the division, {self.divided:.{digits}f} with it, at d_k = "
+            f"{self.width:,} with {self.n_keys} keys: means of {self.queries:,} queries."
+        )
+
+
+def saturation_means(result: Saturation, quantity: Quantity, at: int) -> SaturationMeans:
+    """The means of one quantity at one of the widths."""
+    values: Float[ndarray, "2 width query"] = getattr(result, quantity)
+    without, divided = values[:, at].mean(-1).tolist()
+    return SaturationMeans(quantity, without, divided, int(result.widths[at]), result.n_keys, values.shape[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +278,30 @@ def gradient_theory(n_keys: int, points: int = 61) -> GradientTheory:
     p = torch.sigmoid(math.sqrt(2) * deviations[:, None] * x)  # the gap of two scores has deviation sqrt(2) s
     two = torch.trapezoid(2 * p * (1 - p) * bell, x)
     return GradientTheory(math.sqrt(n_keys - 1) / n_keys, float(slope), deviations.numpy(), two.numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class TheoryAt(Finding):
+    """What theory says of the gradient's norm at one width without the division.
+
+    Args:
+        flat: for equal weights.
+        slope: times 1 / sqrt(d_k), where one score is far ahead.
+        norm: slope / sqrt(d_k).
+    """
+
+    flat: float
+    slope: float
+    norm: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Theory: {self.flat:.3f} for equal weights, {self.slope:.3f} ÷ √d_k = {self.norm:.4f} where one score is "
+            "far ahead."
+        )
+
+
+def theory_at(theory: GradientTheory, width: int) -> TheoryAt:
+    """The theory for scores that are not divided, whose standard deviation is sqrt(d_k)."""
+    return TheoryAt(theory.flat, theory.slope, theory.slope / math.sqrt(width))

@@ -1,12 +1,10 @@
-"""What else is a sequence: how many tokens an image, a film, a sound or a protein becomes, by formula."""
+"""How many tokens an image, a film, a sound or a protein becomes, and what a length costs a Transformer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tfcore.analysis.foundations.audio_frames import frame_count, positions
-from tfcore.analysis.foundations.media import RATE
-from tfcore.analysis.foundations.patches import patch_count
-from tfcore.analysis.foundations.time_windows import window_count
+from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
+from tfcore.analysis.foundations.signals import RATE
 
 
 def text(characters: int, per_token: float) -> int:
@@ -36,7 +34,7 @@ def latent(side: int, factor: int, patch: int) -> int:
 
 def sound(seconds: int, hop_ms: float) -> int:
     """A frame every `hop_ms`, halved by a convolution with stride 2 (arXiv:2212.04356, section 2.2)."""
-    return positions(frame_count(seconds * RATE, round(RATE * hop_ms / 1000)))
+    return tokens_of_frames(frame_count(seconds * RATE, round(RATE * hop_ms / 1000)))
 
 
 def codec(seconds: int, rate: int, books: int) -> int:
@@ -69,21 +67,24 @@ def episode(steps: int) -> int:
     return 3 * steps
 
 
+Number = int | float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knob:
     """A number that decides the length: its name in the function, and the range worth looking at."""
 
     name: str
     label: str
-    low: int | float
-    high: int | float
-    default: int | float
-    step: int | float
+    low: Number
+    high: Number
+    default: Number
+    step: Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sequence:
-    """A kind of thing that is read as a sequence.
+class Modality:
+    """A kind of data that is read as a sequence of tokens.
 
     Args:
         name: of the kind.
@@ -108,12 +109,12 @@ class Sequence:
         return self.count(**{knob.name: knob.default for knob in self.knobs})
 
 
-def _knob(name: str, label: str, low: float, high: float, default: float, step: float = 1) -> Knob:
+def _knob(name: str, label: str, low: Number, high: Number, default: Number, step: Number = 1) -> Knob:
     return Knob(name=name, label=label, low=low, high=high, default=default, step=step)
 
 
-SEQUENCES: dict[str, Sequence] = {
-    "robot": Sequence(
+SEQUENCES: dict[str, Modality] = {
+    "robot": Modality(
         name="Robot",
         model="RT-1",
         count=robot,
@@ -125,7 +126,7 @@ SEQUENCES: dict[str, Sequence] = {
             _knob("each", "Tokens kept of each", 1, 81, 8),
         ),
     ),
-    "series": Sequence(
+    "series": Modality(
         name="Time series",
         model="PatchTST/42",
         count=series,
@@ -138,7 +139,7 @@ SEQUENCES: dict[str, Sequence] = {
         ),
         see="tokens?part=series&points={length}&stride={stride}",
     ),
-    "episode": Sequence(
+    "episode": Modality(
         name="Game",
         model="Decision Transformer",
         count=episode,
@@ -146,7 +147,7 @@ SEQUENCES: dict[str, Sequence] = {
         equation=r"n = 3 \times \text{steps}",
         knobs=(_knob("steps", "Steps looked back at", 1, 100, 30),),
     ),
-    "protein": Sequence(
+    "protein": Modality(
         name="Protein",
         model="ESM-2 on ubiquitin",
         count=protein,
@@ -155,7 +156,7 @@ SEQUENCES: dict[str, Sequence] = {
         knobs=(_knob("residues", "Residues", 10, 2_000, 76),),
         see="tokens?part=protein",
     ),
-    "image": Sequence(
+    "image": Modality(
         name="Image",
         model="ViT-B/16",
         count=image,
@@ -164,7 +165,7 @@ SEQUENCES: dict[str, Sequence] = {
         knobs=(_knob("side", "Side H (pixels)", 64, 512, 224, 32), _knob("patch", "Side P of a patch", 4, 64, 16, 2)),
         see="tokens?part=image&side={side}&patch={patch}",
     ),
-    "latent": Sequence(
+    "latent": Modality(
         name="Picture to draw",
         model="DiT-XL/2",
         count=latent,
@@ -177,7 +178,7 @@ SEQUENCES: dict[str, Sequence] = {
         ),
         see="tokens?part=image",
     ),
-    "text": Sequence(
+    "text": Modality(
         name="Text",
         model="a page of a book",
         count=text,
@@ -189,7 +190,7 @@ SEQUENCES: dict[str, Sequence] = {
         ),
         see="tokens?part=text",
     ),
-    "codes": Sequence(
+    "codes": Modality(
         name="Picture in codes",
         model="DALL·E",
         count=codes,
@@ -202,7 +203,7 @@ SEQUENCES: dict[str, Sequence] = {
         ),
         see="tokens?part=image",
     ),
-    "sound": Sequence(
+    "sound": Modality(
         name="Speech to read",
         model="Whisper",
         count=sound,
@@ -211,7 +212,7 @@ SEQUENCES: dict[str, Sequence] = {
         knobs=(_knob("seconds", "Seconds", 1, 60, 30), _knob("hop_ms", "Hop (ms)", 2.5, 30.0, 10.0, 2.5)),
         see="tokens?part=sound&seconds={seconds}&hop_ms={hop_ms}",
     ),
-    "dna": Sequence(
+    "dna": Modality(
         name="DNA",
         model="Enformer",
         count=dna,
@@ -222,7 +223,7 @@ SEQUENCES: dict[str, Sequence] = {
             _knob("pooled", "Bases per token", 1, 256, 128),
         ),
     ),
-    "video": Sequence(
+    "video": Modality(
         name="Film",
         model="ViViT-B/16x2",
         count=video,
@@ -236,7 +237,7 @@ SEQUENCES: dict[str, Sequence] = {
         ),
         see="tokens?part=image&side={side}&patch={patch}",
     ),
-    "codec": Sequence(
+    "codec": Modality(
         name="Sound to make",
         model="EnCodec, 6 kbit/s",
         count=codec,

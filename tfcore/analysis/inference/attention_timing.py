@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.analysis.precision import stored_bytes
 from tfcore.attention import attention_scores, attention_weights, weighted_values
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
@@ -34,7 +35,6 @@ Vectors = Float[Tensor, "batch head seq d_head"]
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 LARGEST = 280_000_000  # bytes of the two matrices; a longer text is left out, and said to be
 REPEATS, SPENT = 7, 0.5  # runs of one point: so many, or until that many seconds are spent
-BYTES = 4  # float32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def where() -> str:
 def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:
     """Scores and weights of all heads, both there during the softmax; of the fused kernel only its output."""
     cells = 2 * n * n if way == "naive" else n * config.d_head
-    return BYTES * config.heads * cells
+    return stored_bytes(config.heads * cells, "float32")
 
 
 WAYS: dict[Way, Callable[..., Tensor]] = {"naive": naive_attention, "fused": fused_attention}

@@ -12,16 +12,19 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inference.cache_size import BITS, cache_shape
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
 from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.quantities import amount, short
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 Exactness = Literal["float32", "float64"]
-WAY = Sampling(temperature=0.8, top_k=50)  # how the next token is drawn
+SAMPLING = Sampling(temperature=0.8, top_k=50)  # how the next token is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,99 @@ class CacheWork:
     values: Int[ndarray, " step"]
 
 
+@dataclass(frozen=True, slots=True)
+class StepCosts(Finding):
+    """What the last step that was measured costs.
+
+    Args:
+        length: tokens that it sees.
+        with_cache, without: floating-point operations.
+        held: bytes of the cache.
+        measured: steps.
+    """
+
+    length: int
+    with_cache: int
+    without: int
+    held: int
+    measured: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"At {self.length} tokens each step costs {short(self.with_cache)} operations with the cache and "
+            f"{short(self.without)} without; the cache holds {amount(self.held)}. Measured for {self.measured} steps."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Finding):
+    """All steps so far together.
+
+    Args:
+        steps: how many.
+        with_cache, without: seconds.
+        operations_with, operations_without: floating-point operations.
+        difference: the largest of a logit.
+        same: in how many steps the most likely token is the same.
+    """
+
+    steps: int
+    with_cache: float
+    without: float
+    operations_with: int
+    operations_without: int
+    difference: float
+    same: int
+
+    @property
+    def times(self) -> str:
+        return f"{self.without / self.with_cache:.1f} times as long" if self.steps else ""
+
+    @property
+    def seconds(self) -> tuple[str, str]:
+        return f"{self.with_cache:.2f} s", f"{self.without:.2f} s"
+
+    @property
+    def largest_difference(self) -> str:
+        return f"{self.difference:.1e}"
+
+    @property
+    def same_tokens(self) -> str:
+        return f"same token {self.same} of {self.steps}"
+
+    @property
+    def sentence(self) -> str:
+        fast, slow = self.seconds
+        longer = f", {self.times}" if self.steps else ""
+        return (
+            f"All steps so far: {fast} and {short(self.operations_with)} operations with the cache, {slow} and "
+            f"{short(self.operations_without)} without{longer}. Logits differ by {self.largest_difference} at most; "
+            f"{self.same_tokens}."
+        )
+
+
+def step_costs(work: CacheWork, done: Sequence[BothWays]) -> StepCosts:
+    """The last step that was measured, or the first where none was."""
+    at = max(len(done) - 1, 0)
+    held = int(work.keys[at] + work.values[at])
+    return StepCosts(int(work.length[at]), int(work.with_cache[at]), int(work.without[at]), held, len(done))
+
+
+def measured(work: CacheWork, done: Sequence[BothWays]) -> Measured:
+    """Add up what was measured so far."""
+    n = len(done)
+    return Measured(
+        steps=n,
+        with_cache=sum((step.with_cache for step in done), 0.0),
+        without=sum((step.without for step in done), 0.0),
+        operations_with=int(work.with_cache[:n].sum()),
+        operations_without=int(work.without[:n].sum()),
+        difference=max((step.difference for step in done), default=0.0),
+        same=sum(step.same for step in done),
+    )
+
+
 def both_ways(
     model: Transformer, ids: Sequence[int], steps: int, seed: int = 0, exactness: Exactness = "float32"
 ) -> Iterator[BothWays]:
@@ -87,7 +183,7 @@ def both_ways(
         between = time.perf_counter()
         whole = next_scores(model, text)
         ended = time.perf_counter()
-        token = WAY.draw(cached, None, generator)
+        token = SAMPLING.draw(cached, None, generator)
         off = float((cached - whole).abs().max())
         yield BothWays(token, between - started, ended - between, off, bool(cached.argmax() == whole.argmax()))
         text.append(token)
@@ -109,7 +205,19 @@ def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactnes
     """
     length = np.arange(prompt, prompt + steps)
     whole = np.array([flops(config, int(n), pairs="visible").sequence for n in length], dtype=np.int64)
-    shape, size = cache_shape(config), BITS["float32"] // 8 * (2 if exactness == "float64" else 1)
-    kept = np.array([shape.kept(int(n)) for n in length], dtype=np.int64)
-    half = kept * shape.numbers * size // 2
+    shape = cache_shape(config)
+    half = np.array([cache_bytes(shape, int(n), 1, exactness) // 2 for n in length], dtype=np.int64)
     return CacheWork(length, np.diff(whole, prepend=0), whole, half, half)
+
+
+def model_work(model: Transformer, prompt: int, steps: int, exactness: Exactness) -> CacheWork:
+    """The work of a model after a prompt of so many tokens."""
+    return cache_work(model.config, prompt, steps, exactness)
+
+
+def generated(
+    model: Transformer, tokenizer: Tokenizer, text: str, room: int, steps: int, seed: int, exactness: Exactness
+) -> list[BothWays]:
+    """A text written both ways to its end; `room` tokens of the context are left for it at least."""
+    ids = tokenizer.encode(text)[: model.config.max_seq_len - room]
+    return list(both_ways(model, ids, steps, seed, exactness))

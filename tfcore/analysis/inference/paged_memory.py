@@ -1,23 +1,150 @@
 """A server's cache memory, step by step: a trace of requests on contiguous memory and on blocks, and what is wasted."""
 
+import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Float, Int, UInt8
 from numpy import ndarray
-
-from tfcore.analysis.inference.allocators import Allocator, Contiguous, Paged, Piece
-from tfcore.analysis.inference.request_trace import Request, Traffic, request_trace
 
 Policy = Literal["reserve", "exact", "paged"]
 
 FREE, TOKEN, LATER, NEVER, STRANDED = range(5)  # what a slot is
 STATES = 5
-ROWS, COLUMNS = 128, 160  # of the picture of memory over time
-NOBODY = 255
+NAMES: dict[Policy, str] = {
+    "reserve": "contiguous, maximum length reserved",
+    "exact": "contiguous, exact length (oracle)",
+    "paged": "paged, blocks on demand",
+}
+SHORT: dict[Policy, str] = {"reserve": "maximum length", "exact": "exact length", "paged": "paged"}
+NOBODY = 255  # owner of a slot that belongs to no request
+ROWS = 128  # of the picture of memory over time
+COLUMNS = 160
+SPREAD = 0.8  # of the logarithm of a length: the longest of a hundred is about ten times the median
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One text.
+
+    Args:
+        arrival: the step at which it comes.
+        prompt: tokens it brings.
+        output: tokens it will be answered with, which nobody knows before.
+    """
+
+    arrival: int
+    prompt: int
+    output: int
+
+    @property
+    def length(self) -> int:
+        """Tokens in the end."""
+        return self.prompt + self.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """How requests come.
+
+    Args:
+        requests: how many.
+        prompt, output: tokens on average, before they are cut to what is possible.
+        every: steps between two of them, on average.
+        longest: tokens of a prompt and its answer at most.
+        seed: another one draws others.
+    """
+
+    requests: int = 60
+    prompt: int = 32
+    output: int = 64
+    every: float = 3.0
+    longest: int = 256
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.requests, self.prompt, self.output) < 1 or self.longest < 2 or self.every <= 0:
+            raise ValueError(
+                f"requests={self.requests}, prompt={self.prompt}, output={self.output} must be 1 or more, "
+                f"longest={self.longest} 2 or more, every={self.every} above 0"
+            )
+
+
+def request_trace(traffic: Traffic) -> tuple[Request, ...]:
+    """Draw the requests: exponential pauses (a Poisson process), log-normal lengths, many short and a few long."""
+    generator = np.random.default_rng(traffic.seed)
+    pauses = generator.exponential(traffic.every, traffic.requests)
+    arrivals = np.floor(np.cumsum(pauses) - pauses[0]).astype(int)  # the first comes at once
+    prompts = np.minimum(_lengths(generator, traffic.prompt, traffic.requests), traffic.longest - 1)
+    outputs = np.minimum(_lengths(generator, traffic.output, traffic.requests), traffic.longest - prompts)
+    return tuple(
+        Request(int(arrival), int(prompt), int(output))
+        for arrival, prompt, output in zip(arrivals, prompts, outputs, strict=True)
+    )
+
+
+def _lengths(generator: np.random.Generator, mean: int, count: int) -> Float[ndarray, " request"]:
+    """Log-normal lengths of this mean: exp of a normal whose mean is log(mean) - SPREAD^2 / 2; at least 1."""
+    return np.maximum(1.0, np.round(generator.lognormal(np.log(mean) - SPREAD**2 / 2, SPREAD, count)))
+
+
+class Piece(NamedTuple):
+    """Slots start, start + 1, ..., start + size - 1."""
+
+    start: int
+    size: int
+
+
+class Contiguous:
+    """One piece for each request, in the first hole that is large enough; neighbouring holes become one."""
+
+    def __init__(self, slots: int) -> None:
+        self.holes = [Piece(0, slots)]  # by their start
+
+    def take(self, slots: int) -> list[Piece] | None:
+        """The front of the first hole that has so many slots; None where no hole is large enough."""
+        for i, hole in enumerate(self.holes):
+            if hole.size >= slots:
+                rest = Piece(hole.start + slots, hole.size - slots)
+                self.holes[i : i + 1] = [rest] if rest.size else []
+                return [Piece(hole.start, slots)]
+        return None
+
+    def give_back(self, pieces: Iterable[Piece]) -> None:
+        """Holes again, joined with those they touch."""
+        joined: list[Piece] = []
+        for piece in sorted([*self.holes, *pieces]):
+            if joined and joined[-1].start + joined[-1].size == piece.start:
+                joined[-1] = Piece(joined[-1].start, joined[-1].size + piece.size)
+            else:
+                joined.append(piece)
+        self.holes = joined
+
+
+class Paged:
+    """Blocks of one size, anywhere (arXiv:2309.06180, section 4.2); a table for each request says where they are."""
+
+    def __init__(self, slots: int, block: int) -> None:
+        self.block = block
+        self.free = list(range(0, slots - block + 1, block))  # a heap: the lowest block goes first
+
+    def take(self, slots: int) -> list[Piece] | None:
+        """As many blocks as hold so many slots; None, and nothing is taken, where there are too few."""
+        count = -(-slots // self.block)
+        if count > len(self.free):
+            return None
+        return [Piece(heapq.heappop(self.free), self.block) for _ in range(count)]
+
+    def give_back(self, pieces: Iterable[Piece]) -> None:
+        """Each block is free for anyone."""
+        for piece in pieces:
+            heapq.heappush(self.free, piece.start)
+
+
+Allocator = Contiguous | Paged
 
 
 @dataclass(frozen=True, slots=True)

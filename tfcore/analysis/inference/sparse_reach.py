@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.foundations.masking import leak_test
+from tfcore.analysis.foundations.masks import leak_test
 from tfcore.masks import MaskConfig, build
 from tfcore.model import Transformer
 

@@ -1,24 +1,96 @@
-"""Zero ablation, mean ablation and scaling of heads and feed-forward layers, as edits of single passes."""
+"""Zero ablation, mean ablation and scaling of heads and feed-forward layers, and what they do to predictions.
 
+Edits belong to one forward pass. The model is never changed, so whoever else uses it at the same time sees nothing.
+"""
+
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
+from torch import Tensor
 
-from tfcore.analysis.inside.edit_effects import next_losses, run_each
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+BATCH = 32  # sets of edits that share a pass
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A model's prediction after one position, before and after edits, and its loss on the whole text.
+
+    Args:
+        before, after: probability of every token.
+        losses_before, losses_after: nats, of every next token of the text.
+    """
+
+    before: Float[ndarray, " vocab"]
+    after: Float[ndarray, " vocab"]
+    losses_before: Float[ndarray, " next"]
+    losses_after: Float[ndarray, " next"]
+
+    @property
+    def bits(self) -> float:
+        """KL(before || after) in bits."""
+        return float(divergence(torch.from_numpy(self.before).log(), torch.from_numpy(self.after).log()))
+
+
+def divergence(before: Float[Tensor, "*#batch vocab"], after: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
+    """KL(p || q) = sum of p log2(p / q), in bits, of log-probabilities (natural logarithms)."""
+    terms = before.exp() * (before - after)
+    return terms.nan_to_num(0.0).sum(-1).clamp(min=0) / torch.log(torch.tensor(2.0))  # 0 log 0 is 0
+
+
+def next_losses(logits: Float[Tensor, "row seq vocab"], ids: Sequence[int]) -> Float[Tensor, "row next"]:
+    """Cross-entropy of each next token of a text, in nats."""
+    targets = torch.tensor(list(ids[1:]), dtype=torch.int64, device=logits.device)
+    return F.cross_entropy(logits[:, :-1].mT, targets.expand(len(logits), -1), reduction="none")
+
+
+@torch.no_grad()
+def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int) -> Effect:
+    """The prediction after `position`, and the losses of a text, without and with edits."""
+    both = torch.cat(list(run_each(model, ids, [(), edits])))  # (2, seq, vocab)
+    before, after = both[:, position].softmax(-1).cpu().numpy()
+    losses_before, losses_after = next_losses(both, ids).cpu().numpy()
+    return Effect(before, after, losses_before, losses_after)
+
+
+def run_each(
+    model: Transformer, ids: Sequence[int], sets: Sequence[Sequence[Edit]]
+) -> Iterator[Float[Tensor, "row seq vocab"]]:
+    """The logits of a text under each set of edits; BATCH sets share a pass, each in a row of its own.
+
+    Where experts have a limited capacity, rows of a batch would compete for it, so the sets run one by one.
+    """
+    experts = model.config.experts
+    alone = experts is not None and (experts.capacity_factor is not None or experts.routing == "experts")
+    step = 1 if alone else BATCH
+    with torch.no_grad():
+        for start in range(0, len(sets), step):
+            part = sets[start : start + step]
+            edits = [replace(edit, rows=[row]) for row, chosen in enumerate(part) for edit in chosen]
+            yield model(one_text(model, ids).expand(len(part), -1), edits=edits).logits.float()
+
 
 Action = Literal["zero", "mean", "scale"]
-MOST_PARTS = 200
+ABLATIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation"}
+LossOf = Literal["prediction", "text"]  # a field of PartLossIncreases
+SMALL = 0.1  # nats: a part that changes the loss by less hardly matters here
 
 
 class Part(NamedTuple):
@@ -51,14 +123,14 @@ def parts_of(config: ModelConfig) -> list[list[Part]]:
     ]
 
 
-def read_parts(said: str, config: ModelConfig) -> tuple[Part, ...]:
+def read_parts(text: str, config: ModelConfig) -> tuple[Part, ...]:
     """The parts named in a text such as "2.5 3.ff": layer.head, or layer.ff for a feed-forward layer.
 
     Raises:
         ValueError: a word that names no part of this model, and what would.
     """
     known = {str(part): part for layer in parts_of(config) for part in layer}
-    words = list(dict.fromkeys(re.split(r"[\s,;]+", said.lower().strip()))) if said.strip() else []
+    words = list(dict.fromkeys(re.split(r"[\s,;]+", text.lower().strip()))) if text.strip() else []
     for word in words:
         if word not in known:
             names = list(known)
@@ -75,9 +147,9 @@ def edits_for(
     factor: float = 0.0,
     positions: Sequence[int] | None = None,
 ) -> list[Edit]:
-    """What is done to the parts, as edits of single passes.
+    """Edits that ablate or scale parts of a model, at `positions` or (None) at every token.
 
-    "zero": the part writes nothing. "mean": at every place it writes its mean over the tokens of this text, as they
+    "zero": the part writes nothing. "mean": at every position it writes its mean over the tokens of this text, as they
     are in the whole model; the mean is taken here, once, so that it stays the same while the text is continued.
     "scale": what it writes, times the factor. A head is edited before W_O, which is linear, so all three are exact.
     """
@@ -96,38 +168,211 @@ def edits_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
-    """A text with each part of one layer ablated, one at a time.
+class PartLossIncreases:
+    """The loss increase when each part of one layer alone is ablated, in nats.
 
     Args:
-        loss: rise of the mean loss of the text, in nats per token.
-        guess: fall of the log-probability of the whole model's best guess at the end of the text, in nats.
+        text: of the whole text, mean per token.
+        prediction: of the whole model's top prediction at the end of the text: the fall of its log-probability.
     """
 
-    loss: Float[ndarray, " part"]
-    guess: Float[ndarray, " part"]
+    text: Float[ndarray, " part"]
+    prediction: Float[ndarray, " part"]
 
 
 @torch.no_grad()
-def knock_out(model: Transformer, ids: Sequence[int], layer: int, action: Action, factor: float = 0.0) -> Damage:
-    """Ablate (to zero or to the mean) or scale every part of a layer in turn: the loss increase of each."""
+def ablate_each_part(
+    model: Transformer, ids: Sequence[int], layer: int, action: Action, factor: float = 0.0
+) -> PartLossIncreases:
+    """Ablate (to zero or to the mean) or scale every part of a layer in turn."""
     sets = [edits_for(model, ids, [part], action, factor) for part in parts_of(model.config)[layer]]
     logits = torch.cat(list(run_each(model, ids, [(), *sets])))  # (1 + part, seq, vocab)
-    chance = logits[:, -1].log_softmax(-1)
-    best = int(chance[0].argmax())
+    log_probability = logits[:, -1].log_softmax(-1)
+    best = int(log_probability[0].argmax())
     losses = next_losses(logits, ids).mean(-1) if len(ids) > 1 else torch.zeros(len(logits))
-    damage = losses[1:] - losses[0], chance[0, best] - chance[1:, best]
-    return Damage(*(value.cpu().numpy() for value in damage))
+    increases = losses[1:] - losses[0], log_probability[0, best] - log_probability[1:, best]
+    return PartLossIncreases(*(value.cpu().numpy() for value in increases))
 
 
-def goes_on(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], new_tokens: int) -> list[int]:
+def continue_text(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], new_tokens: int) -> list[int]:
     """The greedy continuation of a text under these edits, in every pass."""
     return generate(model, ids, max_new_tokens=new_tokens, temperature=0, edits=edits)
 
 
 def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:
-    """Which tokens of the second sequence are not carried over from the first, in a longest common alignment."""
+    """Which tokens of the second sequence are not in the first, in a longest common alignment."""
     new = [True] * len(after)
     for block in SequenceMatcher(None, list(before), list(after), autojunk=False).get_matching_blocks():
         new[block.b : block.b + block.size] = [False] * block.size
     return new
+
+
+def part_title(part: Part) -> str:
+    """As in "head 2.5" or "feed-forward 1"."""
+    return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
+
+
+def written(parts: Iterable[Part]) -> str:
+    """The parts as `read_parts` reads them, in the order of the layers."""
+    return " ".join(map(str, sorted(parts, key=lambda part: (part.layer, part.head is None, part.head or 0))))
+
+
+def described(parts: Sequence[Part], action: Action, factor: float) -> str:
+    """As in "head 2.5 times -2" or "3 parts zero-ablated"."""
+    if not parts:
+        return "nothing edited"
+    done = {"zero": "zero-ablated", "mean": "mean-ablated", "scale": f"times {factor:g}"}[action]
+    names = " and ".join(map(part_title, parts)) if len(parts) < 3 else f"{len(parts)} parts"
+    return f"{names} {done}"
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionChange(Finding):
+    """What edits do to the prediction after one position, and to the loss of the text.
+
+    Args:
+        read, position: the token after which is predicted.
+        edited: the edit in words, as in "head 2.5 zero-ablated".
+        token, before, after: a token, and its probability without and with the edit.
+        top_before, top_after: the most probable token without and with it.
+        bits: KL(before || after).
+        loss_before, loss_after: nats per token, mean over the text; None where it has one token.
+    """
+
+    read: str
+    position: int
+    edited: str
+    token: str
+    before: float
+    after: float
+    top_before: str
+    top_after: str
+    bits: float
+    loss_before: float | None
+    loss_after: float | None
+
+    @property
+    def before_text(self) -> str:
+        """The probability without the edit."""
+        return f"{self.before:.1%}"
+
+    @property
+    def after_text(self) -> str:
+        """The probability with it."""
+        return f"{self.after:.1%}"
+
+    @property
+    def change_text(self) -> str:
+        """The change of the log-probability."""
+        smallest = 1e-30  # a probability of 0 has no logarithm
+        return f"{math.log(max(self.after, smallest)) - math.log(max(self.before, smallest)):+.2f} nats"
+
+    @property
+    def bits_text(self) -> str:
+        """The KL divergence."""
+        return f"{self.bits:.2f} bits"
+
+    @property
+    def loss_texts(self) -> tuple[str, str] | None:
+        """The loss with the edit, and its change."""
+        if self.loss_before is None or self.loss_after is None:
+            return None
+        return f"{self.loss_after:.2f}", f"{self.loss_after - self.loss_before:+.2f}"
+
+    @property
+    def sentence(self) -> str:
+        turn = (
+            "keeps its top prediction"
+            if self.top_before == self.top_after
+            else f"now predicts '{visible(self.top_after)}'"
+        )
+        return (
+            f"The next token after '{visible(self.read)}' ({self.position}), {self.edited}: '{visible(self.token)}' "
+            f"goes from {self.before_text} to {self.after_text}; the model {turn}; KL divergence {self.bits_text}."
+        )
+
+
+def prediction_change(
+    found: Effect, read: str, position: int, edited: str, token: int, tokenizer: Tokenizer
+) -> PredictionChange:
+    """The change of one token's probability; `read` is the token at `position`."""
+    names = tokenizer.tokens([token, int(found.before.argmax()), int(found.after.argmax())])
+    before, after = (float(probability[token]) for probability in (found.before, found.after))
+    losses = (found.losses_before, found.losses_after)
+    loss_before, loss_after = (float(loss.mean()) if len(loss) else None for loss in losses)
+    return PredictionChange(
+        read, position, edited, names[0], before, after, names[1], names[2], found.bits, loss_before, loss_after
+    )
+
+
+def compared_tokens(found: Effect, token: int, count: int) -> list[int]:
+    """A token with the `count` most probable ones before and after, those with a high probability in either first."""
+    tops = [np.argsort(-probability)[:count].tolist() for probability in (found.before, found.after)]
+    chosen = dict.fromkeys([token, *tops[0], *tops[1]])
+    return sorted(chosen, key=lambda i: -max(found.before[i], found.after[i]))
+
+
+@dataclass(frozen=True, slots=True)
+class LargestIncrease(Finding):
+    """The part whose ablation raises the loss most, and how many hardly matter.
+
+    Args:
+        action: "zero ablation" or "mean ablation".
+        part, increase: the part with the largest increase, and that increase in nats.
+        small, parts: how many parts change the loss by less than `SMALL` nats, of how many.
+        of: what the loss is of, as in "the text, per token".
+    """
+
+    action: str
+    part: str
+    increase: float
+    small: int
+    parts: int
+    of: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.action.capitalize()} of each part alone: loss increase in nats, of {self.of}. Most: {self.part}, "
+            f"{self.increase:+.2f}; {self.small} of {self.parts} change it by less than {SMALL}."
+        )
+
+
+def largest_increase(
+    values: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], action: str, of: str
+) -> LargestIncrease:
+    """The largest increase, of the loss increases of all parts."""
+    layer, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
+    return LargestIncrease(
+        action=action,
+        part=part_title(parts[layer][column]),
+        increase=float(values.max()),
+        small=int((np.abs(values) < SMALL).sum()),
+        parts=values.size,
+        of=of,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTokens(Finding):
+    """How many tokens of a continuation an edit has changed."""
+
+    changed: int
+    total: int
+
+    @property
+    def title(self) -> str:
+        """For a title."""
+        return f"{self.changed} of {self.total} tokens changed" if self.changed else "the same, token for token"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.title.capitalize()}."
+
+
+def changed_tokens(before: Sequence[int], after: Sequence[int]) -> ChangedTokens:
+    """Tokens of `after` that are not in `before`, in a longest common alignment."""
+    return ChangedTokens(sum(changed(before, after)), len(after))

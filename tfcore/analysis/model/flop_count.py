@@ -1,13 +1,22 @@
 """How many floating-point operations a model needs: arithmetic from its config, nothing is run."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
 from tfcore.analysis.model.parameter_count import EMBEDDINGS, Layer, feed_forward_weights, layers, parameters
+from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
+from tfcore.presets import gpt2_small
 
 Pairs = Literal["all", "visible"]
+# Products whose number grows with the square of the length; the others are products with weights.
+PAIRWISE = ("attention scores", "attention values", "cross-attention scores", "cross-attention values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,54 @@ class FlopCount:
         return 6 * self.n
 
 
+@dataclass(frozen=True, slots=True)
+class RuleError:
+    """One model at one length of text.
+
+    Args:
+        exact: operations of training for a token, all matrix products of forward and backward pass.
+        of_all: exact over 6 N with every active parameter in N, embeddings included (as arXiv:2203.15556 counts).
+        without_embeddings: exact over 6 N without the embedding tables (as arXiv:2001.08361 counts).
+    """
+
+    exact: float
+    of_all: float
+    without_embeddings: float
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCost:
+    """The forward pass over sequences of n tokens.
+
+    Args:
+        n: tokens.
+        cells: n * n, the score matrix of one head.
+        linear: FLOPs of the products with weights, which grow with n.
+        squared: FLOPs of queries with keys and of weights with values, 4 n^2 d a layer.
+        matrices: bytes of the score matrices of all heads of one layer, if they are written out.
+        vectors: bytes of queries, keys, values and outputs of one layer.
+        crossing: the length at which both kinds of FLOPs are equal.
+    """
+
+    n: Int[ndarray, " length"]
+    cells: Int[ndarray, " length"]
+    linear: Float[ndarray, " length"]
+    squared: Float[ndarray, " length"]
+    matrices: Int[ndarray, " length"]
+    vectors: Int[ndarray, " length"]
+    crossing: float
+
+    @property
+    def total(self) -> Float[ndarray, " length"]:
+        """FLOPs in all."""
+        return self.linear + self.squared
+
+    @property
+    def share(self) -> Float[ndarray, " length"]:
+        """Of all FLOPs, those that grow with n squared; 0 for an empty sequence."""
+        return self.squared / np.maximum(self.total, 1)
+
+
 def flops(config: ModelConfig, seq: int, *, decoder_seq: int | None = None, pairs: Pairs = "all") -> FlopCount:
     """Count the operations of one sequence without a cache.
 
@@ -80,6 +137,51 @@ def flops(config: ModelConfig, seq: int, *, decoder_seq: int | None = None, pair
     count = parameters(config)
     n = count.active - sum(count.by_component.get(name, 0) for name in EMBEDDINGS)
     return FlopCount(dict(total), n_encoder + n_decoder, n)
+
+
+def rule_errors(configs: Mapping[str, ModelConfig], seq: int) -> dict[str, RuleError]:
+    """Count each model on texts of `seq` tokens, longer than it may ever have been trained for, every pair counted."""
+    found = {}
+    for name, config in configs.items():
+        count = flops(replace(config, max_seq_len=max(config.max_seq_len, seq)), seq)
+        exact, n = count.training, parameters(config).active
+        found[name] = RuleError(exact, exact / (6 * n), exact / count.six_n)
+    return found
+
+
+def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:
+    """Count a model of this shape at lengths it may never have been trained for; every pair counts, also masked ones.
+
+    Matrix products only, as in arXiv:2001.08361, table 1; memory in half precision. In an encoder-decoder both sides
+    read n tokens.
+    """
+    n = np.array(lengths, dtype=np.int64)
+    one = flops(config, 1).by_component
+    pairwise = sum(one.get(name, 0) for name in PAIRWISE)
+    once = one.get("pooler", 0)  # reads one token, however many there are
+    each = sum(one.values()) - pairwise - once
+    width = 2 * config.n_heads * config.head_size + 2 * config.kv_heads * config.head_size  # Q and O, K and V
+    return LengthCost(
+        n=n,
+        cells=n * n,
+        linear=float(each) * n + once,
+        squared=float(pairwise) * n.astype(np.float64) ** 2,
+        matrices=stored_bytes(config.n_heads, "float16") * n * n,
+        vectors=stored_bytes(width, "float16") * n,
+        crossing=each / pairwise,
+    )
+
+
+def sequence_cost(lengths: Sequence[int]) -> LengthCost:
+    """What sequences of any kind cost a Transformer of 12 layers, width 768 and 12 heads, the size of GPT-2 small,
+    BERT base and ViT-Base, without embeddings: 24 n d^2 + 4 n^2 d floating-point operations a layer.
+
+    24 n d^2: queries, keys, values and output (4 d^2 weights) and a feed-forward layer of 4 d (8 d^2), two operations
+    a weight and token. 4 n^2 d: two for each score and two for each value, over n * n pairs and d numbers.
+
+    Source: arXiv:2001.08361, table 1.
+    """
+    return length_cost(replace(gpt2_small(), head="none"), lengths)
 
 
 def lengths(config: ModelConfig, seq: int, decoder_seq: int | None = None) -> tuple[int, int]:

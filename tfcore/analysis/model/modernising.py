@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.inference.cache_size import cache_shape
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import cache_shape
 from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.precision import stored_bytes
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
@@ -28,7 +30,9 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "QK-norm": {"qk_norm": True},
 }
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
-READ, WRITTEN, ROUNDS = 128, 16, 7  # tokens read at once, tokens written one by one, measurements of each
+READ = 128  # tokens read at once
+WRITTEN = 16  # tokens written one by one
+ROUNDS = 7  # measurements of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,11 @@ class Version:
     config: ModelConfig
     parameters: int
     cached: int
+
+    @property
+    def cached_bytes(self) -> int:
+        """The same in bytes, at 16 bits."""
+        return stored_bytes(self.cached, "float16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +89,79 @@ def versions(first: ModelConfig) -> list[Version]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchEffect(Finding):
+    """What one switch does to what can be counted.
+
+    Args:
+        step: its place in SWITCHES, `last` the last one's; 0 is where it begins.
+        before, after: the versions without it and with it; the same at step 0.
+        size: the model that is counted, in words.
+    """
+
+    step: int
+    last: int
+    before: Version
+    after: Version
+    size: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Switch {self.step} of {self.last}, {self.after.name}: {self.effect} Counted for {self.size}; timed here "
+            f"and now on models of width {SPEED['d_model']} with {SPEED['n_layers']} layers (prefill of {READ} "
+            f"tokens), the fastest of up to {ROUNDS} runs."
+        )
+
+    @property
+    def effect(self) -> str:
+        """The change of the parameters, and that of the KV cache at 16 bits."""
+        before, after = self.before, self.after
+        if not self.step:
+            return f"{after.parameters:,} parameters, {after.cached_bytes:,} bytes of KV cache per token at 16 bits."
+        more = after.parameters - before.parameters
+        size = f"{more:+,} parameters ({more / before.parameters:+.2%})" if more else "no change in parameters"
+        if after.cached == before.cached:
+            return f"{size}; the KV cache stays as it is."
+        return f"{size}; the KV cache shrinks from {before.cached_bytes:,} to {after.cached_bytes:,} bytes per token."
+
+
+def switch_effect(found: Sequence[Version], step: int, size: str) -> SwitchEffect:
+    """Compare a version with the one before it."""
+    return SwitchEffect(step, len(found) - 1, found[max(0, step - 1)], found[step], size)
+
+
 WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
 
 
-def size_finding(found: Sequence[Version]) -> str:
-    """Which switches change the number of parameters by 1 % or more, and which the KV cache."""
-    changed, cached = [], []
-    for before, after in pairwise(found):
-        change = after.parameters / before.parameters - 1
-        if abs(change) >= WORTH_NAMING:
-            changed.append(f"{after.name} ({change:+.0%})")
-        if after.cached != before.cached:
-            cached.append(f"{after.name} (to {after.cached / before.cached:.0%})")
-    named = ", ".join(changed) or "none of them"
-    return (
-        f"Parameters, changed by {WORTH_NAMING:.0%} or more: {named}. KV cache, which long contexts fill: "
-        f"{', '.join(cached) or 'none of them'}."
+@dataclass(frozen=True, slots=True)
+class SizeChanges(Finding):
+    """Which switches change the size of a model.
+
+    Args:
+        parameters: switch -> change of the parameters, as a share, where it is WORTH_NAMING or more.
+        cached: switch -> the KV cache over that before, where it changes.
+    """
+
+    parameters: dict[str, float]
+    cached: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        changed = ", ".join(f"{name} ({change:+.0%})" for name, change in self.parameters.items())
+        cached = ", ".join(f"{name} (to {share:.0%})" for name, share in self.cached.items())
+        return (
+            f"Parameters, changed by {WORTH_NAMING:.0%} or more: {changed or 'none of them'}. KV cache, which long "
+            f"contexts fill: {cached or 'none of them'}."
+        )
+
+
+def size_changes(found: Sequence[Version]) -> SizeChanges:
+    """Compare each version with the one before it."""
+    changes = {b.name: b.parameters / a.parameters - 1 for a, b in pairwise(found)}
+    return SizeChanges(
+        {name: change for name, change in changes.items() if abs(change) >= WORTH_NAMING},
+        {b.name: b.cached / a.cached for a, b in pairwise(found) if b.cached != a.cached},
     )
 
 
@@ -138,16 +204,84 @@ def loss_effects(losses: Mapping[str, Sequence[float]]) -> list[LossEffect]:
     return [LossEffect(b, means[b] - means[a], max(ranges[a], ranges[b])) for a, b in pairwise(losses)]
 
 
-def loss_finding(effects: Sequence[LossEffect]) -> str:
-    """Which switches changed the loss by more than another seed does."""
-    clear = [f"{effect.name} ({effect.change:+.2f})" for effect in effects if effect.clear]
-    rest = len(effects) - len(clear)
-    if not clear:
-        return "No switch changes the loss by more than another seed does."
-    return (
-        f"Loss, changed by more than another seed does: {', '.join(clear)} nats per token. What the others "
-        f"do ({rest}) cannot be told from chance in models this small."
-    )
+@dataclass(frozen=True, slots=True)
+class LossChanges(Finding):
+    """Which switches changed the held-out loss by more than another seed does.
+
+    Args:
+        clear: switch -> change, nats per token.
+        others: how many switches did not.
+    """
+
+    clear: dict[str, float]
+    others: int
+
+    @property
+    def sentence(self) -> str:
+        if not self.clear:
+            return "No switch changes the loss by more than another seed does."
+        changed = ", ".join(f"{name} ({change:+.2f})" for name, change in self.clear.items())
+        return (
+            f"Loss, changed by more than another seed does: {changed} nats per token. What the others do "
+            f"({self.others}) cannot be told from chance in models this small."
+        )
+
+
+def loss_changes(losses: Mapping[str, Sequence[float]]) -> LossChanges:
+    """See `loss_effects`."""
+    effects = loss_effects(losses)
+    clear = {effect.name: effect.change for effect in effects if effect.clear}
+    return LossChanges(clear, len(effects) - len(clear))
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The models of the ladder: what each switch came to, trained.
+
+    Args:
+        losses: switch -> held-out losses in nats per token, one for each seed.
+        width, layers: of all models.
+        tokens: that each was trained on.
+    """
+
+    losses: dict[str, list[float]]
+    width: int
+    layers: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModels(Finding):
+    """What the models whose losses are drawn went through."""
+
+    width: int
+    layers: int
+    tokens: int
+    seeds: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Losses: models of width {self.width} with {self.layers} layers after {self.tokens / 1e6:.1f} M tokens of "
+            f"stories, {self.seeds} seeds each (dots) and their mean."
+        )
+
+
+def trained_models(found: Trained) -> TrainedModels:
+    """The training, and how many seeds there are of each switch."""
+    return TrainedModels(found.width, found.layers, found.tokens, min(map(len, found.losses.values())))
+
+
+def read_trained(rows: Sequence[Mapping[str, Any]]) -> Trained | None:
+    """The losses of a table with a row a model; None where a switch has none.
+
+    Args:
+        rows: switch, seed, d_model, n_layers, tokens, loss.
+    """
+    losses = {name: [float(row["loss"]) for row in rows if row["switch"] == name] for name in SWITCHES}
+    if not all(losses.values()):
+        return None
+    return Trained(losses, int(rows[0]["d_model"]), int(rows[0]["n_layers"]), int(rows[0]["tokens"]))
 
 
 def first_of(d_model: int, n_layers: int, n_heads: int, vocab_size: int, max_seq_len: int) -> ModelConfig:
@@ -181,3 +315,8 @@ def race(seed: int) -> Iterator[Speed]:
             last = best.get(step, now)
             best[step] = Speed(step, min(now.read, last.read), min(now.written, last.written))
             yield best[step]
+
+
+def timed(seed: int) -> list[Speed]:
+    """The race to its end."""
+    return list(race(seed))

@@ -1,9 +1,12 @@
-"""How many parameters a model has, and where: arithmetic from its config, nothing is built."""
+"""How many parameters a model has, and where: arithmetic from its config, and the model itself to compare with."""
 
 from collections import Counter
 from dataclasses import dataclass
 
+from tfcore.analysis.finding import Finding
 from tfcore.config import GATED, ModelConfig
+from tfcore.loading.checkpoints import blank
+from tfcore.model import Transformer
 
 EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
 
@@ -49,6 +52,35 @@ class Layer:
     def sublayers(self) -> int:
         """Attention, cross-attention and feed-forward: those there are."""
         return 1 + self.cross + (self.mixture or self.plain)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSizes(Finding):
+    """Sizes that are quoted of an encoder trained to predict masked tokens.
+
+    Args:
+        mlm_head: parameters of the head that predicts them.
+        pooler: parameters of its pooler; 0 where it has none.
+        without_heads: with its pooler, where it has one, and without any head: `transformers.BertModel`.
+        next_sentence: BERT's second head, for next-sentence prediction: 2 d + 2. It reads the pooler, and is no part
+            of ModelConfig.
+        checkpoint: what was published: both heads.
+    """
+
+    mlm_head: int
+    pooler: int
+    without_heads: int
+    next_sentence: int
+    checkpoint: int
+
+    @property
+    def sentence(self) -> str:
+        pooler = f", the pooler's {self.pooler:,} among them" if self.pooler else ""
+        sizes = f"Without the masked language model's head ({self.mlm_head:,}): {self.without_heads:,}{pooler}."
+        if self.next_sentence:
+            sizes += f" The published checkpoint has a head for next-sentence prediction too ({self.next_sentence:,}): "
+            sizes += f"{self.checkpoint:,}."
+        return sizes
 
 
 def parameters(config: ModelConfig) -> ParameterCount:
@@ -99,6 +131,34 @@ def layers(config: ModelConfig) -> list[Layer]:
 def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     """Weights of a feed-forward layer or expert: up and down, and the gate's where there is one."""
     return (3 if config.activation in GATED else 2) * config.d_model * d_ff
+
+
+def published_sizes(config: ModelConfig) -> PublishedSizes | None:
+    """The sizes quoted of such an encoder (arXiv:1810.04805, section 3.1); None of other models."""
+    if config.head != "mlm":
+        return None
+    count = parameters(config)
+    next_sentence = 2 * config.d_model + 2 if config.pooler else 0
+    head, pooler = count.by_component["mlm head"], count.by_component.get("pooler", 0)
+    return PublishedSizes(head, pooler, count.total - head, next_sentence, count.total + next_sentence)
+
+
+def rule_of_thumb(config: ModelConfig) -> int:
+    """12 N d^2 + V d: per block 4 d^2 for attention and 8 d^2 for a feed-forward layer of 4 d, and one table of
+    embeddings (arXiv:2001.08361, table 1, and the table). It knows no GQA, no gates, no experts, no norms."""
+    return 12 * (config.encoder_layers + config.decoder_layers) * config.d_model**2 + config.vocab_size * config.d_model
+
+
+def kv_head_parameters(config: ModelConfig) -> int:
+    """Parameters of one KV head: its rows of W_K and W_V with their biases, in every attention layer of the model."""
+    attentions = sum(1 + layer.cross for layer in layers(config))
+    return 2 * attentions * config.head_size * (config.d_model + config.has_qkv_bias)
+
+
+def built_parameters(config: ModelConfig) -> int:
+    """The parameters of the model itself, built without memory (on torch's meta device)."""
+    model: Transformer = blank(config)
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:

@@ -1,7 +1,9 @@
-"""What each stage of a walk costs: the parameters it uses and its floating-point operations, from the config."""
+"""The cost of each stage of a walk: the parameters it uses and its floating-point operations, from the config."""
 
 from dataclasses import dataclass
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.model.flop_count import flops
 from tfcore.analysis.model.parameter_count import feed_forward_weights, parameters
 from tfcore.config import GATED, ModelConfig
 
@@ -10,11 +12,13 @@ _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what 
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Args:
-    parameters: that the stage uses, all heads and experts included.
-    flops: floating-point operations on the whole text, all heads together.
-    product: they are those of matrix products, counted exactly (2 for a multiplication and its addition); otherwise
-        additions, divisions, exponentials and so on, which counts such as arXiv:2001.08361's leave out.
+    """The cost of one stage.
+
+    Args:
+        parameters: that the stage uses, all heads and experts included.
+        flops: floating-point operations on the whole text, all heads together.
+        product: they are those of matrix products, counted exactly (2 for a multiplication and its addition);
+            otherwise additions, divisions, exponentials and so on, which are left out in arXiv:2001.08361.
     """
 
     parameters: int = 0
@@ -107,3 +111,87 @@ def _predict(config: ModelConfig, n: int) -> dict[str, StageCost]:
         "logits": StageCost(vocab * d, 2 * n * vocab * d, True),
         "probabilities": StageCost(0, 4 * n * vocab),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class StageShare(Finding):
+    """The cost of a stage beside that of the whole model.
+
+    Args:
+        cost: of the stage.
+        parameters, flops: of the whole model, and of one forward pass of the text.
+        tied: its table is that of the embeddings, and not counted again.
+    """
+
+    cost: StageCost
+    parameters: int
+    flops: int
+    tied: bool
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Parameters used: {self.parameter_count}, {self.parameter_share}. Operations (FLOPs): "
+            f"{self.cost.flops:,}, {self.flop_share}."
+        )
+
+    @property
+    def parameter_count(self) -> str:
+        """With commas."""
+        return f"{self.cost.parameters:,}"
+
+    @property
+    def parameter_share(self) -> str:
+        """Of the model, in words."""
+        if not self.cost.parameters:
+            return "nothing learned here"
+        if self.tied:
+            return "the embedding table again"
+        return f"{_percent(self.cost.parameters, self.parameters)} of all parameters"
+
+    @property
+    def flop_share(self) -> str:
+        """Of one pass, in words."""
+        if not self.cost.flops:
+            return "no arithmetic"
+        return f"{_percent(self.cost.flops, self.flops)} of one pass" if self.cost.product else "no matrix product"
+
+
+def _percent(count: int, whole: int) -> str:
+    share = count / whole
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
+
+
+def stage_share(config: ModelConfig, stage: str, n: int) -> StageShare:
+    """The cost of one stage on a text of n tokens, beside that of the whole model."""
+    tied = stage == "logits" and config.tie_embeddings
+    return StageShare(stage_cost(config, stage, n), parameters(config).total, flops(config, n).sequence, tied)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize(Finding):
+    """The size of a model.
+
+    Args:
+        name, architecture: of the model.
+        parameters: how many it has.
+        d_model, context: its width, and the tokens it can read.
+    """
+
+    name: str
+    architecture: str
+    parameters: int
+    d_model: int
+    context: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.name}: {self.architecture}, {self.parameters:,} parameters, width {self.d_model}, context "
+            f"{self.context:,} tokens."
+        )
+
+
+def model_size(config: ModelConfig, name: str) -> ModelSize:
+    """The size of a model, from its config."""
+    return ModelSize(name, config.architecture, parameters(config).total, config.d_model, config.max_seq_len)

@@ -1,4 +1,4 @@
-"""What a stage of a walk did, in one sentence with its numbers."""
+"""What each stage of a walk did, in one sentence with its numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,123 +7,329 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from tfcore.analysis.start.walk_steps import Step
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.start.walk_prediction import logit_range, probability_mass
+from tfcore.analysis.start.walk_tensors import ShownTensor, StageTensors
 from tfcore.analysis.start.walkthrough import Walk
+from tfcore.analysis.token_text import visible
 
 
-class _Seen(NamedTuple):
+class _Stage(NamedTuple):
     walk: Walk
-    made: Step
+    tensors: StageTensors
     tokens: Sequence[str]
 
 
-def finding(walk: Walk, made: Step, stage: str, tokens: Sequence[str]) -> str:
-    """The sentence of a stage.
+def stage_finding(walk: Walk, tensors: StageTensors, stage: str, tokens: Sequence[str]) -> Finding:
+    """What a stage of numbers did.
 
     Args:
-        made: from `step`.
-        tokens: of the text, as they are shown.
+        tensors: from `stage_tensors`.
+        tokens: of the text.
     """
-    return _FINDINGS[stage](_Seen(walk, made, tokens))
-
-
-def size(values: ndarray) -> float:
-    """How large the numbers are: the root of their mean square."""
-    return float(np.sqrt(np.square(values, dtype=np.float64).mean())) if values.size else 0.0
-
-
-def _sizes(values: ndarray) -> str:
-    rows = [size(row) for row in values]
-    return f"{min(rows):.2f} to {max(rows):.2f}"
-
-
-def _table(seen: _Seen) -> str:
-    c = seen.walk.config
-    return (
-        f"{len(seen.tokens)} rows of a table of {c.vocab_size:,} were read, {c.d_model} numbers each; "
-        f"their size (root mean square) is {_sizes(seen.made.after[0].values)}"
-    )
-
-
-def _resized(seen: _Seen) -> str:
-    before, after = _sizes(seen.made.before[0].values), _sizes(seen.made.after[0].values)
-    return f"Size of a token's vector (root mean square): {before} before, {after} after"
-
-
-def _added(seen: _Seen) -> str:
-    stream, added = (size(piece.values) for piece in seen.made.before)
-    return (
-        f"What is added has {added / stream:.0%} of the stream's size (root mean square {added:.2f} and {stream:.2f})"
-    )
-
-
-def _widths(seen: _Seen) -> str:
-    before, after = (sum(piece.values.shape[1] for piece in pieces) for pieces in (seen.made.before, seen.made.after))
-    return f"Each token's {before} numbers became {after}"
-
-
-def _cut(seen: _Seen) -> str:
-    c, (first, end) = seen.walk.config, seen.made.before[0].framed or (0, 0)
-    shared = f", of which {c.kv_heads} pairs of K and V are shared" if c.kv_heads < c.n_heads else ""
-    return f"{c.n_heads} heads of {c.head_size} numbers each{shared}; this one took columns {first} to {end - 1} of Q"
-
-
-def _turned(seen: _Seen) -> str:
-    before, after = (np.linalg.norm(pieces[0].values, axis=1) for pieces in (seen.made.before, seen.made.after))
-    moved = np.abs(seen.made.after[0].values - seen.made.before[0].values).max(axis=1)
-    other = np.abs(before - after).max()
-    return (
-        f"Position 0 moved by {moved[0]:.2f} at most, position {len(seen.tokens) - 1} by up to {moved[-1]:.2f}; "
-        f"the lengths stayed, {'but for rounding' if other < 1e-4 else f'to within {other:.0e}'}"
-    )
-
-
-def _largest(values: ndarray, tokens: Sequence[str]) -> str:
-    query, key = divmod(int(values.argmax()), values.shape[1])
-    return f"'{tokens[query]}' ({query}) for '{tokens[key]}' ({key}): {values[query, key]:.2f}"
-
-
-def _scored(seen: _Seen) -> str:
-    values = seen.made.after[0].values
-    return f"{values.size} scores, one for each pair; the largest is that of {_largest(values, seen.tokens)}"
-
-
-def _spread(seen: _Seen) -> str:
-    before, after = (float(pieces[0].values.std()) for pieces in (seen.made.before, seen.made.after))
-    return f"Standard deviation of this head's scores: {before:.2f} before, {after:.2f} after"
-
-
-def _hidden(seen: _Seen) -> str:
-    blocked = seen.made.after[0].blocked
-    count = 0 if blocked is None else int(blocked.sum())
-    return f"{count} of {seen.made.after[0].values.size} scores became minus infinity"
-
-
-def _shared_out(seen: _Seen) -> str:
-    last = seen.made.after[0].values[-1]
-    key = int(last.argmax())
-    return (
-        f"The last token, '{seen.tokens[-1]}', gives most of its attention to '{seen.tokens[key]}' ({key}): "
-        f"{last[key]:.2f}; each row sums to 1"
-    )
-
-
-def _averaged(seen: _Seen) -> str:
-    weights = seen.made.before[0].values
-    return (
-        f"Each row is an average of rows of V; that of '{seen.tokens[-1]}' mixes {len(seen.tokens)} of them, "
-        f"'{seen.tokens[int(weights[-1].argmax())]}' with the weight {weights[-1].max():.2f}"
-    )
-
-
-def _joined(seen: _Seen) -> str:
-    (first, end), c = seen.made.after[0].framed or (0, 0), seen.walk.config
-    width = seen.made.after[0].values.shape[1]
-    return f"{c.n_heads} heads of {c.head_size} numbers make {width}; this head's are {first} to {end - 1}"
+    return _FINDINGS[stage](_Stage(walk, tensors, tokens))
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class StagePicture(Finding):
+    """What a picture of a stage shows, and how to read its colours.
+
+    Args:
+        when, stage: "before" or "after", and the name of the stage.
+        tensors: title, axes and shape of each.
+        limit: the number with full colour; None where no signed numbers are shown.
+        weights: weights from 0 to 1 are shown.
+    """
+
+    when: str
+    stage: str
+    tensors: tuple[tuple[str, tuple[str, ...], tuple[int, ...]], ...]
+    limit: float | None
+    weights: bool
+
+    @property
+    def sentence(self) -> str:
+        listed = ", ".join(
+            f"{title} ({', '.join(axes)}) = ({', '.join(f'{side:,}' for side in shape)})"
+            for title, axes, shape in self.tensors
+        )
+        signed = "" if self.limit is None else f" Red above 0, blue below, full colour from ±{self.limit:g}."
+        weights = " Violet: a weight from 0 to 1." if self.weights else ""
+        return f"{self.when.capitalize()} stage {self.stage}: {listed}.{signed}{weights}"
+
+
+def stage_picture(when: str, stage: str, shown: Sequence[ShownTensor], limit: float) -> StagePicture:
+    """What is shown before or after a stage.
+
+    Args:
+        limit: the number with full colour, where signed numbers are shown.
+    """
+    signed = any(not one.weights and one.columns != "id" for one in shown)
+    tensors = tuple((one.title, one.axes, one.shape) for one in shown)
+    return StagePicture(when, stage, tensors, limit if signed else None, any(one.weights for one in shown))
+
+
+def root_mean_square(values: ndarray) -> float:
+    """The root of the mean square; 0 where there are no values."""
+    return float(np.sqrt(np.square(values, dtype=np.float64).mean())) if values.size else 0.0
+
+
+class SizeRange(NamedTuple):
+    """The smallest and the largest root mean square of a row."""
+
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.least:.2f} to {self.most:.2f}"
+
+
+def _sizes(values: ndarray) -> SizeRange:
+    rows = [root_mean_square(row) for row in values]
+    return SizeRange(min(rows), max(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp(Finding):
+    """Rows of the embedding table: how many, of how many, how wide, and how large."""
+
+    rows: int
+    vocab: int
+    d_model: int
+    sizes: SizeRange
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.rows} rows of a table of {self.vocab:,} were read, {self.d_model} numbers each; "
+            f"their size (root mean square) is {self.sizes}."
+        )
+
+
+def _looked_up(stage: _Stage) -> LookedUp:
+    config = stage.walk.config
+    return LookedUp(len(stage.tokens), config.vocab_size, config.d_model, _sizes(stage.tensors.after[0].values))
+
+
+@dataclass(frozen=True, slots=True)
+class Resized(Finding):
+    """The sizes of the tokens' vectors before and after."""
+
+    before: SizeRange
+    after: SizeRange
+
+    @property
+    def sentence(self) -> str:
+        return f"Size of a token's vector (root mean square): {self.before} before, {self.after} after."
+
+
+def _resized(stage: _Stage) -> Resized:
+    return Resized(_sizes(stage.tensors.before[0].values), _sizes(stage.tensors.after[0].values))
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Finding):
+    """The root mean square of what is added, and of the stream it is added to."""
+
+    added: float
+    stream: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"What is added has {self.added / self.stream:.0%} of the stream's size (root mean square "
+            f"{self.added:.2f} and {self.stream:.2f})."
+        )
+
+
+def _added(stage: _Stage) -> Added:
+    stream, added = stage.tensors.before
+    return Added(root_mean_square(added.values), root_mean_square(stream.values))
+
+
+@dataclass(frozen=True, slots=True)
+class Widened(Finding):
+    """How many numbers each token has before and after."""
+
+    before: int
+    after: int
+
+    @property
+    def sentence(self) -> str:
+        return f"Each token's {self.before} numbers became {self.after}."
+
+
+def _widened(stage: _Stage) -> Widened:
+    tensors = stage.tensors
+    return Widened(*(sum(piece.values.shape[1] for piece in pieces) for pieces in (tensors.before, tensors.after)))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadColumns(Finding):
+    """The columns of one head.
+
+    Args:
+        heads, kv_heads, d_head: of the model.
+        first, last: columns of this head.
+        joined: width of all heads side by side; None where they are split.
+    """
+
+    heads: int
+    kv_heads: int
+    d_head: int
+    first: int
+    last: int
+    joined: int | None
+
+    @property
+    def sentence(self) -> str:
+        each = f"{self.heads} heads of {self.d_head} numbers"
+        if self.joined is not None:
+            return f"{each} make {self.joined}; this head's are {self.first} to {self.last}."
+        shared = f", of which {self.kv_heads} pairs of K and V are shared" if self.kv_heads < self.heads else ""
+        return f"{each} each{shared}; this one took columns {self.first} to {self.last} of Q."
+
+
+def _split(stage: _Stage) -> HeadColumns:
+    config, (first, end) = stage.walk.config, stage.tensors.before[0].framed or (0, 0)
+    return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, None)
+
+
+def _joined(stage: _Stage) -> HeadColumns:
+    config, piece = stage.walk.config, stage.tensors.after[0]
+    first, end = piece.framed or (0, 0)
+    return HeadColumns(config.n_heads, config.kv_heads, config.head_size, first, end - 1, piece.values.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated(Finding):
+    """By how much the rotation changed the queries.
+
+    Args:
+        first, last: largest change of a number at the first position, and at the last.
+        position: the last.
+        length: largest change of a query's length.
+    """
+
+    first: float
+    last: float
+    position: int
+    length: float
+
+    @property
+    def sentence(self) -> str:
+        kept = "but for rounding" if self.length < 1e-4 else f"to within {self.length:.0e}"
+        return (
+            f"Position 0 moved by {self.first:.2f} at most, position {self.position} by up to {self.last:.2f}; "
+            f"the lengths stayed, {kept}."
+        )
+
+
+def _rotated(stage: _Stage) -> Rotated:
+    before, after = stage.tensors.before[0].values, stage.tensors.after[0].values
+    moved = np.abs(after - before).max(axis=1)
+    length = np.abs(np.linalg.norm(before, axis=1) - np.linalg.norm(after, axis=1)).max()
+    return Rotated(float(moved[0]), float(moved[-1]), len(stage.tokens) - 1, float(length))
+
+
+@dataclass(frozen=True, slots=True)
+class LargestScore(Finding):
+    """How many scores a head has, and the pair with the largest.
+
+    Args:
+        count: of the scores.
+        query, query_at, key, key_at: the pair: tokens and positions.
+        score: of the pair.
+    """
+
+    count: int
+    query: str
+    query_at: int
+    key: str
+    key_at: int
+    score: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.count} scores, one for each pair; the largest is that of '{visible(self.query)}' ({self.query_at}) "
+            f"for '{visible(self.key)}' ({self.key_at}): {self.score:.2f}."
+        )
+
+
+def _largest(stage: _Stage) -> LargestScore:
+    values, tokens = stage.tensors.after[0].values, stage.tokens
+    query, key = divmod(int(values.argmax()), values.shape[1])
+    return LargestScore(values.size, tokens[query], query, tokens[key], key, float(values[query, key]))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread(Finding):
+    """The standard deviation of a head's scores before and after."""
+
+    before: float
+    after: float
+
+    @property
+    def sentence(self) -> str:
+        return f"Standard deviation of this head's scores: {self.before:.2f} before, {self.after:.2f} after."
+
+
+def _spread(stage: _Stage) -> Spread:
+    return Spread(float(stage.tensors.before[0].values.std()), float(stage.tensors.after[0].values.std()))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked(Finding):
+    """How many scores are masked, of how many."""
+
+    blocked: int
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.blocked} of {self.count} scores became minus infinity."
+
+
+def _blocked(stage: _Stage) -> Blocked:
+    piece = stage.tensors.after[0]
+    return Blocked(0 if piece.blocked is None else int(piece.blocked.sum()), piece.values.size)
+
+
+@dataclass(frozen=True, slots=True)
+class LastRow(Finding):
+    """The largest attention weight of the last token.
+
+    Args:
+        token: the last.
+        key, key_at: the token it attends to most.
+        weight: how much.
+        mixed: number of rows of V that are averaged, where they are; None at the softmax.
+    """
+
+    token: str
+    key: str
+    key_at: int
+    weight: float
+    mixed: int | None
+
+    @property
+    def sentence(self) -> str:
+        token, key, weight = visible(self.token), visible(self.key), f"{self.weight:.2f}"
+        if self.mixed is None:
+            most = f"gives most of its attention to '{key}' ({self.key_at})"
+            return f"The last token, '{token}', {most}: {weight}; each row sums to 1."
+        mixed = f"that of '{token}' mixes {self.mixed} of them, '{key}' with the weight {weight}"
+        return f"Each row is an average of rows of V; {mixed}."
+
+
+def _last_row(stage: _Stage, weights: ndarray, mixed: int | None) -> LastRow:
+    key = int(weights[-1].argmax())
+    return LastRow(stage.tokens[-1], stage.tokens[key], key, float(weights[-1, key]), mixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity(Finding):
     """What an activation function leaves of the hidden values of a feed-forward layer.
 
     Args:
@@ -136,62 +342,56 @@ class Activity:
     near_zero: float
     large: float
 
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.positive:.0%} of the values were above 0 before; afterwards {self.near_zero:.0%} are near 0 (below "
+            f"a tenth of their root mean square) and {self.large:.0%} exceed the root mean square."
+        )
+
 
 def activity(before: ndarray, after: ndarray) -> Activity:
     """Count the values before and after an activation function."""
-    usual, sizes = size(after), np.abs(after)
+    usual, sizes = root_mean_square(after), np.abs(after)
     shares = (before > 0, sizes < 0.1 * usual, sizes > usual)
     return Activity(*(float(share.mean()) for share in shares))
 
 
-def _passed(seen: _Seen) -> str:
-    found = activity(seen.made.before[0].values, seen.made.after[0].values)
-    return (
-        f"{found.positive:.0%} of the values were above 0 before; afterwards {found.near_zero:.0%} are near 0 (below a "
-        f"tenth of their root mean square) and {found.large:.0%} exceed the root mean square"
-    )
+@dataclass(frozen=True, slots=True)
+class Routed(Finding):
+    """The expert with the largest share of the last token, and that share."""
+
+    token: str
+    expert: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return f"The last token, '{visible(self.token)}', would give expert {self.expert} the most: {self.share:.2f}."
 
 
-def _routed(seen: _Seen) -> str:
-    shares = seen.made.after[0].values[-1]
-    return f"The last token, '{seen.tokens[-1]}', would give expert {int(shares.argmax())} the most: {shares.max():.2f}"
+def _routed(stage: _Stage) -> Routed:
+    shares = stage.tensors.after[0].values[-1]
+    return Routed(stage.tokens[-1], int(shares.argmax()), float(shares.max()))
 
 
-def _rated(seen: _Seen) -> str:
-    at = seen.walk.position
-    row = seen.walk.logits[at]
-    return (
-        f"{seen.walk.config.vocab_size:,} logits per token; shown are the {len(row)} ids that '{seen.tokens[at]}' "
-        f"({at}) rates highest, from {row[0]:.1f} down to {row[-1]:.1f}"
-    )
-
-
-def _likely(seen: _Seen) -> str:
-    at = seen.walk.position
-    row = seen.walk.probabilities[at]
-    return (
-        f"For '{seen.tokens[at]}' ({at}) the highest score has the probability {row[0]:.2f}; the "
-        f"{len(row)} ids shown have {row.sum():.2f} together"
-    )
-
-
-_FINDINGS: dict[str, Callable[[_Seen], str]] = {
-    "embedding": _table,
+_FINDINGS: dict[str, Callable[[_Stage], Finding]] = {
+    "embedding": _looked_up,
     **dict.fromkeys(("scaling", "embedding-norm", "norm-1", "norm-1-after", "norm-2", "norm-2-after"), _resized),
     **dict.fromkeys(("segments", "positions", "add-1", "add-2"), _added),
-    **dict.fromkeys(("qkv", "output", "up", "down", "experts", "mlm-head"), _widths),
+    **dict.fromkeys(("qkv", "output", "up", "down", "experts", "mlm-head"), _widened),
     "final-norm": _resized,
-    "heads": _cut,
+    "heads": _split,
     "qk-norm": _resized,
-    "rotation": _turned,
-    "scores": _scored,
+    "rotation": _rotated,
+    "scores": _largest,
     **dict.fromkeys(("scaled", "bias"), _spread),
-    "mask": _hidden,
-    "softmax": _shared_out,
-    "values": _averaged,
+    "mask": _blocked,
+    "softmax": lambda stage: _last_row(stage, stage.tensors.after[0].values, None),
+    "values": lambda stage: _last_row(stage, stage.tensors.before[0].values, len(stage.tokens)),
     "concat": _joined,
-    "activation": _passed,
+    "activation": lambda stage: activity(stage.tensors.before[0].values, stage.tensors.after[0].values),
     "router": _routed,
-    "logits": _rated,
-    "probabilities": _likely,
+    "logits": lambda stage: logit_range(stage.walk, stage.tokens),
+    "probabilities": lambda stage: probability_mass(stage.walk, stage.tokens),
 }

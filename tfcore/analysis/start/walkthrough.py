@@ -1,8 +1,8 @@
-"""One text through one model: every tensor on the way through one block, those without a name of their own too."""
+"""A text through a model of one stack, stage by stage: the stages it has, and every tensor on the way."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,15 +10,111 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
+from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import SHAPES, ActivationRecorder, known_names
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 CANDIDATES = 16  # ids whose logits are kept: those the model finds most likely
+StagePart = Literal["read", "attention", "feed-forward", "predict"]
 Found = dict[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class WalkStage:
+    """One step of the computation.
+
+    Args:
+        name: as links name it; the same in every model that has it.
+        part: the group it belongs to; attention and feed-forward make up a block.
+        beside: computed beside the residual stream, and added to it later.
+    """
+
+    name: str
+    part: StagePart
+    beside: bool = False
+
+
+def walk_stages(config: ModelConfig, layer: int) -> tuple[WalkStage, ...]:
+    """Every stage from the characters to the prediction, through one block.
+
+    Args:
+        config: of a model of one stack.
+        layer: of the block.
+
+    Raises:
+        ValueError: an encoder-decoder, or a layer that is not there.
+    """
+    if config.architecture == "encoder-decoder":
+        raise ValueError("a walk goes through one stack; an encoder-decoder has two: take a decoder or an encoder")
+    if not 0 <= layer < config.n_layers:
+        raise ValueError(f"layer={layer} must be between 0 and {config.n_layers - 1}")
+    return (*_read(config), *_attention(config, layer), *_feed_forward(config, layer), *_predict(config))
+
+
+def _kept(part: StagePart, beside: bool, wanted: dict[str, bool]) -> list[WalkStage]:
+    return [WalkStage(name, part, beside) for name, there in wanted.items() if there]
+
+
+def _read(config: ModelConfig) -> list[WalkStage]:
+    always = dict.fromkeys(("characters", "tokens", "ids", "embedding"), True)
+    sometimes = {
+        "scaling": config.scale_embeddings,
+        "segments": config.n_segments > 0,
+        "positions": config.positions in ("learned", "sinusoidal"),
+        "embedding-norm": config.embed_norm,
+    }
+    return _kept("read", False, always | sometimes)
+
+
+def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
+    post = config.norm_placement == "post"
+    beside = {
+        "norm-1": not post,
+        "qkv": True,
+        "heads": True,
+        "qk-norm": config.qk_norm,
+        "rotation": config.positions == "rope",
+        "scores": True,
+        "scaled": True,
+        "bias": config.positions in ("alibi", "relative"),
+        "mask": config.architecture == "decoder" or config.window_of(layer) is not None,
+        "softmax": True,
+        "values": True,
+        "concat": True,
+        "output": True,
+        "norm-1-after": config.norm_placement == "sandwich",
+    }
+    return _kept("attention", True, beside) + _kept("attention", False, {"add-1": True, "norm-1": post})
+
+
+def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
+    routed = config.is_routed(layer)
+    if not routed and config.ff_size == 0:
+        return []
+    post = config.norm_placement == "post"
+    beside = {
+        "norm-2": not post and not config.parallel,
+        **({"router": True, "experts": True} if routed else {"up": True, "activation": True, "down": True}),
+        "norm-2-after": config.norm_placement == "sandwich",
+    }
+    return _kept("feed-forward", True, beside) + _kept("feed-forward", False, {"add-2": True, "norm-2": post})
+
+
+def _predict(config: ModelConfig) -> list[WalkStage]:
+    words = config.head != "none"
+    wanted = {
+        "final-norm": config.norm_placement != "post",
+        "mlm-head": config.head == "mlm",
+        "logits": words,
+        "probabilities": words,
+        "top-5": words,
+    }
+    return _kept("predict", False, wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +127,7 @@ class Walk:
         ids: the tokens read.
         position: of the token whose prediction is looked at.
         tensors: name -> tensor without the batch axis. Names as in tfcore.inspection.capture, those of the block
-            without "blocks.N."; besides, what capture does not name: see `_ends` and `_inside`.
+            without "blocks.N."; besides, what capture does not name: see `_ends`, `_attended` and `_fed`.
         candidates: the ids with the highest logits at `position`, best first; empty without a language head.
         logits: of the candidates, at every position.
         probabilities: of the candidates, from the softmax over all ids.
@@ -47,9 +143,42 @@ class Walk:
     probabilities: Float[ndarray, "seq candidate"]
 
 
+@dataclass(frozen=True, slots=True)
+class WalkedText:
+    """A text and its walk.
+
+    Args:
+        walk: through one block.
+        tokens: of the text as they are read; a masked one is "[hidden]".
+        candidates: tokens of `walk.candidates`.
+    """
+
+    walk: Walk
+    tokens: tuple[str, ...]
+    candidates: tuple[str, ...]
+
+
+def walk_text(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, layer: int, hidden: int | None = None
+) -> WalkedText:
+    """Walk the first `limit` tokens of a text.
+
+    Args:
+        layer: the block to look into.
+        hidden: position of a token to mask, whose prediction is looked at; None looks at the token after the last.
+    """
+    ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
+    tokens = tokenizer.tokens(ids)
+    blank = None if hidden is None else mask_of(tokenizer, model.config.vocab_size)
+    if blank is not None and hidden is not None:
+        ids[hidden], tokens[hidden] = blank, "[hidden]"
+    walked = walk(model, ids, layer, hidden)
+    return WalkedText(walked, tuple(tokens), tuple(tokenizer.tokens(walked.candidates.tolist())))
+
+
 @torch.no_grad()
 def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | None = None) -> Walk:
-    """Run a text through a model of one stack once, and keep what it computed on the way.
+    """The tensors of one forward pass through a model of one stack.
 
     Args:
         model: decoder or encoder.
@@ -82,7 +211,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
 
 
 def _names(config: ModelConfig, layer: int) -> tuple[str, ...]:
-    """What to capture: the block, the stream before and after all blocks. Not what changes how it is computed."""
+    """What to capture: one block, and the stream before and after all blocks; nothing that changes the computation."""
     wanted = (f"blocks.{layer}.", "embed", "segment_embed", "pos_embed", "embed_norm", "ln_final")
     last = f"blocks.{config.n_layers - 1}.resid_post"
     left_out = (".result", ".scale")
@@ -144,7 +273,7 @@ def _fed(block: Block, found: Found, config: ModelConfig) -> Found:
 
 
 def allowed(config: ModelConfig, layer: int, n: int) -> Bool[Tensor, "query key"]:
-    """Who may see whom in a layer: True where the query may see the key."""
+    """The attention mask of a layer: True where the query may attend to the key."""
     window = config.window_of(layer)
     if config.architecture == "decoder":
         return masks.causal(n) if window is None else masks.sliding_window(n, window)

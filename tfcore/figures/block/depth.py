@@ -1,4 +1,4 @@
-"""Pictures of deep networks: gradients and activations by layer and by depth, and the first steps of training."""
+"""Figures of deep networks: gradients and activations by layer and by depth, and the first steps of training."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,21 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.figures import theme
-from tfcore.figures.block.normalising import column_domain, heading
+from tfcore.figures.block.normalisation import column_domain, heading
 
-LOWEST = 1e-60  # what is smaller is not drawn: an exact zero has no logarithm
+WIRING_COLOURS = {
+    "pre-LN": "@cat0",
+    "post-LN": "@cat1",
+    "sandwich": "@cat2",
+    "no norm": "@cat3",
+    "no skip": "@cat4",
+    "no skip, no norm": "@cat6",
+}
+START_COLOURS = {"std 1": "@cat1", "Xavier": "@cat0", "std 0.02": "@cat2", "GPT-2: 0.02, outputs / √(2N)": "@cat3"}
+SMALLEST_DRAWN = 1e-60  # what is smaller is not drawn: an exact zero has no logarithm
 # What a number format can hold, for the dashed lines: (value, words).
-SMALLEST = ((1.2e-38, "float32 ends here"), (6.0e-8, "fp16 ends here"))
-LARGEST = ((3.4e38, "float32 ends here"), (65_504.0, "fp16 ends here"))
+SMALLEST_NUMBERS = ((1.2e-38, "float32 ends here"), (6.0e-8, "fp16 ends here"))
+LARGEST_NUMBERS = ((3.4e38, "float32 ends here"), (65_504.0, "fp16 ends here"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Line:
     dash: str = "solid"
 
 
-def curves_figure(
+def depth_figure(
     lines: Sequence[Line],
     *,
     x_title: str,
@@ -82,7 +91,7 @@ def curves_figure(
     return theme.build([_curve(line) for line in lines], layout)
 
 
-def panels_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], height: int) -> go.Figure:
+def layers_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], height: int) -> go.Figure:
     """Small charts over the layers, side by side; those of a row have the same vertical axis.
 
     Args:
@@ -123,15 +132,15 @@ def panels_figure(columns: Mapping[str, Sequence[Line]], rows: Sequence[str], he
     return theme.build(data, layout)
 
 
-def race_figure(
-    columns: Mapping[str, tuple[str, list[list[float]]]], steps: int, chance: float, height: int
+def first_steps_figure(
+    columns: Mapping[str, tuple[str, list[list[float]]]], steps: int, uniform: float, height: int
 ) -> go.Figure:
     """Loss over the first steps, a panel for each placement: solid with warm-up, dashed without.
 
     Args:
         columns: heading -> colour role, and [losses with warm-up, losses without], as many as there are so far.
         steps: of a whole run.
-        chance: the loss of who knows nothing, a dotted line.
+        uniform: the loss of a uniform guess, a dotted line.
         height: in pixels.
     """
     data: list[dict[str, Any]] = []
@@ -142,7 +151,7 @@ def race_figure(
         number = str(i + 1) if i else ""
         domain = column_domain(i, len(columns), 0.03)
         for losses, dash, words in zip(both, ("solid", "dash"), ("with warm-up", "without"), strict=True):
-            y = np.minimum(np.nan_to_num(np.asarray(losses, dtype=np.float32), nan=2 * chance), 2 * chance)
+            y = np.minimum(np.nan_to_num(np.asarray(losses, dtype=np.float32), nan=2 * uniform), 2 * uniform)
             line = Line(words, colour, np.arange(1, len(y) + 1), y, dash)
             data.append(
                 {
@@ -163,21 +172,21 @@ def race_figure(
         }
         axes[f"yaxis{number}"] = {
             "anchor": f"x{number}",
-            "range": [0, 1.35 * chance],
+            "range": [0, 1.35 * uniform],
             "showticklabels": i == 0,
             "title": "loss (nats)" if i == 0 else "",
         }
         notes.append(heading(domain[0], 1.0, name))
         shapes.append(
-            {**_rule(), "xref": f"x{number}", "yref": f"y{number}", "x0": 0, "x1": steps, "y0": chance, "y1": chance}
+            {**_rule(), "xref": f"x{number}", "yref": f"y{number}", "x0": 0, "x1": steps, "y0": uniform, "y1": uniform}
         )
     note = {
-        **heading(0.0, 0.0, "chance", colour="@muted"),
+        **heading(0.0, 0.0, "uniform", colour="@muted"),
         "xref": "x",
         "yref": "y",
         "x": steps,
         "xanchor": "right",
-        "y": chance,
+        "y": uniform,
     }
     layout = theme.base_layout(
         height, margin={"t": 58, "l": 52}, annotations=[*notes, note], shapes=shapes, legend={"y": 1.1}, **axes
@@ -187,7 +196,7 @@ def race_figure(
 
 def decades(values: Sequence[ndarray]) -> tuple[int, int]:
     """The whole powers of ten around all values that can be drawn, at least two of them."""
-    every = np.concatenate([v[np.isfinite(v) & (v > LOWEST)] for v in values])
+    every = np.concatenate([v[np.isfinite(v) & (v > SMALLEST_DRAWN)] for v in values])
     if not len(every):
         return -1, 1
     low, high = math.floor(math.log10(every.min())), math.ceil(math.log10(every.max()))
@@ -208,7 +217,7 @@ def _log_axis(title: str, low: int, high: int, most: int = 7) -> dict[str, Any]:
 
 
 def _curve(line: Line, hover: str = "%{x}: %{y:.3g}") -> dict[str, Any]:
-    y = np.where(np.isfinite(line.y) & (line.y > LOWEST), line.y, np.nan).astype(np.float64)
+    y = np.where(np.isfinite(line.y) & (line.y > SMALLEST_DRAWN), line.y, np.nan).astype(np.float64)
     few = len(y) <= 12
     return {
         "type": "scatter",

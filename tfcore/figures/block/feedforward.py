@@ -1,22 +1,26 @@
-"""Pictures of the feed-forward layer: its non-linearities, a gated unit, matrices to scale, its share of a block."""
+"""Figures of the feed-forward layer: activation functions, a gated unit, matrices to scale, shares of a block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.block.activation_functions import KINDS, LIMIT, Curves, Inputs
-from tfcore.analysis.block.feed_forward_widths import BlockShare, LayerCost, Unit
+from tfcore.analysis.block.activation_functions import (
+    ACTIVATION_NAMES,
+    CURVE_LIMIT,
+    PLAIN_ACTIVATIONS,
+    ActivationCurves,
+    LayerInputs,
+)
+from tfcore.analysis.block.feedforward import BlockShare, GatedUnit, LayerCost
 from tfcore.config import Activation
 from tfcore.figures import theme
 
-DASHES = ("dot", "solid", "dash", "longdashdot")
+CURVE_DASHES = ("dot", "solid", "dash", "longdashdot")
 
 
-def curves_figure(
-    result: Curves, kind: Activation, names: dict[Activation, str], x: float, height: int, *, slope: bool
-) -> go.Figure:
+def activation_figure(result: ActivationCurves, kind: Activation, x: float, height: int, *, slope: bool) -> go.Figure:
     """All functions, or their slopes, one of them strong, with a point on it.
 
     Args:
@@ -25,23 +29,23 @@ def curves_figure(
         slope: the slopes instead of the values.
     """
     rows = result.slope if slope else result.value
-    chosen, data = KINDS.index(kind), []
-    for i in [*(i for i in range(len(KINDS)) if i != chosen), chosen]:
+    chosen, data = PLAIN_ACTIVATIONS.index(kind), []
+    for i in [*(i for i in range(len(PLAIN_ACTIVATIONS)) if i != chosen), chosen]:
         strong = i == chosen
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": names[KINDS[i]],
+                "name": ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]],
                 "x": result.x.astype(np.float32),
                 "y": rows[i].astype(np.float32),
                 "opacity": 1 if strong else 0.55,
                 "line": {
                     "color": "@feedforward" if strong else "@muted",
                     "width": 3.5 if strong else 1.5,
-                    "dash": "solid" if strong else DASHES[i],
+                    "dash": "solid" if strong else CURVE_DASHES[i],
                 },
-                "hovertemplate": "%{x:.2f}: %{y:.4f}<extra>" + names[KINDS[i]] + "</extra>",
+                "hovertemplate": "%{x:.2f}: %{y:.4f}<extra>" + ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]] + "</extra>",
             }
         )
     at = float(np.interp(x, result.x, rows[chosen]))
@@ -62,10 +66,10 @@ def curves_figure(
     )
     layout = theme.base_layout(
         height,
-        xaxis={"title": "input x", "range": [-LIMIT, LIMIT], "fixedrange": True},
+        xaxis={"title": "input x", "range": [-CURVE_LIMIT, CURVE_LIMIT], "fixedrange": True},
         yaxis={
             "title": "slope f′(x)" if slope else "f(x)",
-            "range": [-0.25, 1.25] if slope else [-0.6, LIMIT],
+            "range": [-0.25, 1.25] if slope else [-0.6, CURVE_LIMIT],
             "fixedrange": True,
             "zeroline": True,
             "zerolinecolor": "@grid",
@@ -76,8 +80,8 @@ def curves_figure(
     return theme.build(data, layout)
 
 
-def inputs_figure(result: Inputs, x: float, height: int) -> go.Figure:
-    """Where the inputs of a trained layer lie.
+def inputs_figure(result: LayerInputs, x: float, height: int) -> go.Figure:
+    """A histogram of the inputs of a trained layer.
 
     Args:
         x: the input looked at.
@@ -87,13 +91,13 @@ def inputs_figure(result: Inputs, x: float, height: int) -> go.Figure:
         "type": "bar",
         "x": middle.astype(np.float32),
         "y": result.share.astype(np.float32),
-        "width": 2 * LIMIT / bins,
+        "width": 2 * CURVE_LIMIT / bins,
         "marker": {"color": "@feedforward", "opacity": 0.8},
         "hovertemplate": "near %{x:.2f}: %{y:.2%}<extra></extra>",
     }
     layout = theme.base_layout(
         height,
-        xaxis={"title": "input x", "range": [-LIMIT, LIMIT], "fixedrange": True},
+        xaxis={"title": "input x", "range": [-CURVE_LIMIT, CURVE_LIMIT], "fixedrange": True},
         yaxis={"title": "share", "tickformat": ".0%", "fixedrange": True},
         margin={"t": 12},
         bargap=0.05,
@@ -116,7 +120,7 @@ def _line(axis: str, value: float, colour: str) -> dict[str, Any]:
     }
 
 
-def unit_figure(result: Unit, up: float, height: int) -> go.Figure:
+def unit_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
     """A gated unit over both of its inputs, with a line at the value looked at."""
     surface = {
         "type": "heatmap",
@@ -139,7 +143,7 @@ def unit_figure(result: Unit, up: float, height: int) -> go.Figure:
     return theme.build([surface], layout)
 
 
-def slice_figure(result: Unit, up: float, height: int) -> go.Figure:
+def slice_figure(result: GatedUnit, up: float, height: int) -> go.Figure:
     """The same unit along that line, and a plain unit, which has no second input."""
     scaled = np.interp(up, result.up, np.arange(len(result.up)))
     low = int(scaled)
@@ -228,11 +232,11 @@ def matrices_figure(layers: Sequence[tuple[str, LayerCost]], d_model: int, heigh
     return theme.build(data, layout)
 
 
-def shares_figure(blocks: Sequence[tuple[str, BlockShare]], chosen: str, height: int) -> go.Figure:
+def block_shares_figure(blocks: Mapping[str, BlockShare], chosen: str, height: int) -> go.Figure:
     """One bar a model, cut into the parts of one of its blocks; a line at two thirds.
 
     Args:
-        blocks: (name, counts) from the top down.
+        blocks: name -> counts, from the top down.
         chosen: the one looked at, in bold.
     """
     parts = (
@@ -240,20 +244,20 @@ def shares_figure(blocks: Sequence[tuple[str, BlockShare]], chosen: str, height:
         ("attention", "attention", "@attention"),
         ("norms", "norms", "@norm"),
     )
-    names = [f"<b>{name}</b>" if name == chosen else name for name, _ in blocks]
+    names = [f"<b>{name}</b>" if name == chosen else name for name in blocks]
     data = [
         {
             "type": "bar",
             "orientation": "h",
             "name": label,
             "y": names,
-            "x": [getattr(block, part) / block.total for _, block in blocks],
-            "customdata": [getattr(block, part) for _, block in blocks],
-            "text": [f"{block.share:.1%}" if part == "feed_forward" else "" for _, block in blocks],
+            "x": [getattr(block, part) / block.total for block in blocks.values()],
+            "customdata": [getattr(block, part) for block in blocks.values()],
+            "text": [f"{block.share:.1%}" if part == "feed_forward" else "" for block in blocks.values()],
             "textposition": "inside",
             "insidetextanchor": "start",
-            "insidetextfont": {"color": ["@paper" if name == chosen else "@ink" for name, _ in blocks], "size": 12},
-            "marker": {"color": colour, "opacity": [1 if name == chosen else 0.35 for name, _ in blocks]},
+            "insidetextfont": {"color": ["@paper" if name == chosen else "@ink" for name in blocks], "size": 12},
+            "marker": {"color": colour, "opacity": [1 if name == chosen else 0.35 for name in blocks]},
             "hovertemplate": f"%{{y}}: {label} %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>",
         }
         for part, label, colour in parts

@@ -1,4 +1,4 @@
-"""Pictures of single neurons: the tokens one promotes, its activation along a text, the neurons a token excites."""
+"""Figures of neurons: the tokens one promotes, its activation along a text, the neurons most active at a token."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,12 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.block.neurons import Excited
+from tfcore.analysis.block.neurons import ActiveNeuron
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, token_axis
 
-UP, DOWN = "@feedforward", "@muted"
+PROMOTED = "@feedforward"
+SUPPRESSED = "@muted"
 
 
 def promoted_figure(
@@ -20,10 +21,10 @@ def promoted_figure(
     followed: str | None,
     height: int,
     *,
-    up: str = UP,
+    up: str = PROMOTED,
     axis: str = "direct change of the logit, at the strongest text",
 ) -> go.Figure:
-    """The tokens whose logits a neuron (or another part of a model) lifts most, and those it lowers most.
+    """The tokens whose logits a neuron (or another part of a model) raises most, and those it lowers most.
 
     Args:
         labels: of the tokens, from the most lifted to the most lowered; safe for plotly.
@@ -39,7 +40,7 @@ def promoted_figure(
         "orientation": "h",
         "y": places,
         "x": [round(float(v), 4) for v in lift],
-        "marker": {"color": [up if v > 0 else DOWN for v in lift]},
+        "marker": {"color": [up if v > 0 else SUPPRESSED for v in lift]},
         "text": [f"{v:+.2f}" for v in lift],
         "textposition": "outside",
         "cliponaxis": False,
@@ -71,10 +72,10 @@ def promoted_figure(
     return theme.build([bars], layout)
 
 
-def text_figure(
+def activations_figure(
     values: Float[ndarray, " seq"], labels: Sequence[str], chosen: int, record: float, height: int
 ) -> go.Figure:
-    """A neuron's activation at every token of a text; dotted, the largest ever seen of it.
+    """A neuron's activation at every token of a text; dotted, its record.
 
     Args:
         chosen: the token that is marked.
@@ -89,7 +90,7 @@ def text_figure(
         "text": list(labels),
         "textposition": "none",
         "marker": {
-            "color": [UP if way * v > 0 else DOWN for v in values.tolist()],
+            "color": [PROMOTED if way * v > 0 else SUPPRESSED for v in values.tolist()],
             "line": {"color": "@accent", "width": [2.5 if i == chosen else 0 for i in range(n)]},
         },
         "hovertemplate": "'%{text}' (%{x}): %{y:.3f}<extra></extra>",
@@ -116,7 +117,7 @@ def text_figure(
                 "x1": 1,
                 "y0": record,
                 "y1": record,
-                "line": {"color": UP, "width": 1.5, "dash": "dot"},
+                "line": {"color": PROMOTED, "width": 1.5, "dash": "dot"},
             }
         ],
         annotations=[
@@ -128,17 +129,17 @@ def text_figure(
                 "showarrow": False,
                 "yanchor": "top" if record > 0 else "bottom",
                 "text": f"its record {record:.2f}",
-                "font": {"size": 11, "color": UP},
+                "font": {"size": 11, "color": PROMOTED},
             }
         ],
     )
     return theme.build([bars], layout)
 
 
-def excited_figure(
-    found: Sequence[Excited], words: Sequence[str], chosen: tuple[int, int, int], height: int
+def active_figure(
+    found: Sequence[ActiveNeuron], words: Sequence[str], chosen: tuple[int, int, int], height: int
 ) -> go.Figure:
-    """The neurons that one token excites most, as a share of their records; customdata [layer, neuron, side].
+    """The neurons most active at one token, as shares of their records; customdata [layer, neuron, side].
 
     Args:
         words: for each, tokens it promotes; safe for plotly.
@@ -151,7 +152,7 @@ def excited_figure(
         "orientation": "h",
         "y": list(range(len(found))),
         "x": [round(e.share, 4) for e in found],
-        "marker": {"color": UP, "opacity": [1.0 if one else 0.6 for one in same]},
+        "marker": {"color": PROMOTED, "opacity": [1.0 if one else 0.6 for one in same]},
         "text": list(words),
         "textposition": "inside",
         "insidetextanchor": "start",

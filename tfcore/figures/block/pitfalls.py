@@ -1,4 +1,4 @@
-"""Two curves, a model with a mistake and its healthy twin, with a remark that points at what gives it away."""
+"""Figures of a model with a mistake beside its baseline: two curves, and a remark that points at a place of one."""
 
 import math
 import textwrap
@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.block.pitfall_findings import Finding, Note
+from tfcore.analysis.block.pitfall_findings import Note, PitfallFinding, Symptom
 from tfcore.analysis.block.pitfalls import Look
 from tfcore.figures import theme
 
-BROKEN, HEALTHY = "@cat1", "@cat0"
-LETTERS = 30  # of a line of a remark
+BROKEN = "@cat1"
+HEALTHY = "@cat0"
+REMARK_WIDTH = 30  # of a line of a remark
 
 
-def loss_figure(looks: Sequence[Look], finding: Finding, steps: int, height: int) -> go.Figure:
+def loss_figure(looks: Sequence[Look], finding: PitfallFinding, steps: int, height: int) -> go.Figure:
     """The training loss of both.
 
     Args:
@@ -35,20 +36,19 @@ def loss_figure(looks: Sequence[Look], finding: Finding, steps: int, height: int
 
 
 def symptom_figure(
-    looks: Sequence[Look], finding: Finding, steps: int, title: str, height: int, *, log: bool, top: float | None = None
+    looks: Sequence[Look], finding: PitfallFinding, steps: int, symptom: Symptom, height: int
 ) -> go.Figure:
-    """The number that gives the mistake away, of both.
+    """The number that shows the mistake, of both.
 
     Args:
-        title: what the number is.
-        log: draw it on a logarithmic axis.
-        top: of the axis, where it is known.
+        symptom: what the number is, and how its axis is drawn.
     """
+    log = symptom.log
     values = [_height(value, log) for look in looks for value in look.symptom]
-    low, high = (min(values), max(values)) if log else (0.0, top or max(values))
+    low, high = (min(values), max(values)) if log else (0.0, symptom.top or max(values))
     room = 0.12 * (high - low) + (0.3 if log else 0.0)
     axis = [low - room, high + room] if log else [low - 0.02 * high, high * 1.08]
-    layout = _layout(height, steps, title, axis)
+    layout = _layout(height, steps, symptom.title, axis)
     if log:
         layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": max(1, round((axis[1] - axis[0]) / 6))}
     words_at = _free(looks, "symptom", steps, axis, (), log=log)
@@ -79,7 +79,7 @@ def _height(value: float, log: bool) -> float:
 
 
 def _curves(looks: Sequence[Look], what: str, digits: str) -> list[dict[str, Any]]:
-    """Healthy first, so that the broken one lies above it."""
+    """Both curves, the baseline first, so that the model with the mistake is drawn above it."""
     steps = [look.step for look in looks]
     pairs = (("baseline", HEALTHY, 1, "dash"), ("with the mistake", BROKEN, 0, "solid"))
     return [
@@ -121,7 +121,7 @@ def _remark(note: Note, steps: int, at: float, words_at: float) -> dict[str, Any
         "arrowwidth": 1.5,
         "arrowcolor": BROKEN,
         "standoff": 3,
-        "text": "<br>".join(textwrap.wrap(note.text, LETTERS)),
+        "text": "<br>".join(textwrap.wrap(note.text, REMARK_WIDTH)),
         "align": "center",
         "bgcolor": "@paper/0.9",
         "bordercolor": BROKEN,

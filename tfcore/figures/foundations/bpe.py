@@ -1,4 +1,4 @@
-"""Pictures of byte-pair encoding: the merges of a word as rows of pieces, and what more merges bring."""
+"""Pictures of byte-pair encoding: merges as rows of pieces, what more merges bring, and characters per token."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.bpe import Learned, MergeStep
+from tfcore.analysis.foundations.bpe import Density, Learned, MergeStep
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 
 Label = Callable[[bytes], str]  # a piece as it is written, safe for plotly
 HALF = 0.38  # of a row, that a piece is high
-SMALLEST, LARGEST = 9, 17  # of the letters, in pixels
+SMALLEST = 9  # letters, in pixels
+LARGEST = 17  # letters, in pixels
 ROWS = 6  # at least, so that a word of few merges has no boxes as high as the picture
 
 
@@ -211,3 +212,28 @@ def learning_figure(data_bytes: int, learned: Sequence[Learned], now: int, heigh
         showlegend=False,
     )
     return theme.build([line, dot], layout)
+
+
+def density_figure(found: Sequence[Density], chosen: str, height: int) -> go.Figure:
+    """Characters per token of several texts as bars, the chosen one in full colour."""
+    names = [one.name for one in found]
+    trace = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [one.per_token for one in found],
+        "y": names,
+        "marker": {"color": ["@embedding" if name == chosen else "@embedding/0.4" for name in names]},
+        "text": [f"{one.per_token:.2f}" for one in found],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": [[one.characters, one.data_bytes, one.tokens] for one in found],
+        "hovertemplate": "%{customdata[0]} characters, %{customdata[1]} bytes, %{customdata[2]} tokens<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": "characters per token", "range": [0, 5.4], "dtick": 1},
+        yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": "@ink"}},
+        margin={"t": 8, "r": 36},
+        bargap=0.3,
+    )
+    return theme.build([trace], layout)

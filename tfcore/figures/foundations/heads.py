@@ -1,7 +1,7 @@
 """Pictures of attention: all heads as a mosaic, one head as lines between tokens, one token in every head."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,6 +11,9 @@ from numpy import ndarray
 from tfcore.figures.theme import MONO, base_layout, build
 
 Place = tuple[int, int]  # layer, head
+View = Literal["map", "lines"]  # of one head
+MAP_CELLS = 128  # along a side of a map; a longer one is pooled
+SIDE_CELLS = 96  # the same of two maps side by side
 
 
 def mosaic(

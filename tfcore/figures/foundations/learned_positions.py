@@ -5,8 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.learned_positions import LearnedPositions
-from tfcore.analysis.foundations.position_table import PositionTable
+from tfcore.analysis.foundations.learned_positions import LearnedPositions, PositionTable
 from tfcore.figures import theme
 from tfcore.figures.foundations.positions import Panel, heatmap, hundredths, line, side_by_side
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.masking import Leak, MaskedAttention
+from tfcore.analysis.foundations.masks import Leak, MaskedAttention
 from tfcore.figures import theme
 from tfcore.figures.tokens import MOST_LABELS, SLANT, label_room, ticks, token_heatmap
 
@@ -31,7 +31,7 @@ def mask_figure(allowed: Bool[ndarray, "query key"], labels: Sequence[str], heig
     )
 
 
-def scores_figure(
+def masked_scores_figure(
     result: MaskedAttention, layer: int, head: int, labels: Sequence[str], height: int, *, masked: bool
 ) -> go.Figure:
     """Scores of one head before the mask, or with the mask over them (a blocked score becomes minus infinity)."""
@@ -50,7 +50,7 @@ def scores_figure(
     )
 
 
-def weights_figure(
+def masked_weights_figure(
     result: MaskedAttention, layer: int, head: int, labels: Sequence[str], height: int, *, masked: bool
 ) -> go.Figure:
     """Attention weights of one head, had this layer no mask, or with it."""

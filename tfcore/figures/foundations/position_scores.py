@@ -1,4 +1,4 @@
-"""Figures of what positions do to scores and outputs: RoPE's rotations, ALiBi's biases, the shuffle experiment."""
+"""Figures of what positions do to scores and outputs: RoPE, ALiBi, every scheme on one head, the shuffle test."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.ordering import SCHEMES, Ordering
-from tfcore.analysis.foundations.position_schemes import LinearBiases, RotaryScores
+from tfcore.analysis.foundations.position_effects import SCHEMES, SchemeEffect, ShuffleResult
+from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores
 from tfcore.config import Positions
 from tfcore.figures import theme
+from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side
 
 SPACING = 2.7  # from circle to circle, whose radius is 1
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
 TABLE = 24  # dimensions shown of output vectors
+SCORE_LIMIT = 8.0  # of the colour scale of what a scheme changes scores by
 
 
 def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height: int = 320) -> go.Figure:
@@ -173,7 +175,7 @@ def reach_figure(result: LinearBiases, head: int, height: int = 360) -> go.Figur
 
 
 def differences_figure(
-    result: Ordering, chosen: Positions, names: Mapping[Positions, str], height: int = 240
+    result: ShuffleResult, chosen: Positions, names: Mapping[Positions, str], height: int = 240
 ) -> go.Figure:
     """Largest change of any token's output when the tokens are shuffled, per scheme, on a logarithmic axis."""
     values = [result.largest[scheme] for scheme in SCHEMES]
@@ -203,7 +205,7 @@ def differences_figure(
     return theme.build([trace], layout)
 
 
-def outputs_figure(result: Ordering, chosen: Positions, labels: Sequence[str], height: int = 420) -> go.Figure:
+def outputs_figure(result: ShuffleResult, chosen: Positions, labels: Sequence[str], height: int = 420) -> go.Figure:
     """Output vectors of the text, of its shuffle, and of the shuffle put back in the order of the text.
 
     Args:
@@ -229,3 +231,18 @@ def outputs_figure(result: Ordering, chosen: Positions, labels: Sequence[str], h
         for z, heading, words in zip((before, after, back), headings, (labels, moved, labels), strict=True)
     ]
     return side_by_side(panels, rows, height)
+
+
+def added_figure(effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], height: int) -> go.Figure:
+    """What each scheme changes the scores by; the future is left out, as the mask will."""
+    maps = [np.tril(effect.added) for effect in effects.values()]
+    titles = [f"<b>{names[name]}</b><br>up to {np.abs(m).max():.1f}" for name, m in zip(effects, maps, strict=True)]
+    return tiles(np.stack(maps), titles, len(maps), hovers=titles, limit=SCORE_LIMIT, height=height)
+
+
+def scheme_weights_figure(
+    effects: Mapping[Positions, SchemeEffect], names: Mapping[str, str], height: int
+) -> go.Figure:
+    """The attention weights that follow."""
+    titles = [f"<b>{names[name]}</b><br>{effect.distance:.1f} tokens back" for name, effect in effects.items()]
+    return tiles(np.stack([e.weights for e in effects.values()]), titles, len(titles), hovers=titles, height=height)

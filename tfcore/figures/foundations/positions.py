@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.position_schemes import Shift, SinusoidalTable
+from tfcore.analysis.foundations.sinusoidal_positions import Shift, SinusoidalTable
 from tfcore.figures import theme
 
 CELLS = 131_072  # cells of a heatmap that still travel quickly, one byte each
@@ -83,7 +83,7 @@ def table_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 42
     return theme.build([trace], layout)
 
 
-def curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 280) -> go.Figure:
+def pair_curves_figure(result: SinusoidalTable, pairs: Sequence[int], height: int = 280) -> go.Figure:
     """The dimensions of the chosen pairs as waves over the positions: sine solid, cosine dotted."""
     positions = np.arange(len(result.table), dtype=np.float32)
     traces = [

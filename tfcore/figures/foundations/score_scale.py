@@ -11,8 +11,10 @@ from numpy import ndarray
 from tfcore.analysis.foundations.score_scale import GradientTheory, ProductSpread, Saturation
 from tfcore.figures import theme
 
-WITHOUT, WITH = "q · k", "q · k ÷ √d<sub>k</sub>"
-COLOURS, SYMBOLS = ("@cat1", "@cat0"), ("diamond", "circle")  # without and with the division
+WITHOUT = "q · k"
+WITH = "q · k ÷ √d<sub>k</sub>"
+COLOURS = ("@cat1", "@cat0")  # without and with the division
+SYMBOLS = ("diamond", "circle")  # without and with the division
 WIDEST = 100.0  # where the axis of q . k ends: 3 standard deviations at d_k = 1024
 
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.serving_budget import Budget
-from tfcore.figures.byte_words import Unit, amount, scale
+from tfcore.analysis.inference.serving import Budget
+from tfcore.analysis.quantities import Unit, amount, scale
 from tfcore.figures.model.parameters import BYTES
 from tfcore.figures.theme import base_layout, build
 
@@ -167,12 +167,6 @@ def budget_figure(rows: Mapping[str, Budget], unit: Unit, height: int) -> go.Fig
         margin={"t": 64},
         legend={"y": 1.07, "traceorder": "normal"},
         xaxis={"title": f"{unit_name} on the fullest GPU", "range": [0, end / by], "fixedrange": True},
-        yaxis=_rows({name: verdict(budget, unit) for name, budget in rows.items()}),
+        yaxis=_rows({name: budget.verdict(unit) for name, budget in rows.items()}),
     )
     return build(data, layout)
-
-
-def verdict(budget: Budget, unit: Unit) -> str:
-    """Whether it fits, and by how much (not)."""
-    free = amount(abs(budget.free), unit)
-    return f"fits, {free} left" if budget.fits else f"{free} too much"

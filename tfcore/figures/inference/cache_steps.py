@@ -9,8 +9,8 @@ from jaxtyping import Float, Shaped
 from numpy import ndarray
 
 from tfcore.analysis.inference.cached_generation import BothWays, CacheWork
-from tfcore.figures.block.normalising import heading
-from tfcore.figures.byte_words import scale
+from tfcore.analysis.quantities import scale
+from tfcore.figures.block.normalisation import heading
 from tfcore.figures.foundations.masks import round_up
 from tfcore.figures.theme import base_layout, build
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inference.length_cost import LengthCost
+from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
 
 POWERS = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}

@@ -6,16 +6,21 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.paged_memory import FREE, LATER, NEVER, NOBODY, STRANDED, TOKEN, MemoryRun, Policy
-from tfcore.figures.block.normalising import heading
+from tfcore.analysis.inference.paged_memory import (
+    FREE,
+    LATER,
+    NAMES,
+    NEVER,
+    NOBODY,
+    SHORT,
+    STRANDED,
+    TOKEN,
+    MemoryRun,
+    Policy,
+)
+from tfcore.figures.block.normalisation import heading
 from tfcore.figures.theme import CATEGORIES, base_layout, build
 
-NAMES: dict[Policy, str] = {
-    "reserve": "contiguous, maximum length reserved",
-    "exact": "contiguous, exact length (oracle)",
-    "paged": "paged, blocks on demand",
-}
-SHORT: dict[Policy, str] = {"reserve": "maximum length", "exact": "exact length", "paged": "paged"}
 COLOURS: dict[Policy, str] = {"reserve": "@cat1", "exact": "@cat3", "paged": "@cat0"}
 DASHES: dict[Policy, str] = {"reserve": "dot", "exact": "dash", "paged": "solid"}
 STATES = {  # state: (name, colour)

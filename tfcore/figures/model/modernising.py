@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from tfcore.analysis.model.modernising import Speed, Trained, Version
+from tfcore.analysis.quantities import round_count
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 
@@ -28,6 +30,32 @@ class Panel:
     labels: Sequence[str]
     dots: Sequence[Sequence[float]] = ()
     near: bool = False
+
+
+def panels(found: Sequence[Version], speeds: Sequence[Speed], trained: Trained | None) -> list[Panel]:
+    """What is drawn of each version: counted at once, timed as far as it is, and trained beforehand.
+
+    Args:
+        speeds: the last of each step is its quickest.
+    """
+    by_step = {speed.step: speed for speed in speeds}
+    read = [1e3 * by_step[i].read if i in by_step else None for i in range(len(found))]
+    written = [1e3 * by_step[i].written if i in by_step else None for i in range(len(found))]
+    drawn = [
+        Panel("parameters", [v.parameters for v in found], [round_count(v.parameters) for v in found]),
+        Panel("KV cache, B/token", [v.cached_bytes for v in found], [f"{v.cached_bytes:,}" for v in found]),
+        Panel("prefill, ms", read, [_milliseconds(value) for value in read]),
+        Panel("decode, ms/token", written, [_milliseconds(value) for value in written]),
+    ]
+    if trained is not None:
+        means = [sum(seeds) / len(seeds) for seeds in trained.losses.values()]
+        words = [f"{mean:.3f}" for mean in means]
+        drawn.append(Panel("held-out loss, nats", means, words, list(trained.losses.values()), near=True))
+    return drawn
+
+
+def _milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 def effects_figure(names: Sequence[str], panels: Sequence[Panel], chosen: int, height: int) -> go.Figure:

@@ -4,14 +4,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.model.memory_use import MemoryUse
 from tfcore.analysis.model.parameter_count import ParameterCount
+from tfcore.analysis.quantities import short
 from tfcore.figures.theme import base_layout, build
+
+View = Literal["ring", "treemap", "blocks"]
 
 # component: its colour; those of one kind share a hue.
 COLOURS = {
@@ -34,12 +37,10 @@ BLOCKS = "blocks"
 MOST_TILES = 40  # blocks of a treemap; neighbours of a deeper model share one
 
 
-def short(count: float) -> str:
-    """124.4 M, 8.03 B: a count in few digits."""
-    for size, unit in ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " k")):
-        if count >= size:
-            return f"{count / size:.{1 if count >= 100 * size else 2}f}{unit}"
-    return f"{count:,.0f}"
+def count_figure(count: ParameterCount, view: View, height: int) -> go.Figure:
+    """The parameters in one of three ways."""
+    draw = {"ring": ring_figure, "treemap": treemap_figure, "blocks": blocks_figure}[view]
+    return draw(count, height)
 
 
 def ring_figure(count: ParameterCount, height: int) -> go.Figure:

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.what_fits import Need
+from tfcore.analysis.model.costs import Need
+from tfcore.analysis.quantities import gigabytes
 from tfcore.figures import theme
-
-
-def gigabytes(n: float) -> str:
-    """Bytes in words of the size of models."""
-    return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"
 
 
 def fits_figure(rows: Sequence[Need], chosen: str, room: int | None, limit: int | None, height: int) -> go.Figure:

@@ -1,4 +1,4 @@
-"""Pictures of a walk through a model: tensors as strips, a row a token, and the tokens that may come next."""
+"""Figures of a walk through a model: tensors as strips, a row for each token."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,16 +8,23 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.start.walk_steps import Piece
+from tfcore.analysis.start.walk_tensors import ShownTensor
 from tfcore.figures import theme
 from tfcore.figures.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
 
-CELLS = 44_000  # that travel for one stage; wider tensors are thinned out, on a screen they would run together anyway
-GAP = 0.035  # between pieces, of the width
-HEAD = 30  # pixels above the rows, for the titles
+MOST_CELLS = (
+    44_000  # that travel for one stage; wider tensors are thinned out, on a screen they would run together anyway
+)
+PIECE_GAP = 0.035  # between pieces, of the width
+TITLE_HEIGHT = 30  # pixels above the rows, for the titles
 
 
-def limit_of(pieces: Sequence[Piece]) -> float:
+def stage_height(n: int) -> int:
+    """Pixels of the pictures of a text of n tokens, the same at every stage."""
+    return min(max(190 + 16 * n, 330), 600)
+
+
+def limit_of(pieces: Sequence[ShownTensor]) -> float:
     """The number with full colour, a round one: the largest score, or what few features exceed (some columns of the
     stream are far larger than all others)."""
     largest = max((_usual(piece) for piece in pieces if not piece.weights and piece.columns != "id"), default=0.0)
@@ -27,13 +34,13 @@ def limit_of(pieces: Sequence[Piece]) -> float:
     return float(next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if largest <= step * power))
 
 
-def _usual(piece: Piece) -> float:
+def _usual(piece: ShownTensor) -> float:
     values = np.abs(piece.values if piece.blocked is None else piece.values[~piece.blocked])
     return float(np.quantile(values, 0.975 if piece.columns == "feature" else 1.0)) if values.size else 0.0
 
 
 def pieces_figure(
-    pieces: Sequence[Piece],
+    pieces: Sequence[ShownTensor],
     labels: Sequence[str],
     *,
     limit: float,
@@ -58,23 +65,23 @@ def pieces_figure(
     axes: dict[str, Any] = {}
     for i, (piece, domain) in enumerate(zip(pieces, _domains(pieces), strict=True)):
         number = str(i + 1) if i else ""
-        traces += _traces(piece, number, limit, CELLS // (2 * len(pieces)))
+        traces += _traces(piece, number, limit, MOST_CELLS // (2 * len(pieces)))
         axes[f"xaxis{number}"] = _columns(piece, domain, labels, candidates, i == len(pieces) - 1)
         notes.append(_title(piece, domain[0]))
         if piece.framed is not None:
             shapes.append(_frame(piece.framed, number, len(labels)))
         if i and sign:
-            notes.append(_sign(sign, domain[0] - GAP / 2))
+            notes.append(_sign(sign, domain[0] - PIECE_GAP / 2))
     rows = [len(labels) - 0.5, -0.5]
     axis = {"showgrid": False, "fixedrange": True, "automargin": False, "range": rows}
-    most = int((height - HEAD - below) / LINE)
+    most = int((height - TITLE_HEIGHT - below) / LINE)
     layout = theme.base_layout(
         height,
         **axes,
         shapes=shapes,
         annotations=notes,
         showlegend=False,
-        margin={"l": label_room(labels) + 6, "r": 6, "t": HEAD, "b": below},
+        margin={"l": label_room(labels) + 6, "r": 6, "t": TITLE_HEIGHT, "b": below},
         yaxis={**axis, **hover_ticks(labels)},
         yaxis2={**axis, **ticks(labels, most), "overlaying": "y", "anchor": "x", "side": "left"},
     )
@@ -82,7 +89,7 @@ def pieces_figure(
     return theme.build([*traces, nothing], layout)
 
 
-def _pairs(piece: Piece, labels: Sequence[str], limit: float, height: int) -> go.Figure:
+def _pairs(piece: ShownTensor, labels: Sequence[str], limit: float, height: int) -> go.Figure:
     if piece.weights:
         return token_heatmap(piece.values, labels, blocked=piece.blocked, height=height, bar=False)
     return token_heatmap(
@@ -99,13 +106,13 @@ def _pairs(piece: Piece, labels: Sequence[str], limit: float, height: int) -> go
     )
 
 
-def _domains(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
+def _domains(pieces: Sequence[ShownTensor]) -> list[tuple[float, float]]:
     """Where each piece lies: as wide as its columns are many where all are features, else all alike."""
     alike = len({piece.columns for piece in pieces}) > 1
     wide = np.array([1.0 if alike else float(piece.values.shape[1]) for piece in pieces])
     wide = np.maximum(wide / wide.sum(), 0.14)
-    wide = wide / wide.sum() * (1 - GAP * (len(pieces) - 1))
-    starts = np.concatenate([[0.0], np.cumsum(wide + GAP)[:-1]])
+    wide = wide / wide.sum() * (1 - PIECE_GAP * (len(pieces) - 1))
+    starts = np.concatenate([[0.0], np.cumsum(wide + PIECE_GAP)[:-1]])
     return [(float(a), float(min(a + w, 1.0))) for a, w in zip(starts, wide, strict=True)]
 
 
@@ -120,7 +127,7 @@ def thin(values: Float[ndarray, "row column"], most: int) -> tuple[Float[ndarray
     return np.take_along_axis(padded, furthest, -1)[..., 0], few
 
 
-def _traces(piece: Piece, number: str, limit: float, most: int) -> list[dict[str, Any]]:
+def _traces(piece: ShownTensor, number: str, limit: float, most: int) -> list[dict[str, Any]]:
     place = {"xaxis": f"x{number}", "yaxis": "y", "showscale": False}
     if piece.columns == "id":
         return [
@@ -167,13 +174,13 @@ def _traces(piece: Piece, number: str, limit: float, most: int) -> list[dict[str
     return [drawn, lines]
 
 
-def _hover(piece: Piece) -> str:
+def _hover(piece: ShownTensor) -> str:
     what = {"feature": "number %{x}", "key": "on %{x}", "candidate": "%{x}", "expert": "expert %{x}"}[piece.columns]
     return "%{y}, " + what + ": %{z:.3f}<extra></extra>"
 
 
 def _columns(
-    piece: Piece, domain: tuple[float, float], labels: Sequence[str], candidates: Sequence[str], is_last: bool
+    piece: ShownTensor, domain: tuple[float, float], labels: Sequence[str], candidates: Sequence[str], is_last: bool
 ) -> dict[str, Any]:
     """The axis across: the first number (and the last, where no other piece follows), or tokens."""
     n = piece.values.shape[1]
@@ -193,7 +200,7 @@ def _columns(
     return axis | {"tickvals": [piece.first, piece.first + n - 1][: 1 + is_last], "tickangle": 0}
 
 
-def _title(piece: Piece, left: float) -> dict[str, Any]:
+def _title(piece: ShownTensor, left: float) -> dict[str, Any]:
     return {
         "text": f"<b>{piece.title}</b>",
         "x": left,

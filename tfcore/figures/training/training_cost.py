@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.model.six_nd import RuleError
+from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training.training_cost import HARDWARE
 from tfcore.figures import theme
 from tfcore.figures.training.scaling import counts_axis

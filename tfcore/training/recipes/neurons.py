@@ -1,4 +1,4 @@
-"""The scan of `stories`: for each neuron the texts that excite it most. Trains nothing, reads the held-out stories."""
+"""The scan of `stories`: for each neuron the held-out texts in which it is most active. Trains nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfcore.analysis.block.neuron_scan import PADDING, cut, save_scan, scan
+from tfcore.analysis.block.neuron_scan import PADDING_ID, cut_documents, save_neuron_scan, scan_neurons
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -68,13 +68,13 @@ def neurons(
         return {}
     model, tokenizer = with_tokenizer(recipe.model)
     stories = data.held_out(corpus)[:: recipe.every]
-    windows = cut([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
-    found = scan(model, windows, recipe.kept)
-    save_scan(out, found, LICENCE)
+    windows = cut_documents([tokenizer.encode(story) for story in stories], recipe.length, recipe.stride)
+    found = scan_neurons(model, windows, recipe.kept)
+    save_neuron_scan(out, found, LICENCE)
     layers, per_layer = found.value.shape[:2]
     return {
         "neurons": layers * per_layer,
         "windows read": len(windows),
         "windows kept": len(found.windows),
-        "tokens read": int(np.count_nonzero(windows != PADDING)),
+        "tokens read": int(np.count_nonzero(windows != PADDING_ID)),
     }

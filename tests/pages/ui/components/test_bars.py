@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.ui import session
 from pages.ui.components import bars, dragging
 
 DEFAULT = (6, 3, 1)
@@ -59,5 +60,5 @@ def test_any_message_is_taken_as_a_distribution_or_not_at_all(monkeypatch, event
     bars.show("p", DEFAULT, "ABC", label="P", hue=0, height=100)
     heard["on_moved_change"]()
     assert state.get("p") == weights
-    assert state.get("p:bars:seq", 0) == seq
-    assert state.get("p:held", False) == (weights is not None and event["moved"].get("final") is not True)
+    assert dragging.answered("p:bars") == seq
+    assert ("p" in session.session().dragged) == (weights is not None and event["moved"].get("final") is not True)

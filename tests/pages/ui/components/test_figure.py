@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 
+from pages.ui import session
 from pages.ui.components import assets
 from pages.ui.components import figure as door
 from tfcore.figures import theme
@@ -30,6 +31,7 @@ def script(asked: bool = False) -> None:
     import streamlit as st
 
     from pages.ui.components.figure import figure
+    from pages.ui.session import session
     from tfcore.figures import theme
 
     def numbers() -> pd.DataFrame:
@@ -37,7 +39,7 @@ def script(asked: bool = False) -> None:
         return pd.DataFrame({"token": ["é", "b"], "weight": [0.25, 0.75]})
 
     if asked:
-        st.session_state["map:figure:csv"] = True
+        session().csv_wanted.add("map:figure")
     z = np.arange(6, dtype=np.uint8).reshape(2, 3)
     fig = theme.build([{"type": "heatmap", "z": z, "colorscale": "@weights"}], theme.base_layout(200))
     figure(fig, key="map", alt="a finding", height=320, caption="$x$ <b>", table=numbers, on_click=print, min_width=500)
@@ -72,7 +74,7 @@ def test_csv_comes_once_when_asked_for():
     head, _, csv = parts(sent(at))
     assert head["file"]
     assert csv.decode("utf-8-sig") == "token,weight\né,0.25\nb,0.75\n"
-    assert "map:figure:csv" not in at.session_state
+    assert not at.session_state[session.KEY].csv_wanted
     assert at.session_state["computed"] == 1
 
 
@@ -167,7 +169,7 @@ def test_only_csv_can_be_asked_for(monkeypatch, value):
     state = {"a": {"download": value}}
     monkeypatch.setattr(door.st, "session_state", state)
     door._ask_for_csv("a")
-    assert state == {"a": {"download": value}}
+    assert not session.session().csv_wanted
 
 
 def test_tables_may_be_frames_or_functions():

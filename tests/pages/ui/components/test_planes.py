@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from pages.ui import session
 from pages.ui.components import dragging, planes
 
 DEFAULT = ((1.0, -0.5), (0.0, 2.0))
@@ -89,11 +90,11 @@ def test_the_browser_gets_points_and_words():
 def test_while_a_point_is_held_the_address_stays():
     test = run()
     test.session_state["points"] = "0.5_0.5_1_1"
-    test.session_state["points:held"] = True
+    test.session_state[session.KEY].dragged.add("points")
     test.run()
     assert sent(test)["points"] == [[0.5, 0.5], [1, 1]]
     assert not test.query_params
-    test.session_state["points:held"] = False
+    test.session_state[session.KEY].dragged.clear()
     test.run()
     assert test.query_params["points"] == "0.5_0.5_1_1"
 
@@ -119,5 +120,5 @@ def test_any_message_is_taken_as_valid_points_or_not_at_all(monkeypatch, event, 
     heard["on_moved_change"]()
     now, _ = planes.parse(state.get("points", planes.written(DEFAULT)), DEFAULT)
     assert [list(point) for point in now] == points
-    assert state.get("points:planes:seq", 0) == seq
+    assert dragging.answered("points:planes") == seq
     assert chosen == ([("query", 1)] if seq == 7 else [])

@@ -8,13 +8,14 @@ import time
 import pytest
 import streamlit as st
 
+from pages.ui import session
 from pages.ui.loading import model_settings, own_models
 from pages.ui.work import jobs
 from tests import own_folders
 from tests.hostile_tokenizers import normalizers, replace
 from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
-from tfcore.figures.model import your_model
+from tfcore.analysis.quantities import gigabytes
 
 PAGES = {
     "heads": ("foundations/heads/page.py", {}),
@@ -196,7 +197,7 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
 def test_so_do_long_texts_and_the_jobs_of_the_three_kinds(file, address):
     test = opened(file, **address)
     assert "your own model" not in said(test, "caption")
-    test.session_state["_ui_own_models"] = ["./gpt2"]
+    test.session_state[session.KEY].own_models.append("./gpt2")
     assert "and not your own model" in said(run(test), "caption")
 
 
@@ -273,7 +274,7 @@ def test_the_page_looks_loads_and_shows(allowed):
     test = opened("model/your_model/page.py", model="./llama")
     wait_for(test, "./llama", lambda t: "load model" in keys(t))
     config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
-    assert test.metric[0].value == your_model.gigabytes(config_says)
+    assert test.metric[0].value == gigabytes(config_says)
     own_models.STORE.make_room("./llama", 0, 0)
     run(test).button(key="load model").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))

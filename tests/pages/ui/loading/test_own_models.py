@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from pages.ui.loading import model_settings, own_models
 from pages.ui.loading.own_models import Own, Refused, Store
-from pages.ui.work import telling
+from pages.ui.work import progress
 from tests import fake_hub, own_folders
 from tests.hostile_tokenizers import CHAIN, normalizers
 from tfcore.loading import hub, weights
@@ -67,9 +67,9 @@ def test_work_says_how_far_it_is_and_not_too_often():
             say(Far("load", i))
         return "there"
 
-    said = [item for item in telling.steps(work) if item is not None]
+    said = [item for item in progress.steps(work) if item is not None]
     assert said[-1] == "there"
-    assert len(said) == telling.SHARE + 2
+    assert len(said) == progress.SHARE + 2
     assert said[-2] == Far("load", 1000)
 
 
@@ -84,7 +84,7 @@ def test_work_that_nobody_wants_ends():
         finally:
             ended.set()
 
-    steps: Any = telling.steps(work)  # a generator
+    steps: Any = progress.steps(work)  # a generator
     next(steps)
     assert going.wait(20)
     steps.close()
@@ -98,8 +98,8 @@ def test_even_a_panic_is_an_answer():
     def work(_):
         raise Panic("deep inside")
 
-    with pytest.raises(telling.WorkError) as failed:
-        list(telling.steps(work))
+    with pytest.raises(progress.WorkError) as failed:
+        list(progress.steps(work))
     assert isinstance(failed.value.problem, Panic)
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import websockets
+from streamlit import net_util
 
 import app as server
 from benchmarks.crowd import crowd
@@ -133,10 +134,10 @@ def test_visitors_who_drag_at_once_meet_no_error(address):
 
 
 def test_nobody_outside_is_asked_for_the_address_of_this_machine(monkeypatch):
-    monkeypatch.setattr(server.net_util, "_external_ip", None)
-    monkeypatch.setattr(server.net_util, "_make_blocking_http_get", lambda *_, **__: pytest.fail("it was asked"))
+    monkeypatch.setattr(net_util, "_external_ip", None)
+    monkeypatch.setattr(net_util, "_make_blocking_http_get", lambda *_, **__: pytest.fail("it was asked"))
     server.keep_to_itself()
-    assert server.net_util.get_external_ip() == "127.0.0.1"
+    assert net_util.get_external_ip() == "127.0.0.1"
 
 
 def test_addresses_which_carry_texts_are_not_noted(log, address):
@@ -150,7 +151,7 @@ def test_no_address_is_noted_however_the_server_is_started(monkeypatch):
     access = logging.getLogger("uvicorn.access")
     monkeypatch.setattr(access, "disabled", False)
     monkeypatch.setattr(server.warm, "run", lambda: None)
-    monkeypatch.setattr(server.messages, "expect_types", lambda: None)
+    monkeypatch.setattr(server.streamlit_internals, "expect_types", lambda: None)
     monkeypatch.delitem(sys.modules, "pages.ui.work.runs", raising=False)
 
     async def start() -> None:
@@ -179,7 +180,7 @@ def test_a_wrong_setting_is_one_sentence_and_no_server():
 
 
 @pytest.mark.parametrize(
-    "setting", ["TFCORE_TEXT=5", "TFCORE_MODELS=all", "TFCORE_EMBED=example.org", "TFCORE_HOSTS=a:80"]
+    "setting", ["TFCORE_TEXT=5", "TFCORE_MODELS=all", "TFCORE_EMBED=example.org", "TFCORE_HOSTS=a:80", "TFCORE_RUNS=x"]
 )
 def test_every_setting_is_looked_at_before_the_server_starts(monkeypatch, setting):
     monkeypatch.setenv(*setting.split("="))

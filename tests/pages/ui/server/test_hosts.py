@@ -3,6 +3,7 @@
 from http.client import HTTPConnection, HTTPResponse
 
 import pytest
+from streamlit import config
 
 import app as server
 from pages.ui.server import hosts
@@ -104,7 +105,7 @@ def test_however_it_is_started(command):
 
 def test_on_streamlits_cloud_the_proxy_names_the_host(monkeypatch):
     """There `streamlit run app.py` is told no address, and listens for all."""
-    monkeypatch.setattr(server.config, "_server_mode", "starlette-app")
+    monkeypatch.setattr(config, "_server_mode", "starlette-app")
     assert server.listening() == "0.0.0.0"
     command = [word.replace("server.address", "browser.serverAddress") for word in STREAMLIT]  # what it prints alone
     with serve(*command, free_port()) as address:

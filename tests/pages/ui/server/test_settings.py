@@ -4,7 +4,7 @@ import pytest
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache
+from pages.ui import cache, streamlit_internals
 from pages.ui.server import settings
 from tests.pages.visits import run
 
@@ -86,7 +86,7 @@ def test_streamlits_own_settings_count_however_the_app_is_started(monkeypatch):
     name, before = "server.xsrfCookieSameSite", config.get_option("server.xsrfCookieSameSite")
     monkeypatch.setenv("STREAMLIT_SERVER_XSRF_COOKIE_SAME_SITE", "none")
     try:
-        settings.for_streamlit()
+        streamlit_internals.read_options()
         assert config.get_option(name) == "none"
     finally:
         config.set_option(name, before)
@@ -105,6 +105,6 @@ def test_a_setting_of_streamlit_that_makes_no_sense_is_named(monkeypatch, variab
     size = config.get_option("server.maxCacheDataSize")
     try:
         with pytest.raises(ValueError, match=message):
-            settings.check()
+            streamlit_internals.read_options()
     finally:
         config.set_option("server.maxCacheDataSize", size)

@@ -48,7 +48,7 @@ def test_a_run_equals_training_at_one_go(runs):
     done = seen(runs, name, "done")
     whole = train_slice(job, 0, None, most=job.steps, seconds=1e9)
     assert done.step == job.steps
-    assert runs.book.runs[name].kept == whole.state
+    assert runs.book.records[name].kept == whole.state
     for field in ("loss", "norm", "lr", "at", "held_loss", "train_accuracy"):
         np.testing.assert_array_equal(getattr(done.curves, field), getattr(whole.curves, field))
 
@@ -155,9 +155,9 @@ def test_what_nobody_looks_at_is_paused_then_forgotten():
     runs = Runs(in_threads, Limits(slice=0.01, pulse=0.02, unwatched=0.2, forgotten=0.6, idle=0.3))
     before = set(threading.enumerate())
     name = runs.start(spec(steps=20_000), "a")
-    until(lambda: runs.book.runs[name].state == "paused")
-    assert "Nobody looked at it" in runs.book.runs[name].problem
-    until(lambda: not runs.book.runs)
+    until(lambda: runs.book.records[name].state == "paused")
+    assert "Nobody looked at it" in runs.book.records[name].problem
+    until(lambda: not runs.book.records)
     assert runs.book.nbytes == 0
     until(lambda: not set(threading.enumerate()) - before)  # the thread and the workers went, too
     assert runs.look(name) is None
@@ -166,7 +166,7 @@ def test_what_nobody_looks_at_is_paused_then_forgotten():
 def test_what_goes_on_again_is_no_longer_said_to_be_left_alone(runs):
     name = runs.start(spec(steps=20_000), "a")
     until(lambda: runs.look(name).step > 0)
-    runs.book.tidy(runs.book.runs[name].looked + 400)
+    runs.book.tidy(runs.book.records[name].looked + 400)
     assert (runs.look(name).state, runs.look(name).problem) == ("paused", "Nobody looked at it for 5 minutes")
     runs.go_on(name)
     assert runs.look(name).problem == ""
@@ -178,7 +178,7 @@ def test_memory_has_a_limit_and_the_least_looked_at_goes_first(runs):
         seen(runs, name, "done")
     runs.book.limits = Limits(slice=0.02, pulse=0.05, memory=int(runs.book.nbytes * 0.7))
     runs.look(names[0])
-    until(lambda: names[1] not in runs.book.runs)
+    until(lambda: names[1] not in runs.book.records)
     assert runs.look(names[0]) is not None
 
 

@@ -65,7 +65,7 @@ def test_a_run_goes_on_from_its_last_state_when_a_worker_is_killed(monkeypatch):
         pair[0].kill()
         until(lambda: not any(runs.look(name).active for name in names))
         assert [(runs.look(name).state, runs.look(name).problem) for name in names] == [("done", "")] * 2
-        assert runs.book.runs[names[0]].kept == train_slice(SPEC, 0, None, most=SPEC.steps, seconds=1e9).state
+        assert runs.book.records[names[0]].kept == train_slice(SPEC, 0, None, most=SPEC.steps, seconds=1e9).state
         runs.close()
 
 

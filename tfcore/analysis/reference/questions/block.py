@@ -6,8 +6,8 @@ from random import Random
 
 import torch
 
-from tfcore.analysis.block.feed_forward_widths import layer_cost
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.block.feedforward import layer_cost
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.config import ModelConfig
 from tfcore.norms import layer_norm, norm_scale, rms_norm

@@ -5,9 +5,8 @@ from random import Random
 
 import torch
 
-from tfcore.analysis.foundations.audio_frames import frame_count, positions
-from tfcore.analysis.foundations.media import RATE
-from tfcore.analysis.foundations.patches import patch_count
+from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames
+from tfcore.analysis.foundations.signals import RATE
 from tfcore.analysis.inference.sparse_reach import pairs_kept
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.attention import attention_weights
@@ -96,7 +95,7 @@ def audio_places(rng: Random) -> Problem:
     frames = frame_count(seconds * RATE, RATE // 100)
     return Problem(
         given={"seconds": seconds},
-        answer=positions(frames),
+        answer=tokens_of_frames(frames),
         mistakes={"frames": frames, "samples": seconds * RATE},
         tolerance=0,
     )

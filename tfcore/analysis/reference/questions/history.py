@@ -3,7 +3,7 @@
 from random import Random
 
 from tfcore import presets
-from tfcore.analysis.model.accounting import parameters
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.reference.questions.problem import Problem
 
 QUOTED = {  # preset: (name, millions that are often quoted, and where the count differs by one per cent and more)

@@ -6,9 +6,10 @@ from random import Random
 import torch
 
 from tfcore import presets
-from tfcore.analysis.inference.cache_size import BITS, CacheShape, Precision, cache_bytes
-from tfcore.analysis.inference.length_cost import length_cost
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
 from tfcore.analysis.inference.speculation import expected_tokens
+from tfcore.analysis.model.flop_count import length_cost
+from tfcore.analysis.precision import BITS, Precision
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.generation.sampling import temperature, top_p
 

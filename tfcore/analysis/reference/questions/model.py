@@ -3,7 +3,8 @@
 from dataclasses import replace
 from random import Random
 
-from tfcore.analysis.model.accounting import memory, parameters
+from tfcore.analysis.model.memory_use import memory
+from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig

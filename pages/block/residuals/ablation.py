@@ -1,0 +1,125 @@
+"""Panel of the page on residual connections: any set of sublayers of a trained model left out."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.block.residuals import experiments
+from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui.components.figure import Event, figure
+from pages.ui.loading import models
+from pages.ui.program import made
+from pages.ui.reading import first_tokens
+from tfcore.analysis.block import ablation_and_dropout as ablation
+from tfcore.analysis.block.ablation_and_dropout import SubsetLosses, chosen_subset, single_ablations
+
+MODEL = "stories"
+CHARACTERS = 2_000
+TOKENS = 40
+NEW_TOKENS = 24
+TEXT = (
+    "Once upon a time, there was a little girl named Lily. She had a red ball. "
+    "One day the ball rolled away and Lily ran after it."
+)
+N_LAYERS = 4
+KEYS = [f"{part}{i}" for i in range(N_LAYERS) for part in ("attention", "mlp")]  # in the order of the sublayers
+SKIPPED = {"attention2", "mlp2"}  # in the default view
+
+all_losses = cache.of_model(max_entries=12)(experiments.subsets)
+continuation = cache.of_model(max_entries=128)(experiments.continuation)
+
+
+def choose(event: Event) -> None:
+    """A click on a dot: leave out the sublayers that it leaves out."""
+    row = event["customdata"]
+    if isinstance(row, int) and 0 <= row < 2 ** len(KEYS):
+        controls.set_values(**{key: bool(row >> s & 1) for s, key in enumerate(KEYS)})
+
+
+def keep(*skipped: str) -> dict[str, Any]:
+    """The switches with these sublayers off."""
+    return {key: key not in skipped for key in KEYS}
+
+
+def read_text() -> str:
+    """The box for the text; stops the page when it has too few tokens."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
+    ids, _, total = first_tokens(MODEL, pasted, TOKENS)
+    notices.tokens(total, len(ids))
+    if len(ids) < 2:
+        st.info("There are fewer than two tokens: type or paste a text, or press Ctrl+Z in the box.")
+        fragments.stop()
+    return pasted
+
+
+def skip_blocks() -> None:
+    """The panel of sublayer ablation: a loss for each set of sublayers that is left out."""
+    st.latex(
+        r"x + f_1(x) + f_2\big(x + f_1(x)\big) + \dots\,,\quad\text{each } f \text{ taken or not: } 2^{N}\text{ paths}"
+    )
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        pasted = read_text()
+        models.only(MODEL, "its eight sublayers make 2⁸ = 256 subsets; larger models have too many to run them all.")
+        st.caption("Sublayers of the model that are kept:")
+        kept: dict[str, bool] = {}
+        for part, label in (("attention", "attention"), ("mlp", "feed-forward")):
+            with st.container(horizontal=True, gap="small"):
+                for i in range(N_LAYERS):
+                    key = f"{part}{i}"
+                    kept[key] = controls.toggle(f"{label} {i}", key, key not in SKIPPED)
+    without = tuple(s for s, key in enumerate(KEYS) if not kept[key])
+    losses = all_losses(MODEL, pasted, TOKENS)
+    shown, chosen, single = (
+        experiments.skipped(losses, without),
+        chosen_subset(losses, without),
+        single_ablations(losses),
+    )
+    with right:
+        figure(
+            shown.figure,
+            key="paths",
+            height=430,
+            min_width=340,
+            on_click=choose,
+            table=lambda: table(losses),
+            alt=shown.alt,
+            caption=f"{shown.caption} Click a dot.",
+        )
+        one, two = st.columns(2)
+        one.metric("Loss, whole model", chosen.whole_loss, help="nats per token")
+        two.metric("Loss, your set", chosen.chosen_loss, chosen.increase, delta_color="inverse")
+    for title, left_out in (("Continuation of the whole model", ()), (f"Continuation {chosen.words}", without)):
+        written = continuation(MODEL, pasted, TOKENS, left_out, NEW_TOKENS)
+        st.markdown(f"**{title}:** {text.escape(written)}")
+    page.try_this(
+        {
+            "the whole model": keep(),
+            "without block 2": keep("attention2", "mlp2"),
+            "without the first attention": keep("attention0"),
+            "only attention": keep(*KEYS[1::2]),
+            "only feed-forward": keep(*KEYS[::2]),
+            "no sublayer at all": keep(*KEYS),
+        }
+    )
+    page.what_to_see(
+        f"{single} On average it grows with the number left out; the caption has the "
+        "means. In the paper's view a residual network is an ensemble of paths of different lengths, most of which do "
+        "not pass through the part that is left out."
+    )
+    page.source(ablation.doubled_streams, ablation.continue_without)
+    page.experiment(experiments.skipped, made(experiments.subsets, MODEL, pasted, TOKENS), without)
+    st.caption("Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2")
+    page.question(
+        "Which sublayer can the model spare least, and why might it be that one?",
+        f"On this text {single.most} (the highest dot of the column at 1). All later layers were trained on a stream "
+        "in which it has written. With all eight left out, the stream is the embedding alone, and the unembedding, "
+        "the same table, gives a high logit to the token itself.",
+    )
+
+
+def table(losses: SubsetLosses) -> pd.DataFrame:
+    """A row for each set: its loss, and which sublayers are kept."""
+    rows = pd.DataFrame({"left out": losses.removed, "loss": losses.loss})
+    return rows.assign(**{name: [row >> s & 1 for row in range(len(rows))] for s, name in enumerate(losses.sublayers)})

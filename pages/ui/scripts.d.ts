@@ -1,0 +1,213 @@
+// What Python, Streamlit and plotly give to the scripts in this folder. For the type checker; browsers never load it.
+
+interface Component<Data> {
+  data: Data
+  parentElement: HTMLElement
+  setTriggerValue: Send
+}
+
+type Send = (name: string, value: unknown) => void
+
+// ---- figure.js: bytes, of which the first line is this as JSON ----
+
+interface FigureHead {
+  height: number
+  size: number // bytes of the figure as JSON, which follows; after it a CSV, if one was asked for
+  hash: number
+  name: string
+  alt: string
+  caption: string
+  minWidth: number
+  at: number | null
+  cursor: boolean
+  csv: boolean
+  file: boolean
+  click: boolean
+  hover: boolean
+  key: string
+  v: string
+  alone: boolean
+  open: boolean
+}
+
+// ---- bars.js ----
+
+interface BarsData {
+  seq: number
+  weights: number[]
+  units: number
+  names: string[]
+  rows: string[]
+  columns: string[]
+  label: string
+  hue: number
+  height: number
+  top: number
+  fixed: boolean
+}
+
+// ---- planes.js ----
+
+type XY = [number, number]
+
+interface PlanesData {
+  seq: number
+  points: XY[]
+  tokens: string[]
+  kinds: string[]
+  planes: { title: string; label: string; kinds: string[] }[]
+  marks: { plane: number; at: XY; title: string; strong: boolean }[]
+  links: { plane: number; from: XY; to: XY; width: number }[]
+  chosen: number | null
+  limit: number
+  step: number
+}
+
+// ---- line_map.js ----
+
+interface Stop {
+  label: string
+  title: string
+  role: string
+  beside: boolean
+  branch: string
+  carried: boolean
+  under: boolean
+}
+
+interface Area {
+  first: number
+  last: number
+  title: string
+  role: string
+}
+
+interface LineMapData {
+  stops: Stop[]
+  parts: Area[]
+  value: number
+  label: string
+}
+
+// ---- parts_map.js ----
+
+interface PartBox {
+  label: string
+  note: string
+  role: string
+  url: string
+  marked: boolean
+  across: "" | "gives" | "takes"
+}
+
+interface PartsMapData {
+  stacks: { title: string; groups: { title: string; rows: PartBox[][] }[] }[]
+  label: string
+}
+
+// ---- chips.js, copy_link.js, player.js: sent along with every change, so their types are here and not there ----
+
+type BarPart = [words: string, share: number, colour: number | null, hatched: boolean]
+type ColourPair = [light: string, dark: string]
+
+interface ChipsData {
+  tokens: string[]
+  selected: number | null
+  shade: number[] | null
+  titles: string[] | null
+  hues: number[] | null
+  notes: string[] | null
+  parts: BarPart[][] | null
+  colours: ColourPair[] | null
+  faint: boolean[] | null
+  clickable: boolean
+  label: string
+}
+
+type Chip = HTMLButtonElement // or a span, where chips are plain text
+
+interface CopyLinkData {
+  version: string
+}
+
+interface History {
+  oneEntryEach?: boolean
+}
+
+interface AddressField extends HTMLInputElement {
+  timer?: number
+}
+
+interface PlayerData {
+  low: number
+  high: number
+  value: number
+  step: number
+  label: string
+  period: number
+  everywhere: boolean
+}
+
+interface PlayerGroup extends HTMLElement {
+  playing?: boolean
+  timer?: number
+  listening: (event: KeyboardEvent) => void
+}
+
+// ---- colours: tfcore.figures.theme.browser_tables ----
+
+interface Theme {
+  roles: Record<string, string>
+  categories: string[]
+  scales: Record<string, [number, string][]>
+}
+
+interface Palette {
+  roles: Record<string, string>
+  table: Theme
+  stamp: string
+}
+
+declare module "*/theme.js" {
+  const themes: { light: Theme; dark: Theme }
+  export default themes
+}
+
+// ---- plotly.js, as much of it as figure.js uses ----
+
+interface PlotlyAxis {
+  _offset: number
+  _length: number
+  d2p(value: unknown): number
+  d2c(value: unknown): number
+  c2p(value: number): number
+}
+
+interface PlotlyPoint {
+  curveNumber: number
+  pointNumber?: number | [number, number]
+  pointIndex?: number
+  x: unknown
+  y: unknown
+  customdata?: unknown
+  xaxis: PlotlyAxis
+  yaxis: PlotlyAxis
+}
+
+interface PlotlyEvent {
+  points: PlotlyPoint[]
+}
+
+interface PlotlyElement extends HTMLElement {
+  on(name: string, handler: (event: PlotlyEvent) => void): void
+}
+
+interface PlotlyLibrary {
+  react(plot: HTMLElement, data: unknown, layout: unknown, config: object): Promise<unknown>
+  purge(plot: HTMLElement): void
+  toImage(plot: HTMLElement, options: object): Promise<string>
+}
+
+interface Window {
+  Plotly: PlotlyLibrary
+}

@@ -1,0 +1,97 @@
+"""All that the app keeps of one visitor between two runs, besides the values of controls, which have their own keys."""
+
+import uuid
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+KEY = "_session"
+
+
+class Drawn(NamedTuple):
+    """A control as it was drawn: its value, the value in words, and what its widget can hold."""
+
+    value: Any
+    word: str
+    shape: tuple[Any, ...]
+
+
+@dataclass
+class Visit:
+    """What is known of one visitor's stay on one page.
+
+    Args:
+        page: its address.
+        seen: keys of the controls drawn so far.
+        meant: of controls that are choices: every label so far, and its option.
+        held: what was read from an upload: it goes when the visit ends.
+    """
+
+    page: str | None = None
+    seen: set[str] = field(default_factory=set)
+    drawn: dict[str, Drawn] = field(default_factory=dict)
+    meant: dict[str, dict[str, Any]] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)
+
+
+class Notice(NamedTuple):
+    """Something to say about a control, for as long as the control keeps the value it was given.
+
+    Details with the same reason become one sentence: "Corrected from the link: head 99 → 7, layer x → 0."
+    """
+
+    reason: str
+    detail: str
+    value: Any
+
+
+@dataclass
+class Session:
+    """One visitor.
+
+    Args:
+        visitor: a name for them, in which nothing is known of them.
+        page: address of the page that is open; None before the first.
+        visit: to that page.
+        recent: address -> view, of the pages they were on, the newest last.
+        notices: key of a control -> what is to be said of it.
+        notices_shown: the sentences that stand on the page.
+        notices_place: the empty element under the title that they stand in.
+        in_whole_run: whether the whole page runs now, and not a fragment of it.
+        missing_figure: the figure that a frame asked for and that is not drawn yet, or not on this page.
+        stopped_job: what they stopped, not to be begun again by itself.
+        whole_run_wanted: a button in a fragment asks for a run of the whole page.
+        own_models: names of the models they asked for that do not ship.
+        tries: name of such a model -> how often they tried again to load it.
+        csv_wanted: figures whose numbers are to be sent along in the next run.
+        dragged: keys of the controls that are being dragged, which the address does not follow yet.
+        answered: component -> the number of its last message.
+    """
+
+    visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
+    page: str | None = None
+    visit: Visit = field(default_factory=Visit)
+    recent: dict[str, dict[str, str]] = field(default_factory=dict)
+    notices: dict[str, Notice] = field(default_factory=dict)
+    notices_shown: list[str] = field(default_factory=list)
+    notices_place: Any = None
+    in_whole_run: bool = False
+    missing_figure: str | None = None
+    stopped_job: Hashable = None
+    whole_run_wanted: bool = False
+    own_models: list[str] = field(default_factory=list)
+    tries: Counter[str] = field(default_factory=Counter)
+    csv_wanted: set[str] = field(default_factory=set)
+    dragged: set[str] = field(default_factory=set)
+    answered: dict[str, int] = field(default_factory=dict)
+
+
+def session() -> Session:
+    """The visitor whose page runs."""
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Session()
+    found: Session = st.session_state[KEY]
+    return found

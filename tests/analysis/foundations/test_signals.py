@@ -1,0 +1,242 @@
+"""Files and tables from strangers: decoded as they should be, or refused in one sentence; and samples of our own."""
+
+import io
+import struct
+import wave
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from tfcore.analysis.foundations import signals
+from tfcore.analysis.foundations.signals import melody, number, read_column, scene, temperatures
+
+RED = (200, 30, 40)
+
+
+def encoded(image, kind="PNG", **more):
+    file = io.BytesIO()
+    image.save(file, kind, **more)
+    return file.getvalue()
+
+
+def wav(samples, rate=16_000, channels=1, width=2):
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(channels)
+        out.setsampwidth(width)
+        out.setframerate(rate)
+        out.writeframes(samples)
+    return file.getvalue()
+
+
+def tone(rate, hertz=440.0, seconds=0.5):
+    return np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+@pytest.mark.parametrize("size", [(300, 200), (1, 1), (5, 900)])
+def test_a_picture_becomes_a_square(kind, size):
+    found = signals.read_picture(encoded(Image.new("RGB", size, RED), kind), 64)
+    assert found.shape == (64, 64, 3)
+    assert np.abs(found.astype(int) - RED).max() < 4
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "I;16", "CMYK"])
+def test_every_mode_is_read(mode):
+    image = Image.new(mode, (20, 20))
+    assert signals.read_picture(encoded(image, "JPEG" if mode == "CMYK" else "PNG"), 16).shape == (16, 16, 3)
+
+
+def test_what_is_transparent_is_white():
+    assert (signals.read_picture(encoded(Image.new("RGBA", (9, 9), (0, 0, 0, 0))), 8) == 255).all()
+
+
+def test_a_picture_taken_sideways_is_turned():
+    image = Image.new("RGB", (40, 40), "white")
+    image.paste(RED, (0, 0, 40, 20))  # red on top
+    exif = Image.Exif()
+    exif[0x0112] = 3  # turned by 180 degrees
+    found = signals.read_picture(encoded(image, "JPEG", exif=exif), 40)
+    assert found[5].mean() > 200
+    assert np.abs(found[-5].astype(int) - RED).max() < 12
+
+
+def bomb(width, height):
+    """A PNG of a few bytes that says it is huge."""
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("size", [(5_001, 5_000), (12_000, 9_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)])
+def test_a_decompression_bomb_is_refused_by_its_head(size):
+    with pytest.raises(ValueError, match="too many pixels"):
+        signals.read_picture(bomb(*size), 64)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "no PNG or JPEG"),
+        (b"<svg onload=alert(1)>", "no PNG or JPEG"),
+        (encoded(Image.new("RGB", (9, 9)), "GIF"), "no PNG or JPEG"),
+        (encoded(Image.new("RGB", (9, 9)), "TIFF"), "no PNG or JPEG"),
+        (bomb(50, 50), "damaged"),
+        (encoded(Image.new("RGB", (99, 99), RED), "JPEG")[:-200], "damaged"),
+        (b"\0" * 8_000_001, "8.0 MB"),
+    ],
+)
+def test_what_is_no_picture_is_refused_in_a_sentence(data, words):
+    with pytest.raises(ValueError, match=words):
+        signals.read_picture(data, 64)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 400), st.binary(min_size=1, max_size=6))
+def test_damage_anywhere_is_survived(place, patch):
+    for good, read in (
+        (encoded(Image.new("RGB", (30, 20), RED)), lambda d: signals.read_picture(d, 16)),
+        (wav((tone(8_000) * 9_000).astype("<i2").tobytes(), 8_000), signals.read_sound),
+    ):
+        at = place % len(good)
+        said = ""
+        try:
+            read(good[:at] + patch + good[at + len(patch) :])
+        except ValueError as problem:
+            said = str(problem)
+        assert not said or said.startswith("this ")
+
+
+def test_scaling_keeps_the_picture():
+    image = signals.read_picture(encoded(Image.new("RGB", (64, 64), RED)), 64)
+    assert (signals.scaled(image, 32) == RED).all()
+
+
+def test_an_address_holds_the_picture():
+    import base64
+
+    image = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    head, _, body = signals.data_address(image, "PNG").partition(",")
+    assert head == "data:image/png;base64"
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(base64.b64decode(body)))), image)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_every_depth_of_a_wave(width, channels):
+    signal = np.repeat(0.5 * tone(16_000), channels)
+    if width == 1:
+        raw = np.round(signal * 127 + 128).astype(np.uint8).tobytes()
+    else:
+        whole = np.round(signal * (2 ** (8 * width - 1) - 1)).astype("<i4")
+        raw = whole.view(np.uint8).reshape(-1, 4)[:, :width].tobytes()
+    found = signals.read_sound(wav(raw, channels=channels, width=width))
+    np.testing.assert_allclose(found, 0.5 * tone(16_000), atol=0.02 if width == 1 else 1e-3)
+
+
+@pytest.mark.parametrize("rate", [8_000, 22_050, 44_100, 48_000])
+def test_another_rate_keeps_pitch_and_loudness(rate):
+    found = signals.read_sound(wav((tone(rate, 1_000) * 32_000).astype("<i2").tobytes(), rate))
+    assert len(found) == 8_000
+    spectrum = np.abs(np.fft.rfft(found))
+    assert np.argmax(spectrum) * 2 == 1_000  # half a second: 2 hertz a bin
+    assert np.abs(found[500:-500]).max() == pytest.approx(32_000 / 2**15, abs=0.02)
+
+
+def test_thirty_seconds_are_enough():
+    assert len(signals.read_sound(wav(bytes(2 * 8_000 * 40), 8_000))) == 30 * 16_000
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "no uncompressed"),
+        (b"RIFF0000WAVEfmt ", "no uncompressed"),
+        (wav(b"\0\0" * 100), "0.006 seconds"),
+        (wav(b"\0\0" * 1000, rate=100), "100 samples per second"),
+        (b"\0" * 8_000_001, "8.0 MB"),
+    ],
+)
+def test_what_is_no_sound_is_refused_in_a_sentence(data, words):
+    with pytest.raises(ValueError, match=words):
+        signals.read_sound(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "names", "values"),
+    [
+        ("1\n2\n3", None, ("column 1",), [1, 2, 3]),
+        ("x\n1\n2", None, ("x",), [1, 2]),
+        ("day,t\n1,2.5\n2,3.5", None, ("day", "t"), [2.5, 3.5]),
+        ("day,t\n1,2.5\n2,3.5", 0, ("day", "t"), [1, 2]),
+        ("Monat;Wert\nJan;1,5\nFeb;-2,5", None, ("Monat", "Wert"), [1.5, -2.5]),
+        ("a\tb\nx\t1e3\ny\t−4", None, ("a", "b"), [1000, -4]),
+        ('name,"a, b"\n"x, y",7', None, ("name", "a, b"), [7]),
+        ("\n\n  \nv\n\n1\n", None, ("v",), [1]),
+        ("t,v\n1,2\n2,x\n3,4", None, ("t", "v"), [2, 4]),
+        ("v,note\n1,\n2,\n3,7", None, ("v", "note"), [1, 2, 3]),
+        ("1,2,3\n4", 2, ("column 1", "column 2", "column 3"), [3]),
+    ],
+)
+def test_usual_tables(text, index, names, values):
+    found = read_column(text, index)
+    assert found.names == names
+    np.testing.assert_array_equal(found.values, values)
+
+
+def test_bad_rows_are_named_with_their_line():
+    found = read_column("month;sales\nJan;12,5\nFeb;n/a\n\nMar;\nApr;inf\nMay;1\n", 1)
+    assert found.values.tolist() == [12.5, 1.0]
+    assert found.skipped == ((3, "n/a"), (5, ""), (6, "inf"))
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "words"),
+    [
+        ("", None, "no table yet"),
+        (" \n\t\n", None, "no table yet"),
+        ("a,b\nc,d", None, "no row has a number"),
+        ("1,2", 2, "no column 3; this table has 2"),
+        ("1", -1, "no column 0"),
+    ],
+)
+def test_what_is_no_column_is_said(text, index, words):
+    with pytest.raises(ValueError, match=words):
+        read_column(text, index)
+
+
+@pytest.mark.parametrize("cell", ["", "x", "nan", "inf", "-inf", "1e400", "1e16", "1_000", "0x10", "1,5", "1 2"])
+def test_what_is_no_number(cell):
+    assert number(cell) is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused_in_a_sentence(text):
+    try:
+        found = read_column(text)
+    except ValueError as problem:
+        found = str(problem)
+    if isinstance(found, str):
+        assert len(found) > 20
+    else:
+        assert len(found.values) > 0
+        assert np.isfinite(found.values).all()
+        assert 0 <= found.index < len(found.names)
+
+
+def test_the_samples_are_the_same_every_time_and_never_too_loud():
+    assert scene(64).shape == (64, 64, 3)
+    np.testing.assert_array_equal(scene(96), scene(96))
+    for kind in ("notes", "sweep", "vowel"):
+        sound = melody(kind, 1.0)
+        assert len(sound) == 16_000
+        assert 0.3 < np.abs(sound).max() <= 1
+        np.testing.assert_array_equal(sound, melody(kind, 1.0))
+    np.testing.assert_array_equal(temperatures(), temperatures())

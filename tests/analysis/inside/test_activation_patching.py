@@ -1,0 +1,117 @@
+"""Activation patching against edits written out by hand, and as TransformerLens defines it."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.activation_patching import (
+    LargestShare,
+    Pair,
+    ReadAtTheEnd,
+    pair,
+    patch,
+    patch_row,
+    patched_names,
+    patched_shares,
+    patched_title,
+    source_values,
+    where_it_is,
+)
+from tfcore.analysis.inside.interventions import effect
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+from tfcore.tokenizers.tokenizer import NamedTokenizer
+
+TEXT = small.ids(1, 9)[0].tolist()
+OTHER = [*TEXT[:3], (TEXT[3] + 1) % 61, *TEXT[4:]]
+
+
+def logits(model, ids, *edits):
+    return model(torch.tensor([list(ids)]), edits=edits).logits[0]
+
+
+@pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
+def test_a_row_of_patches_is_a_loop_over_positions(kind):
+    """As get_act_patch_resid_pre, _attn_out and _mlp_out of TransformerLens: run the corrupted text, at one position
+    put in the clean run's activation, and measure the logit difference on the scale from corrupted to clean."""
+    model = small.model()
+    both = pair(model, TEXT, OTHER)
+    assert both.differing == (3,)
+    clean, corrupted = (logits(model, ids)[-1] for ids in (TEXT, OTHER))
+    lead = clean.softmax(-1) - corrupted.softmax(-1)
+    assert both.answers == (int(lead.argmax()), int(lead.argmin()))
+    mine, theirs = both.answers
+    for name in patched_names(model.config, kind):
+        cache = model(torch.tensor([TEXT]), capture=(name,)).activations[name]
+        row = patch_row(model, both, name)
+        for position in range(9):
+            edit = Edit.replace(name, cache[:, position : position + 1], positions=[position])
+            patched = logits(model, OTHER, edit)[-1]
+            base = float(corrupted[mine] - corrupted[theirs])
+            whole = float(clean[mine] - clean[theirs])
+            share = (float(patched[mine] - patched[theirs]) - base) / (whole - base)
+            assert row[position] == pytest.approx(share, abs=1e-4)
+    found = effect(model, OTHER, [patch(source_values(model, both, name), name, 8)], 8)
+    np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
+
+
+def test_patching_explains_who_sam_is():
+    """The default example: the difference is at the word "boy" until attention 2 carries it to the last token."""
+    model, tokenizer = load("stories", device="cpu")
+    source, target = (
+        tokenizer.encode(f"There was a little {child}. One day, Sam said that") for child in ("girl", "boy")
+    )
+    both = pair(model, source, target)
+    assert tokenizer.tokens(list(both.answers)) == [" she", " he"]
+    assert both.differing == (4,)
+    stream = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "residual")])
+    assert stream[:3, 4].min() > 0.9
+    assert stream[3:, 4].max() < 0.1
+    assert stream[:3, -1].max() < 0.1
+    assert stream[3:, -1].min() > 0.85
+    attention = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "attention")])
+    assert attention[:, -1].argmax() == 2
+    assert attention[2, -1] > 0.8
+
+
+@pytest.mark.parametrize(("source", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])
+def test_pairs_that_cannot_be_patched_are_refused(source, message):
+    with pytest.raises(ValueError, match=message):
+        pair(small.model(), source, TEXT)
+
+
+def test_where_patching_the_last_position_brings_most():
+    rows, tokens = ["before block 0", "before block 1", "after block 1"], ["a", " b", "c"]
+    shares = np.array([[0.9, 0.1, 0.0], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])
+    assert where_it_is(shares, "residual", rows, tokens) == ReadAtTheEnd("before block 1")
+    assert str(ReadAtTheEnd("before block 1")) == (
+        "At the last position, where the prediction is read, it brings most from the row “before block 1” on."
+    )
+    never = where_it_is(shares[:, ::-1], "residual", rows, tokens)
+    assert never == ReadAtTheEnd("before block 0")
+    assert where_it_is(shares[:1], "residual", rows, tokens) == ReadAtTheEnd(None)
+    shares[1, 1] = 2.5
+    found = where_it_is(shares, "attention", ["attention 0", "attention 1", "attention 2"], tokens)
+    assert found == LargestShare("attention 1", " b", 1, 2.5)
+    assert str(found) == "The largest share is that of attention 1 at '·b' (1): 2.50."
+
+
+def test_the_peak_of_each_row_is_that_of_a_loop():
+    shares = np.random.default_rng(2).normal(size=(3, 4))
+    both = Pair((0, 1, 2, 3), (0, 1, 2, 4), (5, 6), (2.5, -1.25), (3,))
+    found = patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))
+    for row, name in enumerate("xyz"):
+        share, token, at = found.peaks[name]
+        assert (share, at) == max((value, i) for i, value in enumerate(shares[row].tolist()))
+        assert token == "abce"[at]
+    assert (found.other, found.own) == ("f", "g")
+    shares[:] = 0
+    shares[0, 3], shares[1, 0], shares[2, 1] = 1, 0.5, 0.25
+    assert str(patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))) == (
+        "0: this text's own prediction ('g'), 1: the source text's ('f'), measured by their logit difference, which "
+        "goes from -1.25 to 2.50. Largest in each row: x: 1.00 at 'e' (3); y: 0.50 at 'a' (0); z: 0.25 at 'b' (1)."
+    )
+    assert patched_title("blocks.2.resid_pre", "residual") == "before block 2"
+    assert patched_title("blocks.3.resid_post", "residual") == "after block 3"
+    assert patched_title("blocks.1.mlp_out", "feed-forward") == "feed-forward 1"

@@ -1,0 +1,180 @@
+"""The logit lens against loops over captured states, and what is said of it."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import tfcore
+from tests import small
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.inside.logit_lens import (
+    Lens,
+    TokenPath,
+    correct_at_ends,
+    correct_by_stage,
+    embedding_predicts_input,
+    follow_tokens,
+    leads_from,
+    lens_cells,
+    lens_logits,
+    logit_lens,
+    probability_by_stage,
+)
+from tfcore.analysis.inside.residual_stream import stages
+
+TEXT = small.ids(1, 9)[0].tolist()
+KINDS = {
+    "like stories": {},
+    "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
+    "parallel": {"parallel": True},
+    "sandwich": {"norm_placement": "sandwich"},
+    "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_last_stage_is_the_model_itself_and_the_first_its_embedding(kind):
+    model = small.model(**KINDS[kind])
+    found, logits = logit_lens(model, TEXT), model(torch.tensor([TEXT])).logits[0]
+    chance = logits.softmax(-1)
+    assert found.stages == stages(model.config)
+    assert found.stages[-1] == "blocks.1.resid_post"
+    np.testing.assert_array_equal(found.best[-1], chance.topk(5).indices)
+    np.testing.assert_allclose(found.probability[-1], chance.topk(5).values, atol=1e-6)
+    for i, following in enumerate(TEXT[1:]):
+        assert found.next_probability[-1, i] == pytest.approx(float(chance[i, following]), abs=1e-6)
+        assert found.next_rank[-1, i] == int((logits[i] > logits[i, following]).sum())
+        assert (found.best[-1, i, 0] == following) == (found.next_rank[-1, i] == 0)
+
+
+def test_a_stage_is_read_with_the_norm_of_its_own_state():
+    model = small.model()
+    found = logit_lens(model, TEXT)
+    x = model(torch.tensor([TEXT]), capture=("blocks.0.resid_mid",)).activations["blocks.0.resid_mid"][0, 4].tolist()
+    size = math.sqrt(sum(v * v for v in x) / len(x) + model.config.norm_eps)
+    weight = model.decoder.ln_final.weight.tolist()
+    logits = [
+        sum(v / size * g * w for v, g, w in zip(x, weight, row, strict=True)) for row in model.embed.weight.tolist()
+    ]
+    best = sorted(range(61), key=lambda token: -logits[token])[:5]
+    assert found.best[1, 4].tolist() == best
+    total = sum(math.exp(v) for v in logits)
+    np.testing.assert_allclose(found.probability[1, 4], [math.exp(logits[token]) / total for token in best], rtol=1e-4)
+
+
+def test_a_frozen_scale_changes_no_order():
+    """As TransformerLens reads it with the final state's scale: the same order of tokens at every stage."""
+    model = small.model()
+    names = ("blocks.0.resid_mid", "ln_final.scale")
+    states = model(torch.tensor([TEXT]), capture=names).activations
+    frozen = states[names[0]][0] / states[names[1]][0] * model.decoder.ln_final.weight @ model.embed.weight.T
+    own = lens_logits(model, states[names[0]][0])
+    np.testing.assert_array_equal(frozen.argsort(-1), own.argsort(-1))
+
+
+def test_the_path_of_a_token_agrees_with_the_lens():
+    model = small.model()
+    found = logit_lens(model, TEXT)
+    tokens = [TEXT[5], 7]
+    path = follow_tokens(model, TEXT, 4, tokens)
+    np.testing.assert_allclose(path.probability[:, 0], found.next_probability[:, 4], atol=1e-6)
+    np.testing.assert_array_equal(path.rank[:, 0], found.next_rank[:, 4])
+    logits = model(torch.tensor([TEXT])).logits[0, 4]
+    np.testing.assert_allclose(path.logits[-1], (logits[tokens] - logits.mean()).numpy(), atol=1e-5)
+
+
+def test_one_token_has_guesses_and_nothing_to_be_right_about():
+    found = logit_lens(small.model(), TEXT[:1])
+    assert found.best.shape == (5, 1, 5)
+    assert found.next_probability.shape == found.next_rank.shape == (5, 0)
+
+
+@pytest.mark.parametrize("measure", [logit_lens])
+def test_other_models_are_refused(measure):
+    with pytest.raises(ValueError, match="post"):
+        measure(small.model(norm_placement="post"), TEXT)
+
+
+def test_with_a_biased_norm_the_frozen_scale_changes_the_order():
+    model = small.model(**KINDS["like GPT-2"])
+    norm = model.decoder.ln_final
+    assert norm.bias is not None
+    biased = norm.bias + torch.linspace(-3, 3, len(norm.bias))
+    states = model(torch.tensor([TEXT]), capture=("blocks.0.resid_pre",)).activations["blocks.0.resid_pre"][0]
+    centred = (states - states.mean(-1, keepdim=True)) * norm.weight
+    scales = (0.2, 20.0)  # an own one and a foreign one
+    orders = [((centred / scale + biased) @ unembedding(model).T).argsort(-1) for scale in scales]
+    assert not torch.equal(*orders)
+    plain = [((centred / scale) @ unembedding(model).T).argsort(-1) for scale in scales]
+    assert torch.equal(*plain), "without the bias the order is the same"
+
+
+def test_what_the_page_says_of_the_ball():
+    """The examples of the page on the residual stream, on the shipped model."""
+    model, tokenizer = tfcore.load("stories")
+    text = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
+    ids, (ball,), (red,) = tokenizer.encode(text), tokenizer.encode(" ball"), tokenizer.encode(" red")
+    path = follow_tokens(model.eval(), ids, len(ids) - 1, [ball])
+    names = stages(model.config)
+    assert names[leads_from(path)] == "blocks.1.resid_mid", "from attention 1 on"
+    assert follow_tokens(model, ids, len(ids) - 1, [red]).rank[2, 0] == 0, "after feed-forward 0 red itself leads"
+    assert round(float(path.probability[names.index("blocks.3.resid_mid"), 0]), 3) == 0.999
+    behind = leads_from(follow_tokens(model, ids, len(ids) - 1, [red]))
+    assert behind is None
+
+
+STAGES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
+
+
+def planted() -> Lens:
+    """Three stages, four positions, two predictions; the text is 3, 1, 2, 3."""
+    first = [[3, 0], [1, 0], [0, 2], [3, 1]]
+    best = np.array([first, [[1, 2], [1, 3], [0, 1], [2, 1]], [[1, 0], [2, 0], [3, 1], [0, 1]]])
+    probability = np.arange(24).reshape(3, 4, 2) / 100
+    rank = np.array([[1, 1, 2], [0, 1, 3], [0, 0, 0]])
+    return Lens(STAGES, best, probability, np.arange(9).reshape(3, 3) / 10, rank)
+
+
+def test_correct_predictions_are_counted_by_stage():
+    found, text = planted(), [3, 1, 2, 3]
+    right = [[found.best[s, i, 0] == text[i + 1] for i in range(3)] for s in range(3)]
+    assert found.correct_cells().tolist() == [[*row, False] for row in right]
+    assert correct_by_stage(found, [0, 2]).counts == {"embed": sum(right[0]), "FF 0": sum(right[2])}
+    assert str(correct_by_stage(found, [0, 1, 2])) == (
+        "Logit lens: predictions at 4 positions after 3 stages. Correct of 3: 0 read from the embedding, 1 after "
+        "attn 0, 3 after FF 0."
+    )
+    assert str(correct_at_ends(found)) == "Correct of 3: 0 after the embedding, 3 at the end."
+
+
+def test_what_the_embedding_predicts():
+    assert embedding_predicts_input(planted(), [3, 1, 2, 3], tied=True).share == 0.75
+    assert str(embedding_predicts_input(planted(), [3, 1, 0, 2], tied=False)) == (
+        "Read from the embedding alone, 75% of the positions predict the very token just read. The unembedding is a "
+        "matrix of its own, not tied to the embedding."
+    )
+    model = small.model()
+    state = model(torch.tensor([TEXT]), capture=("blocks.0.resid_pre",)).activations["blocks.0.resid_pre"][0]
+    own = [int(lens_logits(model, x).argmax()) == token for x, token in zip(state, TEXT, strict=True)]
+    assert embedding_predicts_input(logit_lens(model, TEXT), TEXT, True).share == pytest.approx(sum(own) / len(TEXT))
+
+
+def test_cells_print_the_predictions_of_their_place():
+    pieces = [[[f"s{s}i{i}g{g}" for g in range(2)] for i in range(4)] for s in range(3)]
+    words, hovers = lens_cells(planted(), pieces, ["a", "b", "c", "d"], [0, 2])
+    assert words == [[f"s{s}i{i}g0" for s in (0, 2)] for i in range(4)]
+    assert hovers[1][1] == "s2i1g0 18&#37;, s2i1g1 19&#37;<br>'c' has rank 1, 70.0%".replace("&#37;", "%")
+    assert hovers[3][0] == "s0i3g0 6%, s0i3g1 7%"
+
+
+def test_a_token_stage_by_stage_in_words():
+    probability = np.array([[0.004, 0.9], [0.25, 0.1], [0.981, 0.0]])
+    path = TokenPath(STAGES, probability, probability, np.array([[4, 0], [0, 1], [0, 2]]))
+    assert str(probability_by_stage(path, " x")) == (
+        "Probability of '·x' stage by stage: 0%, 25%, 98%. It is the top prediction after attn 0, FF 0."
+    )
+    never = TokenPath(STAGES, probability, probability, np.array([[4, 0], [1, 1], [2, 2]]))
+    assert probability_by_stage(never, "x").leads == ()
+    assert str(probability_by_stage(never, "x")).endswith("It is the top prediction at no stage.")

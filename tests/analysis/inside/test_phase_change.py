@@ -1,0 +1,65 @@
+"""What is said of a training in which induction heads form, against moments written out."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tfcore.analysis.inside.phase_change import (
+    BestHeads,
+    FormedYet,
+    InContextScore,
+    Moment,
+    best_heads,
+    formed_yet,
+    in_context,
+    moment_losses,
+    uniform_loss_text,
+)
+
+
+def moment(step: int, loss: float, score: float) -> Moment:
+    heads = np.array([[0.05, score], [score / 2, 0.02]])
+    by_place = np.linspace(5.0, loss, 19)
+    return Moment(step, 5.5, loss, heads.T / 2, heads, 0.125, by_place, np.zeros((2, 2, 6, 6)))
+
+
+MOMENTS = [moment(0, 5.0, 0.1), moment(1_000, 4.9, 0.1), moment(2_000, 1.0, 0.8), moment(3_000, 0.5, 0.9)]
+
+
+def test_one_moment_in_words():
+    found = moment_losses(MOMENTS, 2, 256)
+    assert (found.step, found.second_loss, found.fell) == (2_000, 1.0, (2_000, 3_000))
+    assert (found.induction, found.previous, found.uniform) == (0.8, 0.4, math.log(256))
+    assert (found.early, found.late) == (2, 20)
+    assert found.in_context == pytest.approx(1.0 - 5.0)
+    assert str(found) == (
+        "Step 2,000: loss 5.50 on the first copy, 1.00 on the second; best induction head 0.80, previous-token head "
+        "0.40, K-composition 0.12; the loss falls between steps 2,000 and 3,000 (shaded)."
+    )
+    assert [value for _, value, _ in found.metrics] == ["5.50", "1.00", "-4.00"]
+    assert found.metrics[0][2] == "Baseline of a uniform guess: 5.55 nats"
+    assert "loss of token 20 minus that of 2" in str(found.metrics[2][2])
+    assert str(moment_losses(MOMENTS[:2], -1, 256)).endswith("; no phase change yet.")
+
+
+def test_scores_and_losses_of_one_moment():
+    assert in_context(MOMENTS[3]) == InContextScore(2, 20, 5.0, 0.5, -4.5)
+    assert str(in_context(MOMENTS[3])) == (
+        "Loss by position: token 2 5.00, token 20 0.50; the difference is the in-context learning score, -4.50 nats."
+    )
+    assert best_heads(MOMENTS[3]) == BestHeads(3_000, 0.9, 0.45)
+    assert str(best_heads(MOMENTS[3])) == (
+        "Attention patterns of every head at step 3,000; best induction head 0.90, best previous-token head 0.45."
+    )
+    assert uniform_loss_text(256) == "ln 256 = 5.55 nats"
+
+
+def test_whether_heads_have_formed_yet():
+    assert formed_yet(MOMENTS) == FormedYet(3_000, 0.5, (2_000, 3_000))
+    assert str(formed_yet(MOMENTS)) == (
+        "Induction heads formed: the loss on the second copy fell between steps 2000 and 3000, to 0.50 nats."
+    )
+    assert str(formed_yet(MOMENTS[:2])) == (
+        "No induction head until step 1000: the second copy is as hard as the first, 4.90 nats."
+    )

@@ -1,0 +1,110 @@
+"""Norm and cosine of the stream against loops over captured states, and what is said of them."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.residual_stream import (
+    StreamShape,
+    WrittenExtremes,
+    largest_turn,
+    part_name,
+    stage_names,
+    stream_curve,
+    stream_shape,
+    written_norms,
+)
+
+TEXT = small.ids(1, 9)[0].tolist()
+KINDS = {
+    "like stories": {},
+    "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
+    "parallel": {"parallel": True},
+    "sandwich": {"norm_placement": "sandwich"},
+    "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lengths_and_angles_of_the_stream(kind):
+    model = small.model(**KINDS[kind])
+    found = stream_shape(model, TEXT)
+    kept = model(torch.tensor([TEXT]), capture=("*resid*", "*_out")).activations
+    last = kept[found.stages[-1]][0, 3].tolist()
+
+    def cosine(a, b):
+        return sum(x * y for x, y in zip(a, b, strict=True)) / (math.hypot(*a) * math.hypot(*b))
+
+    for row, name in enumerate(found.stages):
+        state = kept[name][0, 3].tolist()
+        assert found.norm[row, 3] == pytest.approx(math.hypot(*state), rel=1e-5)
+        assert found.cosine[row, 3] == pytest.approx(cosine(state, last), abs=1e-5)
+    np.testing.assert_allclose(found.cosine[-1], 1, atol=1e-6)
+    for row, name in enumerate(found.parts):
+        written = kept[name][0, 3].tolist()
+        before = name.replace("attn_out", "resid_pre")
+        before = before.replace("mlp_out", "resid_pre" if kind == "parallel" else "resid_mid")
+        assert found.added[row, 3] == pytest.approx(math.hypot(*written), rel=1e-5)
+        assert found.along[row, 3] == pytest.approx(cosine(written, kept[before][0, 3].tolist()), abs=1e-5)
+
+
+def test_other_models_are_refused():
+    with pytest.raises(ValueError, match="post"):
+        stream_shape(small.model(norm_placement="post"), TEXT)
+
+
+def test_where_the_stream_turns_most():
+    found = stream_shape(small.model(), TEXT)
+    turn = largest_turn(found)
+    rises = {
+        i: np.mean([found.cosine[i, j] - found.cosine[i - 1, j] for j in range(len(TEXT))])
+        for i in range(1, len(found.stages))
+    }
+    assert turn.stage == stage_names(found.stages)[max(rises, key=lambda i: rises[i])]
+    assert turn.rise == pytest.approx(max(rises.values()))
+
+
+STAGES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
+PARTS = ("blocks.0.attn_out", "blocks.0.mlp_out")
+
+
+def planted() -> StreamShape:
+    """Three stages, two parts, two positions, all numbers different."""
+    return StreamShape(
+        STAGES,
+        np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 9.0]]),
+        np.array([[0.1, 0.2], [0.3, 0.9], [1.0, 1.0]]),
+        PARTS,
+        np.array([[7.0, 2.5], [6.0, 8.25]]),
+        np.array([[0.4, -0.3], [-0.6, 0.2]]),
+    )
+
+
+def test_names_of_states_and_parts():
+    assert stage_names(STAGES) == ["embed", "attn 0", "FF 0"]
+    assert stage_names(STAGES, short=False) == ["embedding", "attention 0", "feed-forward 0"]
+    assert stage_names((STAGES[0], "blocks.0.resid_post", "blocks.11.resid_post")) == ["embed", "block 0", "block 11"]
+    assert [part_name("blocks.12.attn_out"), part_name("blocks.12.mlp_out", short=True)] == ["attention 12", "FF 12"]
+
+
+def test_the_course_of_one_position_in_words():
+    assert str(stream_curve(planted(), "norm", " a", 1)) == (
+        "Norm of the stream of '·a', position 1: from 2.0 to 9.0, 4.5 times as large."
+    )
+    assert str(stream_curve(planted(), "cosine", "b", 0)) == (
+        "Cosine to the final state of 'b', position 0: from 0.10 to 1; half way through 0.30."
+    )
+
+
+def test_what_each_part_adds_in_words():
+    norms, extremes = written_norms(planted(), 1)
+    assert norms.norms == {"attn 0": 2.5, "FF 0": 8.25}
+    assert extremes == WrittenExtremes("FF 0", 8.25, "attn 0", -0.3)
+    assert written_norms(planted(), 0)[1] == WrittenExtremes("attn 0", 7.0, "FF 0", -0.6)
+    assert str(norms) == "Norm of what each part adds: attn 0 2.5, FF 0 8.2."
+    assert str(extremes) == "Largest norm: FF 0, 8.2. Lowest cosine: attn 0, -0.30."
+    turn = largest_turn(planted())
+    assert str(turn) == "In the mean over this text it rises most with attn 0, by 0.45."

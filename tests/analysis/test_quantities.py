@@ -1,0 +1,58 @@
+"""Numbers in words: by hand, and as exact as their digits say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfcore.analysis.quantities import amount, both, gigabytes, power, round_count, short
+
+
+@pytest.mark.parametrize(
+    ("value", "decimal", "binary"),
+    [
+        (85_899_345_920, "85.9 GB", "80.0 GiB"),
+        (10_737_418_240, "10.7 GB", "10.0 GiB"),
+        (999, "999 B", "999 B"),
+        (69_120, "69.1 kB", "67.5 KiB"),
+        (1_500_000, "1.50 MB", "1.43 MiB"),
+        (-131e9, "−131 GB", "−122 GiB"),
+        (0, "0 B", "0 B"),
+    ],
+)
+def test_bytes_in_words(value, decimal, binary):
+    assert amount(value) == decimal
+    assert amount(value, "binary") == binary
+    assert both(value) == f"{decimal} ({binary})"
+
+
+@given(st.integers(0, 10**20))
+def test_words_are_as_exact_as_three_digits(value):
+    for unit, step in (("decimal", 1000), ("binary", 1024)):
+        number, prefix = amount(value, unit).split()
+        size = float(number.replace(",", "")) * step ** "BkMGTPE".index(prefix[0].replace("K", "k"))
+        assert size == pytest.approx(value, rel=0.0051, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(512, "512"), (98_496, "98.50 k"), (124_439_808, "124.4 M"), (8.03e9, "8.03 B"), (1.4e12, "1.40 T")],
+)
+def test_counts_in_few_digits(count, words):
+    assert short(count) == words
+
+
+def test_sizes_in_words():
+    assert [gigabytes(n) for n in (8.7e6, 1.53e9, 186.8e9)] == ["9 MB", "1.5 GB", "187 GB"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(7e10, "70 B"), (1.33e12, "1.33 T"), (512, "512"), (4.05e11, "405 B"), (float("inf"), "endless")],
+)
+def test_counts_as_people_say_them(value, words):
+    assert round_count(value) == words
+
+
+@pytest.mark.parametrize(("value", "words"), [(5.76e23, "5.8 × 10²³"), (1e20, "10²⁰"), (2e-3, "2.0 × 10⁻³")])
+def test_powers_of_ten(value, words):
+    assert power(value) == words

@@ -1,0 +1,55 @@
+"""Streamlit's page in a browser: the elements that styles name are there, and it asks for nothing that is refused."""
+
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from pages.ui import streamlit_internals as internals
+from pages.ui.server import hosts
+from tests.e2e.serving import serve
+
+UVICORN = (sys.executable, "-m", "uvicorn", "--port", "0", "--ws", "websockets-sansio")
+CONSTANTS = [internals.APP + internals.AT_REST, internals.BLOCK, internals.COLUMN, internals.PROGRESS]
+WRAPPED = f"{internals.WRAPPER}:has(> [class*=st-key-walk-])"
+RULES = re.findall(r"^([^/{}\n]+?) \{", internals.STYLE.read_text("utf-8"), re.MULTILINE)
+
+
+def each(selector: str) -> list[str]:
+    """A selector, once for each of the alternatives that it has."""
+    head, found, tail = selector.partition(":is(")
+    names, _, rest = tail.partition(")")
+    return [f"{head}{name.strip()}{rest}" for name in names.split(",")] if found else [selector]
+
+
+@pytest.fixture(scope="module")
+def elements(browser) -> Iterator[tuple[Page, list[str]]]:
+    """The page that has them all, and the addresses it asked for."""
+    with serve(*UVICORN, "tests.streamlit_elements:app") as address:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url.removeprefix(address)))
+        page.on("websocket", lambda socket: asked.append(re.sub("^ws://[^/]+", "", socket.url)))
+        page.goto(address)
+        page.get_by_text("The end").wait_for()
+        yield page, asked
+        page.close()
+
+
+@pytest.mark.parametrize("selector", [*CONSTANTS, WRAPPED, *(one for rule in RULES for one in each(rule))])
+def test_streamlits_page_has_the_element(elements, selector):
+    elements[0].wait_for_selector(selector, state="attached")
+
+
+def test_the_styles_are_read():
+    assert len(RULES) == 11
+    assert each("a:is(.b, .c) d") == ["a.b d", "a.c d"]
+
+
+def test_streamlits_page_asks_for_nothing_that_the_app_refuses(elements):
+    _, asked = elements
+    ours = [address.partition("?")[0] for address in asked if address.startswith(internals.CORE)]
+    assert {"health", "host-config", "stream"} <= {address.removeprefix(internals.CORE) for address in ours}
+    assert [address for address in ours if not hosts.answered(address)] == []

@@ -1,0 +1,35 @@
+"""Pictures of cuts: valid for plotly, every head cut where it is, every query head tied to its key head."""
+
+import numpy as np
+import pytest
+
+from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV
+from tfcore.figures import theme
+from tfcore.figures.foundations import head_splits as figures
+
+
+def shared(kv_heads):
+    return SharedKV(kv_heads, np.full((2, 6, 4, 4), 0.25, dtype=np.float32), 1.5, 100, 48 * kv_heads)
+
+
+@pytest.mark.parametrize("n_heads", [1, 3, 16])
+def test_plotly_accepts_every_picture_and_cuts_are_even(n_heads):
+    cut = HeadSplit(0, 6, np.random.default_rng(0).normal(size=(4, 144)), (48, 48, 48), np.full((n_heads, 4, 4), 0.25))
+    figure = figures.product_figure(cut, n_heads, ["a", "b", "c", "d"], 200)
+    theme.check(figure)
+    lines = sorted({shape["x0"] for shape in figure.to_dict()["layout"]["shapes"] if shape["type"] == "line"})
+    np.testing.assert_allclose(np.diff(lines), 48 / n_heads)
+    theme.check(figures.split_figure(cut.patterns, 48 // n_heads, 200))
+
+
+def test_every_query_head_is_tied_to_the_head_it_shares():
+    variants = [shared(n) for n in (6, 3, 1)]
+    figure = figures.sharing_figure(variants, 160)
+    theme.check(figure)
+    theme.check(figures.shared_maps_figure(variants, 1, 400))
+    lines = [trace for trace in figure.to_dict()["data"] if trace["mode"] == "lines"]
+    for variant, trace in zip(variants, lines, strict=True):
+        ends = trace["x"][1::3]
+        assert len(ends) == 6
+        assert len(set(ends)) == variant.kv_heads
+    assert [variant.kind for variant in variants] == ["MHA", "GQA", "MQA"]

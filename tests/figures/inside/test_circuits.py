@@ -1,0 +1,45 @@
+"""Pictures of two heads at work together: every pair is drawn once, those of the circuit are filled."""
+
+import numpy as np
+
+from tfcore.analysis.inside.circuits import Composition, PatchedRun
+from tfcore.analysis.inside.induction_heads import HeadTests
+from tfcore.figures import theme
+from tfcore.figures.inside import circuits as figures
+
+SCORES = np.full((2, 2, 3), 0.1)
+
+
+def test_strips_hold_every_pair_and_fill_those_of_the_circuit():
+    keys = SCORES.copy()
+    keys[1, 0, 2] = 0.4
+    result = Composition({"query": SCORES, "key": keys, "value": SCORES}, 0.1, 0.01)
+    figure = figures.strips_figure(result, 2, [(0, 2)], [(2, 1)], 360)
+    theme.check(figure)
+    assert sum(len(trace.x) for trace in figure.data) == 3 * SCORES.size
+    filled = [trace for trace in figure.data if trace.marker.symbol == "diamond"]
+    assert [list(trace.text) for trace in filled] == [["0.2 → 2.1"]] * 3
+    assert [round(float(trace.x[0]), 2) for trace in filled] == [0.1, 0.4, 0.1]
+    named = [note.text for note in figure.layout.annotations]
+    assert named == ["random matrices: 0.100", "0.2 → 2.1"]  # the only one far from random
+    band = figure.layout.shapes[0]
+    assert np.allclose((band.x0, band.x1), (0.08, 0.12))
+
+
+def test_path_patching_shows_both_numbers_of_every_run():
+    runs = [PatchedRun(patched, 0.1 * i, 5.0, float(i)) for i, patched in enumerate(figures.PATCHED)]
+    figure = figures.path_patching_figure(runs, 4.2, 300)
+    theme.check(figure)
+    assert np.allclose(figure.data[0].x, [0, 0.1, 0.2, 0.3, 0.4])
+    assert list(figure.data[1].x) == [0, 1, 2, 3, 4]
+    assert figure.to_dict()["layout"]["xaxis2"]["range"][1] > 4.2
+
+
+def test_every_head_under_both_tests():
+    result = HeadTests(np.array([[0.0, 0.9]]), np.array([[-0.9, 0.3]]))
+    for selected in ([], [(0, 1)]):
+        figure = figures.head_tests_figure(result, selected, 25, 300)
+        theme.check(figure)
+        assert [len(trace.x) for trace in figure.data] == [2 - len(selected), len(selected)]
+    assert figure.data[1].x[0] == 0.9
+    assert figure.layout.annotations[-1].text == "0.1"

@@ -1,0 +1,135 @@
+"""What pages said and drew when they were last recorded, so that a small fault in one of them is seen.
+
+A record is no proof that something is right: that is what the tests beside the results are for. It shows that nothing
+has changed, or, in the difference of a commit, what has. `python -m tests.pages.recorded` makes it anew.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from os import environ
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.figures import array, figures
+
+FOLDER = Path(__file__).parent / "records"
+ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+NEAR = 2e-3  # results of two processors differ by less
+WORDS = ("title", "subheader", "caption", "info", "warning", "success")
+CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "checkbox", "text_input", "number_input")
+
+
+def record(test: AppTest) -> dict[str, Any]:
+    """What a page says, what its controls are set to, and what its figures draw."""
+    said = [element.value for kind in WORDS for element in getattr(test, kind)]
+    said += [f"{metric.label}: {metric.value} {metric.delta}".strip() for metric in test.metric]
+    drawn = {}
+    for name, (head, spec) in figures(test).items():
+        said += [head["alt"], head["caption"]]
+        drawn[name] = [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
+    controls = {f"{e.key}": str(e.value) for kind in CONTROLS for e in getattr(test, kind) if e.key}
+    controls |= {f"{e.key}": str(e.value) for e in test.get("button_group") if getattr(e, "key", None)}
+    return {"words": said, "controls": controls, "figures": drawn}
+
+
+def _summary(node: Any) -> list[float]:
+    """A part of a figure in a few numbers: its words as a checksum, without digits; of each array of numbers its
+    length, mean, spread and centre of mass."""
+    texts, arrays = list[str](), list[np.ndarray]()
+    for leaf in _leaves(node):
+        (arrays if isinstance(leaf, np.ndarray) else texts).append(leaf)
+    found = [float(crc32(NUMBER.sub("#", "|".join(texts)).encode()))]
+    for values in arrays:
+        flat = values.ravel().astype(float)
+        flat = flat[np.isfinite(flat)]
+        place = np.arange(len(flat))
+        weight = np.abs(flat).sum()
+        centre = float((np.abs(flat) * place).sum() / weight) if weight else 0.0
+        stats = [flat.mean(), flat.std()] if len(flat) else [0.0, 0.0]
+        found += [float(len(flat)), *(float(f"{value:.5g}") for value in (*stats, centre))]
+    return found
+
+
+def _leaves(node: Any) -> Iterator[Any]:
+    """The strings and arrays of a figure, single numbers among the arrays."""
+    if isinstance(node, dict) and "bdata" in node:
+        yield array(node)
+    elif isinstance(node, dict):
+        for key in sorted(node):
+            yield key
+            yield from _leaves(node[key])
+    elif isinstance(node, list) and node and all(isinstance(part, int | float) for part in node):
+        yield np.array(node, dtype=float)
+    elif isinstance(node, list):
+        for part in node:
+            yield from _leaves(part)
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield np.array([node], dtype=float)
+    else:
+        yield str(node)
+
+
+def differences(found: Any, known: Any, path: str = "") -> list[str]:
+    """Where two records differ, as "path: found, not known"."""
+    if isinstance(found, dict) and isinstance(known, dict):
+        keys = dict.fromkeys([*known, *found])
+        return [line for key in keys for line in differences(found.get(key), known.get(key), f"{path}/{key}")]
+    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
+        pairs = zip(found, known, strict=True)
+        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{path}/{i}")]
+    if isinstance(found, float | int) and isinstance(known, float | int):
+        same = abs(found - known) <= NEAR * max(abs(found), abs(known), 1e-6)
+    elif isinstance(found, str) and isinstance(known, str):
+        same = _alike(found, known)
+    else:
+        same = found == known
+    return [] if same else [f"{path}: {found!r}, not {known!r}"]
+
+
+def _alike(one: str, other: str) -> bool:
+    """Texts that are the same, their numbers within one unit of the last digit."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    return all(_near(a, b) for a, b in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True))
+
+
+def _near(one: str, other: str) -> bool:
+    digits = len(one.partition("e")[0].partition(".")[2])
+    unit = 10.0**-digits if "." in one else 0.0  # whole numbers are counts
+    a, b = (float(text.replace(",", "")) for text in (one, other))
+    return abs(a - b) <= max(1.01 * unit, 0 if not unit else NEAR * abs(a))
+
+
+def compare(name: str, found: dict[str, Any]) -> list[str]:
+    """Where a page differs from its record; none where it is recorded anew."""
+    file = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
+    if ANEW in environ:
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")
+        return []
+    if not file.exists():
+        return [f"{name} is not recorded yet: run python -m tests.pages.recorded"]
+    return differences(found, json.loads(file.read_text("utf-8")))
+
+
+if __name__ == "__main__":
+    words = "comes_to_the_numbers or thing_to_try"
+    run = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "tests/pages/test_experiments.py",
+        "tests/pages/test_every_page.py",
+    ]
+    sys.exit(subprocess.run([*run, "-k", words], env=environ | {ANEW: "yes"}, check=False).returncode)

@@ -1,0 +1,290 @@
+"""One width split into more or fewer heads, and query heads that share KV heads: MHA, GQA, MQA."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import cache_bytes, cache_shape
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.one_text import one_text
+from tfcore.attention import attention_scores, attention_weights
+from tfcore.config import ModelConfig
+from tfcore.masks import bidirectional, causal
+from tfcore.model import Transformer
+
+MOST_HEADS = 16  # that a width is split into
+LARGEST_SHARED = 30_000_000  # parameters of a model that is copied for every number of KV heads
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSplit:
+    """One layer's queries and keys, split into a number of heads.
+
+    Args:
+        layer: of the model.
+        trained_heads: how many heads the model was trained with.
+        product: what the one product x W_QKV gives: queries, keys and values side by side.
+        widths: columns of queries, of keys and of values in it.
+        patterns: attention weights of every head of the split.
+    """
+
+    layer: int
+    trained_heads: int
+    product: Float[ndarray, "seq d_out"]
+    widths: tuple[int, int, int]
+    patterns: Float[ndarray, "head query key"]
+
+    @property
+    def n_heads(self) -> int:
+        return len(self.patterns)
+
+    @property
+    def d_head(self) -> int:
+        return self.widths[0] // self.n_heads
+
+    @property
+    def largest(self) -> float:
+        """The largest weight of a query token, averaged over all heads and queries but the first, which is always 1."""
+        return float(self.patterns[:, 1:].max(-1).mean()) if self.patterns.shape[1] > 1 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMaps(Finding):
+    """The attention of one layer split into a number of heads.
+
+    Args:
+        layer: of the model.
+        n_heads, d_head: of the split.
+        trained_heads: how many heads the model was trained with.
+        largest: mean largest weight of a query token.
+    """
+
+    layer: int
+    n_heads: int
+    d_head: int
+    trained_heads: int
+    largest: float
+
+    @property
+    def trained(self) -> str:
+        if self.n_heads == self.trained_heads:
+            return "as it was trained"
+        return f"it was trained with {self.trained_heads}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"softmax(q kᵀ / √{self.d_head}) of layer {self.layer}, cut into {self.n_heads}: {self.trained}. The same "
+            f"queries and keys every time; the largest weight of a query token is {self.largest:.2f} on average."
+        )
+
+
+def split_maps(split: HeadSplit) -> SplitMaps:
+    """What the maps of a split show."""
+    return SplitMaps(split.layer, split.n_heads, split.d_head, split.trained_heads, split.largest)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSizes(Finding):
+    """What a number of heads costs.
+
+    Args:
+        n_heads, d_head: heads, and dimensions of each.
+        parameters: of W_Q, W_K and W_V, the same for any split.
+        tokens: of the text.
+        weights: attention weights of a layer on it.
+    """
+
+    n_heads: int
+    d_head: int
+    parameters: int
+    tokens: int
+    weights: int
+
+    @property
+    def parameter_count(self) -> str:
+        return f"{self.parameters:,}"
+
+    @property
+    def weight_count(self) -> str:
+        return f"{self.weights:,}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.n_heads} heads of {self.d_head} dimensions: {self.parameter_count} parameters in W_Q, W_K, W_V, "
+            f"and {self.weight_count} attention weights per layer for {self.tokens} tokens."
+        )
+
+
+def split_sizes(config: ModelConfig, n_heads: int, tokens: int) -> SplitSizes:
+    """Sizes of a layer whose queries are split into n_heads."""
+    parameters = config.d_model * (config.n_heads + 2 * config.kv_heads) * config.head_size
+    d_head = config.n_heads * config.head_size // n_heads
+    return SplitSizes(n_heads, d_head, parameters, tokens, n_heads * tokens**2)
+
+
+def divisors(n: int) -> list[int]:
+    """Numbers of heads that n dimensions, or n heads, can be split into without a rest."""
+    return [i for i in range(1, min(n, MOST_HEADS) + 1) if n % i == 0]
+
+
+def split_heads(rows: Float[Tensor, "seq d_model"], n_heads: int) -> Float[Tensor, "head seq d_head"]:
+    """The columns of a product split into heads of equal width: a reshape, no number changes."""
+    return rows.unflatten(-1, (n_heads, -1)).transpose(0, 1)
+
+
+@torch.no_grad()
+def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) -> HeadSplit:
+    """Take the queries and keys of a trained decoder's layer, and split them into n_heads instead of its own number.
+
+    Where the model rotates queries and keys (RoPE), they are taken rotated, as its own heads use them.
+
+    Raises:
+        ValueError: the width of all heads together is not divisible by n_heads.
+    """
+    config = model.config
+    width = config.n_heads * config.head_size
+    if width % n_heads:
+        raise ValueError(f"{width} dimensions do not fall into {n_heads} heads; try one of {divisors(width)}")
+    rotated = "rot_" if config.positions == "rope" else ""
+    names = [f"blocks.{layer}.attn.{part}" for part in (f"{rotated}q", f"{rotated}k", "v")]
+    output = model(one_text(model, ids), capture=names)
+    q, k, v = (output.activations[name][0].float() for name in names)  # (head, seq, d_head)
+    side_by_side = [part.transpose(0, 1).flatten(1) for part in (q, k, v)]  # (seq, d)
+    keys = k.repeat_interleave(config.n_heads // config.kv_heads, 0).transpose(0, 1).flatten(1)
+    scores = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads))
+    may_see = (causal if config.architecture == "decoder" else bidirectional)(len(ids))
+    patterns = attention_weights(scores, may_see.to(scores.device))
+    return HeadSplit(
+        layer,
+        config.n_heads,
+        torch.cat(side_by_side, dim=1).cpu().numpy(),
+        (side_by_side[0].shape[1], side_by_side[1].shape[1], side_by_side[2].shape[1]),
+        patterns.cpu().numpy(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedKV:
+    """A model whose query heads share key/value heads.
+
+    Args:
+        kv_heads: how many there are: as many as query heads (MHA), fewer (GQA) or one (MQA).
+        patterns: attention weights.
+        loss: mean surprisal of the text, nats per token; nan for a text of one token.
+        parameters: of the whole model.
+        cache_bytes: size of the KV cache per token, in 16 bits.
+    """
+
+    kv_heads: int
+    patterns: Float[ndarray, "layer head query key"]
+    loss: float
+    parameters: int
+    cache_bytes: int
+
+    @property
+    def n_heads(self) -> int:
+        return self.patterns.shape[1]
+
+    @property
+    def kind(self) -> str:
+        """MHA, GQA or MQA."""
+        return "MHA" if self.kv_heads == self.n_heads else "MQA" if self.kv_heads == 1 else "GQA"
+
+
+@torch.no_grad()
+def share_kv_heads(model: Transformer, ids: Sequence[int]) -> list[SharedKV]:
+    """The model with its own key/value heads, then with ever fewer, each the mean of those it stands for
+    (arXiv:2305.13245, section 2.1); none is trained further, which is what the loss shows."""
+    found, tokens = [], one_text(model, ids)
+    for kv_heads in divisors(model.config.kv_heads)[::-1]:
+        shared = with_kv_heads(model, kv_heads)
+        output = shared(tokens, capture=("blocks.*.attn.pattern",))
+        patterns = torch.cat(list(output.activations.values())).float().cpu().numpy()
+        loss = float(F.cross_entropy(output.logits[0, :-1].float(), tokens[0, 1:]))  # nan where nothing follows
+        found.append(
+            SharedKV(
+                kv_heads, patterns, loss, parameters(shared.config).total, cache_bytes(cache_shape(shared.config), 1)
+            )
+        )
+    return found
+
+
+def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
+    """A copy of a decoder in which every group of key/value heads became one, the mean of their projections.
+
+    Raises:
+        ValueError: kv_heads does not divide the model's own number.
+    """
+    config = model.config
+    if config.kv_heads % kv_heads:
+        raise ValueError(
+            f"{config.kv_heads} KV heads do not fall into {kv_heads} groups; try {divisors(config.kv_heads)}"
+        )
+    state = model.state_dict()
+    for name in [name for name in state if ".attn.qkv." in name]:
+        q, k, v = state[name].split([n * config.head_size for n in (config.n_heads, config.kv_heads, config.kv_heads)])
+        state[name] = torch.cat([q, *(_grouped(part, kv_heads, config.head_size) for part in (k, v))])
+    shared = Transformer(replace(config, n_kv_heads=kv_heads)).to(model.embed.weight.device)
+    shared.load_state_dict(state)
+    return shared.eval().requires_grad_(False)
+
+
+def _grouped(rows: Tensor, groups: int, d_head: int) -> Tensor:
+    """Rows of a projection, (kv_head * d_head, ...), averaged over the heads of each group."""
+    return rows.unflatten(0, (groups, -1, d_head)).mean(1).flatten(0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SharingLoss(Finding):
+    """The loss with the model's own KV heads and with the fewest, merged without further training, nats per token."""
+
+    own: float
+    fewest: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The loss goes from {self.own:.2f} to {self.fewest:.2f} nats per token when KV heads are merged without "
+            "further training."
+        )
+
+
+def sharing_loss(variants: Sequence[SharedKV]) -> SharingLoss:
+    """What merging all KV heads into one does to the loss."""
+    own, fewest = (end(variants, key=lambda variant: variant.kv_heads) for end in (max, min))
+    return SharingLoss(own.loss, fewest.loss)
+
+
+@dataclass(frozen=True, slots=True)
+class SharingVariants(Finding):
+    """How many KV heads the query heads of each variant share: (kind, KV heads)."""
+
+    n_heads: int
+    variants: tuple[tuple[str, int], ...]
+
+    @property
+    def sentence(self) -> str:
+        each = "; ".join(f"{kind}: {kv_heads} for {self.n_heads}" for kind, kv_heads in self.variants)
+        return f"Which query heads share KV heads: {each}."
+
+
+def sharing_variants(variants: Sequence[SharedKV]) -> SharingVariants:
+    """Name the variants."""
+    return SharingVariants(variants[0].n_heads, tuple((v.kind, v.kv_heads) for v in variants))
+
+
+def sharing_refusal(config: ModelConfig) -> str | None:
+    """Why sharing is not shown for a model; None where it is."""
+    if config.head == "none":
+        return "This model predicts no tokens, so there is no loss that sharing could change: shown for stories alone."
+    if (count := parameters(config).total) > LARGEST_SHARED:
+        return f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here."
+    return None

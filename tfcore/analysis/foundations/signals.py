@@ -1,0 +1,280 @@
+"""What is cut into tokens, before it is cut: pictures, sounds and tables that a visitor brings, and samples of each."""
+
+import base64
+import csv
+import io
+import math
+import wave
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from numpy import ndarray
+from PIL import Image, ImageOps
+
+PICTURE_MEGABYTES = 8  # of a file
+PICTURE_PIXELS = 25_000_000  # 100 MB once unpacked with transparency
+PICTURE_SIDE = 448  # pixels, after scaling
+SOUND_MEGABYTES = 8  # of a file
+SOUND_SECONDS = 30  # of a sound; the rest is left out
+SHORTEST_SOUND = 0.1  # seconds
+RATE = 16_000  # samples a second, as speech models take them
+
+
+def read_picture(data: bytes, side: int) -> UInt8[ndarray, "side side 3"]:
+    """Decode a PNG or JPEG picture, turn it as its EXIF orientation says, and crop and scale it to a square.
+
+    Transparent parts become white. The size is read from the file's head and refused before anything is unpacked, so
+    that a small file cannot grow into gigabytes.
+
+    Raises:
+        ValueError: bytes that are no such picture, or too many of them, or of pixels.
+    """
+    _limit(data, PICTURE_MEGABYTES, "picture")
+    try:
+        image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))  # reads the head only
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ValueError(_too_many_pixels("far")) from error
+    except Exception as error:  # a decoder may raise anything at all when its file is damaged
+        raise ValueError("this is no PNG or JPEG picture; save it as one of these") from error
+    width, height = image.size
+    if width * height > PICTURE_PIXELS:
+        raise ValueError(_too_many_pixels(f"with {width:,} x {height:,}"))
+    try:
+        image.draft("RGB", (side, side))  # lets JPEG unpack at a half, a quarter or an eighth
+        upright = ImageOps.exif_transpose(image).convert("RGBA")
+    except Exception as error:
+        raise ValueError("this picture is damaged or incomplete; save it again and try once more") from error
+    white = Image.new("RGBA", upright.size, "white")
+    square = ImageOps.fit(Image.alpha_composite(white, upright).convert("RGB"), (side, side))
+    return np.asarray(square)
+
+
+def scaled(image: UInt8[ndarray, "side side 3"], side: int) -> UInt8[ndarray, "new new 3"]:
+    """A square image at another size."""
+    return np.asarray(Image.fromarray(image).resize((side, side), Image.Resampling.BICUBIC))
+
+
+def _too_many_pixels(how: str) -> str:
+    return (
+        f"this picture has too many pixels ({how}); {PICTURE_PIXELS // 10**6} million are the limit, so make it smaller"
+    )
+
+
+def _limit(data: bytes, megabytes: int, what: str) -> None:
+    if len(data) > megabytes * 10**6:
+        raise ValueError(f"this {what} has {len(data) / 1e6:.1f} MB; {megabytes} MB are the limit, so make it smaller")
+
+
+def read_sound(data: bytes) -> Float[ndarray, " sample"]:
+    """Decode a WAV file: all channels mixed, at most 30 seconds, at 16,000 samples a second, from -1 to 1.
+
+    Raises:
+        ValueError: bytes that are no uncompressed WAV, too many of them, or too short a sound.
+    """
+    _limit(data, SOUND_MEGABYTES, "sound")
+    try:
+        with wave.open(io.BytesIO(data)) as file:
+            channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
+            raw = file.readframes(min(file.getnframes(), SOUND_SECONDS * rate))
+    except Exception as error:  # a damaged head may make the module raise anything
+        raise ValueError("this is no uncompressed (PCM) WAV file; save the sound as one") from error
+    if width > 4:
+        raise ValueError(f"this sound has {8 * width} bits per sample; save it with 16, 24 or 32")
+    if not 4_000 <= rate <= 192_000:
+        raise ValueError(f"this sound has {rate:,} samples per second; use 4,000 to 192,000, for example 44,100")
+    mono = _samples(raw, channels, width)
+    if len(mono) < SHORTEST_SOUND * rate:
+        raise ValueError(f"this sound has {len(mono) / rate:.3f} seconds; use at least {SHORTEST_SOUND}")
+    return resample(mono, rate)
+
+
+def _samples(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]:
+    """Bytes of 8, 16, 24 or 32 bits a sample as numbers from -1 to 1, the channels averaged."""
+    raw = raw[: len(raw) - len(raw) % (channels * width)]
+    if width == 1:  # the only one without a sign
+        values = np.frombuffer(raw, np.uint8).astype(np.float32) / 128 - 1
+    else:
+        parts = np.frombuffer(raw, np.uint8).reshape(-1, width)
+        padded = np.zeros((len(parts), 4), np.uint8)
+        padded[:, 4 - width :] = parts  # little endian: the high bytes come last
+        values = (padded.view("<i4")[:, 0] / 2.0**31).astype(np.float32)
+    return values.reshape(-1, channels).mean(axis=1)
+
+
+def resample(samples: Float[ndarray, " sample"], rate: int) -> Float[ndarray, " new"]:
+    """The same sound at 16,000 samples a second: its spectrum cut or filled up, so nothing folds back."""
+    if rate == RATE:
+        return samples
+    n = round(len(samples) * RATE / rate)
+    spectrum = np.fft.rfft(samples)[: n // 2 + 1]
+    return (np.fft.irfft(spectrum, n) * (n / len(samples))).astype(np.float32)
+
+
+def data_address(image: UInt8[ndarray, "height width 3"], kind: str = "JPEG") -> str:
+    """An image as an address that holds it (data:...), for a figure: JPEG for a photo, PNG for a few exact pixels."""
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, kind, quality=88)
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+DELIMITERS = "\t;,"
+LARGEST = 1e15  # beyond it, float64 no longer tells neighbouring whole numbers apart
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a pasted table.
+
+    Args:
+        names: of all columns, from the header, or "column 1" ... where there is none.
+        index: of the column that was read.
+        values: its numbers, in order.
+        skipped: (line, what stands there) of the rows without a number in this column.
+    """
+
+    names: tuple[str, ...]
+    index: int
+    values: Float[ndarray, " time"]
+    skipped: tuple[tuple[int, str], ...]
+
+
+def read_column(text: str, index: int | None = None) -> Column:
+    """Read one column of numbers from CSV text.
+
+    The delimiter is whichever of tab, semicolon and comma stands in the first line with text; with one of the first
+    two, a comma inside a number is a decimal comma. The first line is a header if it has no number at all.
+
+    Args:
+        text: the table.
+        index: of the column; None takes the last one with a number in half of the rows or more (counters and dates come
+            first), or else the one with the most numbers.
+
+    Raises:
+        ValueError: no number in the column, or no such column.
+    """
+    rows, decimal_comma = _rows(text)
+    if not rows:
+        raise ValueError("there is no table yet; paste one number a line, or rows of a CSV file")
+    header = all(number(cell, decimal_comma) is None for cell in rows[0][1]) and len(rows) > 1
+    body = rows[1:] if header else rows
+    width = max(len(cells) for _, cells in rows)
+    given = rows[0][1] if header else []
+    names = tuple((given[i].strip() if i < len(given) else "") or f"column {i + 1}" for i in range(width))
+    if index is None:
+        found = [sum(number(_cell(cells, i), decimal_comma) is not None for _, cells in body) for i in range(width)]
+        index = max(range(width), key=lambda i: (min(2 * found[i], len(body)), i))
+    if not 0 <= index < width:
+        raise ValueError(f"there is no column {index + 1}; this table has {width}")
+    read = [(line, _cell(cells, index), number(_cell(cells, index), decimal_comma)) for line, cells in body]
+    values = np.array([value for *_, value in read if value is not None], dtype=np.float64)
+    skipped = tuple((line, cell) for line, cell, value in read if value is None)
+    if not len(values):
+        raise ValueError(f"no row has a number in {names[index]!r}; choose another column, or paste numbers like 3.5")
+    return Column(names, index, values, skipped)
+
+
+def number(cell: str, decimal_comma: bool = False) -> float | None:
+    """The number a cell holds, or None: words, blanks, infinities and numbers beyond 1e15 are none."""
+    cell = cell.strip().replace("−", "-")
+    if decimal_comma and cell.count(",") == 1 and "." not in cell:
+        cell = cell.replace(",", ".")
+    try:
+        value = float(cell) if "_" not in cell else math.nan
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST else None
+
+
+def _rows(text: str) -> tuple[list[tuple[int, list[str]]], bool]:
+    """(line, cells) of every line that is not blank, and whether a comma is a decimal comma."""
+    lines = [(i, line) for i, line in enumerate(text.replace("\0", "").splitlines(), start=1) if line.strip()]
+    if not lines:
+        return [], False
+    delimiter = next((d for d in DELIMITERS if d in lines[0][1]), ",")
+    rows = [(i, next(csv.reader([line], delimiter=delimiter), [""])) for i, line in lines]
+    return rows, delimiter != ","
+
+
+def _cell(cells: list[str], index: int) -> str:
+    return cells[index] if index < len(cells) else ""
+
+
+Melody = Literal["notes", "sweep", "vowel"]
+
+
+def scene(side: int) -> UInt8[ndarray, "side side 3"]:
+    """A house between a tree and the sea at evening, drawn at any size by comparing coordinates."""
+    y, x = np.mgrid[0:side, 0:side] / side  # 0 at the top and at the left
+    sky = np.array([250, 214, 165]) + (np.array([92, 138, 196]) - np.array([250, 214, 165])) * (1 - y / 0.62)[..., None]
+    picture = np.clip(sky, 0, 255)
+
+    def paint(where: ndarray, *colour: int) -> None:
+        picture[where] = colour
+
+    paint((x - 0.74) ** 2 + (y - 0.40) ** 2 < 0.085**2, 253, 236, 150)
+    sea = y > 0.62
+    paint(sea, 44, 96, 130)
+    paint(sea & (np.sin(60 * y**2 + 4 * np.sin(18 * x)) > 0.75), 92, 146, 170)
+    paint(sea & (abs(x - 0.74) < 0.03 + 0.1 * (y - 0.62)) & (np.sin(160 * y) > 0), 246, 222, 150)
+    paint(y > 0.70 + 0.06 * np.sin(3.2 * x + 0.4), 88, 128, 74)
+    paint((x > 0.26) & (x < 0.56) & (y > 0.46) & (y < 0.80), 214, 190, 160)
+    paint((y > 0.28) & (y < 0.46) & (abs(x - 0.41) < (y - 0.28) * 1.05), 150, 62, 52)
+    paint((x > 0.48) & (x < 0.52) & (y > 0.25) & (y < 0.40), 120, 70, 60)
+    paint((x > 0.375) & (x < 0.445) & (y > 0.62) & (y < 0.80), 92, 62, 46)
+    for left in (0.29, 0.47):
+        window = (x > left) & (x < left + 0.065) & (y > 0.53) & (y < 0.60)
+        paint(window, 255, 232, 140)
+        paint(window & ((abs(x - left - 0.0325) < 0.004) | (abs(y - 0.565) < 0.004)), 92, 62, 46)
+    paint((abs(x - 0.13) < 0.014) & (y > 0.50) & (y < 0.82), 84, 58, 42)
+    for cx, cy, radius in ((0.13, 0.42, 0.105), (0.075, 0.48, 0.07), (0.185, 0.49, 0.075)):
+        paint((x - cx) ** 2 + (y - cy) ** 2 < radius**2, 52, 98, 60)
+        paint((x - cx - 0.02) ** 2 + (y - cy + 0.02) ** 2 < (0.55 * radius) ** 2, 82, 132, 76)
+    return picture.round().astype(np.uint8)
+
+
+def melody(kind: Melody, seconds: float) -> Float[ndarray, " sample"]:
+    """A sound of so many seconds at 16,000 samples a second, from -1 to 1.
+
+    notes: one of a rising chord every quarter of a second, each with overtones, dying away. sweep: one tone from 100
+    to 7,000 hertz. vowel: a buzzing voice whose resonances move from "ah" to "ee".
+    """
+    time = np.arange(round(seconds * RATE)) / RATE
+    return (0.9 * _MELODIES[kind](time, seconds)).astype(np.float32)
+
+
+def _notes(time: ndarray, _: float) -> ndarray:
+    scale = np.array([261.63, 329.63, 392.00, 523.25, 659.26, 523.25, 392.00, 329.63])  # C E G C' E' C' G E
+    note = (time / 0.25).astype(int)
+    since = time - 0.25 * note
+    tones = sum(np.sin(2 * np.pi * k * scale[note % 8] * since) * np.exp(-since * 5 * k) / k for k in range(1, 7))
+    return tones * np.minimum(since / 0.005, 1) / 2
+
+
+def _sweep(time: ndarray, seconds: float) -> ndarray:
+    return np.sin(2 * np.pi * (100 * time + (7_000 - 100) / (2 * seconds) * time**2))
+
+
+def _vowel(time: ndarray, seconds: float) -> ndarray:
+    part = (time / seconds)[:, None]
+    resonances = np.array([730.0, 1090, 2440]) * (1 - part) + np.array([270.0, 2290, 3010]) * part  # hertz
+    pitch = 120 + 15 * np.sin(2 * np.pi * 2.5 * time)
+    phase = 2 * np.pi * np.cumsum(pitch) / RATE
+    voice = np.zeros_like(time)
+    for k in range(1, 40):  # overtones, louder near a resonance
+        loud = (1 / (1 + ((k * pitch[:, None] - resonances) / 90) ** 2)).sum(axis=1)
+        voice += loud * np.sin(k * phase) * (k * pitch < RATE / 2)
+    return voice / np.abs(voice).max()
+
+
+_MELODIES: dict[Melody, Callable[[ndarray, float], ndarray]] = {"notes": _notes, "sweep": _sweep, "vowel": _vowel}
+
+
+def temperatures(days: int = 336) -> Float[ndarray, " time"]:
+    """Made-up daily temperatures: a year's wave, a week of weather after week, and noise from a fixed formula."""
+    t = np.arange(days)
+    weather = 2.5 * np.sin(2 * np.pi * t / 17 + np.sin(t / 23)) + 1.2 * np.sin(2 * np.pi * t / 7)
+    noise = np.modf(np.sin(12.9898 * t) * 43_758.5453)[0]
+    return np.round(11 - 9 * np.cos(2 * np.pi * t / 336) + weather + 1.5 * noise, 1)

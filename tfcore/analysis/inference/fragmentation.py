@@ -1,0 +1,136 @@
+"""What share of a server's cache memory holds tokens under each policy, and what the rest is, in sentences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.paged_memory import LATER, NAMES, NEVER, SHORT, STRANDED, TOKEN, MemoryRun, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class TokenShares(Finding):
+    """How much of a memory holds tokens under each policy.
+
+    Args:
+        requests: of the trace.
+        slots: tokens that the memory has room for.
+        tokens: policy -> share of the memory in use or stranded.
+    """
+
+    requests: int
+    slots: int
+    tokens: dict[Policy, float]
+
+    @property
+    def sentence(self) -> str:
+        shares = "; ".join(f"{NAMES[policy]}: {share:.0%}" for policy, share in self.tokens.items())
+        return (
+            f"{self.requests} requests on a memory of {self.slots:,} tokens. Share of the memory in use or stranded "
+            f"that holds tokens: {shares}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WasteShares(Finding):
+    """What of the memory in use or stranded holds no token: policy -> state -> share."""
+
+    shares: dict[Policy, dict[int, float]]
+
+    @property
+    def sentence(self) -> str:
+        shares = "; ".join(
+            f"{SHORT[policy]} {of[LATER]:.0%} reserved, {of[NEVER]:.0%} internal fragmentation, {of[STRANDED]:.0%} "
+            "external"
+            for policy, of in self.shares.items()
+        )
+        return f"Shares of the memory in use or stranded: {shares}."
+
+
+@dataclass(frozen=True, slots=True)
+class MostAtOnce(Finding):
+    """Policy -> how many requests run at once at most."""
+
+    most: dict[Policy, int]
+
+    @property
+    def sentence(self) -> str:
+        most = ", ".join(f"{SHORT[policy]} up to {count}" for policy, count in self.most.items())
+        return f"Requests that run at once: {most}."
+
+
+def token_shares(runs: Mapping[Policy, MemoryRun]) -> TokenShares:
+    """See TokenShares."""
+    run = runs["paged"]
+    return TokenShares(len(run.waited), run.slots, {policy: run.share(TOKEN) for policy, run in runs.items()})
+
+
+def waste_shares(runs: Mapping[Policy, MemoryRun]) -> WasteShares:
+    """See WasteShares."""
+    states = (LATER, NEVER, STRANDED)
+    return WasteShares({policy: {state: run.share(state) for state in states} for policy, run in runs.items()})
+
+
+def most_at_once(runs: Mapping[Policy, MemoryRun]) -> MostAtOnce:
+    """See MostAtOnce."""
+    return MostAtOnce({policy: int(run.running.max()) for policy, run in runs.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Fragmentation(Finding):
+    """The contiguous cache and the paged one on the same requests.
+
+    Args:
+        tokens, paged_tokens: shares of the memory in use that hold tokens.
+        reserved, internal, external: what of the contiguous one does not.
+        running, paged_running: requests at once at most.
+        preempted: how often a request of the paged one lost its memory.
+    """
+
+    tokens: float
+    paged_tokens: float
+    reserved: float
+    internal: float
+    external: float
+    running: int
+    paged_running: int
+    preempted: int
+
+    @property
+    def sentence(self) -> str:
+        times = f"{self.preempted} preemption{'s' if self.preempted > 1 else ''}"
+        return (
+            f"Here {self.tokens:.0%} of the contiguous memory in use holds tokens ({self.reserved:.0%} reserved, "
+            f"{self.internal:.0%} internal, {self.external:.0%} external fragmentation), of the paged one "
+            f"{self.paged_tokens:.0%}; at most {self.running} and {self.paged_running} requests run at once, with "
+            f"{times if self.preempted else 'no preemption'}."
+        )
+
+
+def fragmentation(runs: Mapping[Policy, MemoryRun]) -> Fragmentation:
+    """Compare the policies that know no lengths."""
+    one, paged = runs["reserve"], runs["paged"]
+    return Fragmentation(
+        tokens=one.share(TOKEN),
+        paged_tokens=paged.share(TOKEN),
+        reserved=one.share(LATER),
+        internal=one.share(NEVER),
+        external=one.share(STRANDED),
+        running=int(one.running.max()),
+        paged_running=int(paged.running.max()),
+        preempted=paged.evicted,
+    )
+
+
+def policy_row(run: MemoryRun) -> dict[str, str | int]:
+    """What a table says of a policy."""
+    return {
+        "tokens": f"{run.share(TOKEN):.1%}",
+        "reserved": f"{run.share(LATER):.1%}",
+        "internal fragmentation": f"{run.share(NEVER):.1%}",
+        "external fragmentation": f"{run.share(STRANDED):.1%}",
+        "most at once": int(run.running.max()),
+        "mean at once": f"{run.running.mean():.1f}",
+        "steps": run.steps,
+        "mean wait": f"{run.waited.mean():.1f}",
+        "preempted": run.evicted,
+    }

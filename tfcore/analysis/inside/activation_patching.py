@@ -1,0 +1,187 @@
+"""Activation patching: activations of one text put into the run of another, and the difference that this restores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.interventions import run_each
+from tfcore.analysis.inside.residual_stream import part_name, stages
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
+from tfcore.config import ModelConfig
+from tfcore.inspection.capture import known_names
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Kind = Literal["residual", "attention", "feed-forward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts of equally many tokens, and the two answers that tell them apart.
+
+    Args:
+        source, target: token ids; activations of the source are put into the run of the target.
+        answers: the tokens whose probability at the end differs most: the source's own answer and the target's.
+        difference: logit of the source's answer less that of the target's, at the end of each text.
+        differing: positions with different tokens.
+    """
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    answers: tuple[int, int]
+    difference: tuple[float, float]
+    differing: tuple[int, ...]
+
+
+@torch.no_grad()
+def pair(model: Transformer, source: Sequence[int], target: Sequence[int]) -> Pair:
+    """Two texts with the answers that tell them apart.
+
+    Raises:
+        ValueError: texts of different lengths, or twice the same.
+    """
+    if len(source) != len(target):
+        raise ValueError(f"the texts have {len(source)} and {len(target)} tokens; patching needs equally many")
+    differing = tuple(i for i, (one, other) in enumerate(zip(source, target, strict=True)) if one != other)
+    if not differing:
+        raise ValueError("the two texts are the same; change a word in one of them")
+    logits = torch.stack([model(one_text(model, ids)).logits[0, -1].float() for ids in (source, target)])
+    probability = logits.softmax(-1)
+    lead = probability[0] - probability[1]
+    mine, theirs = int(lead.argmax()), int(lead.argmin())
+    one, other = (logits[:, mine] - logits[:, theirs]).tolist()
+    return Pair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
+
+
+def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
+    """The activations that are patched: the stream before every block and after the last one, or the output of every
+    attention or feed-forward layer."""
+    if kind == "residual":
+        return tuple(f"blocks.{i}.resid_pre" for i in range(config.decoder_layers)) + stages(config)[-1:]
+    end = "attn_out" if kind == "attention" else "mlp_out"
+    return tuple(name for name in known_names(config) if name.endswith(end))
+
+
+@torch.no_grad()
+def source_values(model: Transformer, both: Pair, name: str) -> Float[Tensor, "1 seq d_model"]:
+    """An activation of the source's run."""
+    return model(one_text(model, both.source), capture=(name,)).activations[name]
+
+
+def patch(values: Float[Tensor, "1 seq d_model"], name: str, position: int) -> Edit:
+    """The edit that gives the target's run the source's value of an activation at one position."""
+    return Edit.replace(name, values[0, position], positions=[position])
+
+
+@torch.no_grad()
+def patch_row(model: Transformer, both: Pair, name: str) -> Float[ndarray, " seq"]:
+    """The share of the logit difference that patching one activation restores, at each position in turn.
+
+    share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end: 0
+    is the target's own answer, 1 the source's (arXiv:2309.16042, section 2). As get_act_patch_* of TransformerLens,
+    with the source as its clean run and the target as the corrupted one.
+    """
+    values = source_values(model, both, name)
+    sets = [[patch(values, name, position)] for position in range(len(both.target))]
+    mine, theirs = both.answers
+    shares = [logits[:, -1, mine] - logits[:, -1, theirs] for logits in run_each(model, both.target, sets)]
+    source, target = both.difference
+    return ((torch.cat(shares) - target) / (source - target)).cpu().numpy()
+
+
+def patched_title(name: str, kind: Kind) -> str:
+    """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"."""
+    if kind != "residual":
+        return part_name(name)
+    return f"{'after' if name.endswith('post') else 'before'} block {name.split('.')[1]}"
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedShares(Finding):
+    """How much of a logit difference each patched activation restores, at the position where it restores most.
+
+    Args:
+        own, other: the tokens that this text and the source text predict.
+        difference, source_difference: logit of `other` less that of `own`, on this text and on the source text.
+        peaks: activation -> (share, token, position) of the largest share in its row.
+    """
+
+    own: str
+    other: str
+    difference: float
+    source_difference: float
+    peaks: dict[str, tuple[float, str, int]]
+
+    @property
+    def sentence(self) -> str:
+        peaks = "; ".join(
+            f"{name}: {share:.2f} at '{visible(token)}' ({at})" for name, (share, token, at) in self.peaks.items()
+        )
+        return (
+            f"0: this text's own prediction ('{visible(self.own)}'), 1: the source text's ('{visible(self.other)}'), "
+            f"measured by their logit difference, which goes from {self.difference:.2f} to "
+            f"{self.source_difference:.2f}. Largest in each row: {peaks}."
+        )
+
+
+def patched_shares(
+    both: Pair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
+) -> PatchedShares:
+    """The largest share of each row; `rows` are the titles of the patched activations."""
+    other, own = tokenizer.tokens(both.answers)
+    tokens, places = tokenizer.tokens(both.target), shares.argmax(1).tolist()
+    found = zip(rows, shares.max(1).tolist(), places, strict=True)
+    peaks = {name: (share, tokens[at], at) for name, share, at in found}
+    return PatchedShares(own, other, both.difference[1], both.difference[0], peaks)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAtTheEnd(Finding):
+    """The first state of the stream in which patching the last position restores more than any other; None: never."""
+
+    row: str | None
+
+    @property
+    def sentence(self) -> str:
+        if self.row is None:
+            return "At the last position, where the prediction is read, it never brings most."
+        return f"At the last position, where the prediction is read, it brings most from the row “{self.row}” on."
+
+
+@dataclass(frozen=True, slots=True)
+class LargestShare(Finding):
+    """The activation and position whose patch restores most: its title, the token and position, and the share."""
+
+    row: str
+    token: str
+    position: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The largest share is that of {self.row} at '{visible(self.token)}' ({self.position}): {self.share:.2f}."
+        )
+
+
+def where_it_is(
+    shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[str], tokens: Sequence[str]
+) -> ReadAtTheEnd | LargestShare:
+    """Of the residual stream, from where on the last position carries the difference; else, the largest share."""
+    if kind == "residual":
+        led = (shares.argmax(-1) == shares.shape[-1] - 1).nonzero()[0]
+        return ReadAtTheEnd(rows[led[0]] if len(led) else None)
+    row, position = (int(i) for i in np.unravel_index(shares.argmax(), shares.shape))
+    return LargestShare(rows[row], tokens[position], position, float(shares[row, position]))

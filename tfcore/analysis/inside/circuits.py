@@ -1,0 +1,323 @@
+"""Circuits of two heads: composition scores from the weights alone, and path patching."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.induction_heads import Copying, Place, copying, listed, zeroed_heads
+from tfcore.block import Block
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+
+KINDS = ("query", "key", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Composition scores of the heads of one layer with all heads below it.
+
+    Args:
+        scores: "query", "key" or "value" -> score of each pair.
+        random, spread: mean and standard deviation of the score of random matrices of the same shapes.
+    """
+
+    scores: dict[str, Float[ndarray, "head earlier_layer earlier_head"]]
+    random: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWeights:
+    """W_Q, W_K, W_V and W_O of the heads of a layer; the norm's scale is multiplied into the first three."""
+
+    q: Float[Tensor, "head d_head d_model"]
+    k: Float[Tensor, "head d_head d_model"]
+    v: Float[Tensor, "head d_head d_model"]
+    o: Float[Tensor, "head d_model d_head"]
+
+
+def frobenius(a: Float[Tensor, "*#head out rank"], b: Float[Tensor, "*#head rank in"]) -> Float[Tensor, "*pair"]:
+    """||a b||, the Frobenius norm of a product of two thin matrices, without the large product.
+
+    ||a b||^2 = trace(b^T a^T a b) = sum of (a^T a) * (b b^T), entry by entry.
+    """
+    return ((a.mT @ a) * (b @ b.mT)).sum((-1, -2)).clamp(min=0).sqrt()
+
+
+def compose(
+    later: tuple[Float[Tensor, "*#head out rank"], Float[Tensor, "*#head rank d_model"]],
+    earlier: tuple[Float[Tensor, "*#head d_model rank"], Float[Tensor, "*#head rank in"]],
+) -> Float[Tensor, "*pair"]:
+    """||A B|| / (||A|| ||B||) of two circuits, each given by its two thin factors: A = a1 a2, B = b1 b2.
+
+    0: A reads nothing of what B writes. Source: A Mathematical Framework for Transformer Circuits (2021), "two-layer
+    attention-only transformers"; there W_QK = W_Q^T W_K and W_OV = W_O W_V, and A is W_QK^T for Q-, W_QK for K-,
+    W_OV for V-composition, B the earlier head's W_OV.
+    """
+    (a1, a2), (b1, b2) = later, earlier
+    return frobenius(a1, (a2 @ b1) @ b2) / (frobenius(a1, a2) * frobenius(b1, b2)).clamp(min=1e-30)
+
+
+def head_weights(model: Transformer, layer: int) -> HeadWeights:
+    """The matrices of one layer; heads that share keys and values each get them. RoPE's rotation is left out."""
+    config, block = model.config, cast("Block", model.decoder.blocks[layer])
+    reading = block.attn.qkv.weight.detach()
+    if config.norm_placement != "post":
+        reading = reading * block.ln1.weight.detach()
+        if config.norm == "layernorm":  # which takes the mean away first
+            reading = reading - reading.mean(-1, keepdim=True)
+    heads, shared, d_head = config.n_heads, config.kv_heads, config.head_size
+    q, k, v = reading.unflatten(0, (-1, d_head)).split((heads, shared, shared))
+    k, v = (part.repeat_interleave(heads // shared, dim=0) for part in (k, v))
+    o = block.attn.out.weight.detach().unflatten(1, (heads, d_head)).movedim(1, 0)
+    return HeadWeights(q, k, v, o)
+
+
+def compositions(later: HeadWeights, earlier: HeadWeights) -> dict[str, Float[Tensor, "head earlier_head"]]:
+    """Q-, K- and V-composition of every pair of a later and an earlier head."""
+    q, k, v, o = (part[:, None] for part in (later.q, later.k, later.v, later.o))
+    circuits = {"query": (k.mT, q), "key": (q.mT, k), "value": (o, v)}  # W_QK^T, W_QK, W_OV
+    return {kind: compose(circuit, (earlier.o[None], earlier.v[None])) for kind, circuit in circuits.items()}
+
+
+def composition(model: Transformer, layer: int) -> Composition:
+    """Composition scores of the heads of `layer` with each head of every layer below.
+
+    Raises:
+        ValueError: a layer with none below it, or a model that is no decoder.
+    """
+    config = model.config
+    if config.architecture != "decoder" or not 1 <= layer < config.n_layers:
+        raise ValueError(f"layer={layer} must be between 1 and {config.n_layers - 1}, of a decoder")
+    own = head_weights(model, layer)
+    found = [compositions(own, head_weights(model, below)) for below in range(layer)]
+    scores = {kind: torch.stack([one[kind] for one in found], dim=1).float().cpu().numpy() for kind in KINDS}
+    return Composition(scores, *random_composition(config.d_model, config.head_size))
+
+
+def random_composition(d_model: int, d_head: int, draws: int = 64, seed: int = 0) -> tuple[float, float]:
+    """Mean and standard deviation of the score of two circuits with random weights.
+
+    In the mean of squares it is 1 / d_model, whatever d_head: one random direction in another's space.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    draws = min(draws, max(4, 2**22 // (d_model * d_head)))
+    a, b = (torch.randn(2, draws, d_model, d_head, generator=generator) for _ in range(2))
+    scores = compose((a[0], a[1].mT), (b[0], b[1].mT))
+    return float(scores.mean()), float(scores.std())
+
+
+def theory(d_model: int) -> float:
+    """The root mean square of the score of random circuits: 1 / sqrt(d_model)."""
+    return 1 / math.sqrt(d_model)
+
+
+INPUTS = {"query": "q", "key": "k", "value": "v"}  # of a head, with the ends of their activations' names
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedRun:
+    """Attention and losses with one input of the receivers patched.
+
+    Args:
+        patched: "none", "query", "key", "value", or "all": the senders are ablated for every reader.
+        induction: mean weight of the receivers on the token after the earlier occurrence of the query token.
+        first_loss, second_loss: nats per token on the first copy and on the second.
+    """
+
+    patched: str
+    induction: float
+    first_loss: float
+    second_loss: float
+
+
+def patch_paths(
+    model: Transformer, ids: Int[Tensor, "rows seq"], length: int, senders: Sequence[Place], receivers: Sequence[Place]
+) -> list[PatchedRun]:
+    """Path patching: for Q, K and V in turn, replace what `receivers` read with its value from a run without `senders`.
+
+    All else of the run is unchanged (arXiv:2304.05969).
+
+    Args:
+        ids: (rows, 2 * length), each row a sequence followed by itself.
+    """
+    edits = edits_without_senders(model, ids, senders, receivers)
+    runs: dict[str, Copying] = {"none": copying(model, ids, length)}
+    for patched, name in INPUTS.items():
+        runs[patched] = copying(model, ids, length, edits=[edit for edit in edits if edit.name.endswith(f".{name}")])
+    runs["all"] = copying(model, ids, length, off=senders)
+    return [
+        PatchedRun(
+            patched,
+            float(sum(run.scores["induction"][head] for head in receivers) / max(1, len(receivers))),
+            run.first_loss,
+            run.second_loss,
+        )
+        for patched, run in runs.items()
+    ]
+
+
+@torch.no_grad()
+def edits_without_senders(
+    model: Transformer, ids: Int[Tensor, "rows seq"], senders: Sequence[Place], receivers: Sequence[Place]
+) -> list[Edit]:
+    """Edits that give the receivers the queries, keys and values of a run in which the senders are ablated."""
+    group = model.config.n_heads // model.config.kv_heads  # query heads that share a KV head
+    names = [f"blocks.{layer}.attn.{part}" for layer in {at for at, _ in receivers} for part in INPUTS.values()]
+    found = model(ids, capture=names, edits=zeroed_heads(senders)).activations
+    edits = []
+    for layer, head in receivers:
+        for part in INPUTS.values():
+            at, name = head if part == "q" else head // group, f"blocks.{layer}.attn.{part}"
+            edits.append(Edit.replace(name, found[name][:, [at]], heads=[at]))
+    return edits
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class HighestComposition(Finding):
+    """The pair of heads with the highest score, for Q, K and V, beside the score of random matrices.
+
+    Args:
+        layer: of the later heads.
+        best: "query", "key" or "value" -> (score, earlier head, later head).
+        random, spread: mean and standard deviation of the score of random matrices of the same shapes.
+        d_model: the width, from which theory gives 1 / sqrt(d_model).
+    """
+
+    layer: int
+    best: dict[str, tuple[float, Place, Place]]
+    random: float
+    spread: float
+    d_model: int
+
+    @property
+    def sentence(self) -> str:
+        best = "; ".join(
+            f"{kind[0].upper()} {score:.3f} ({listed([earlier])} to {listed([later])})"
+            for kind, (score, earlier, later) in self.best.items()
+        )
+        return (
+            f"Composition scores of the heads of layer {self.layer} with every head below. Highest: {best}. Random "
+            f"matrices: {self.random:.3f} ± {self.spread:.3f} (theory: 1/√{self.d_model} = {theory(self.d_model):.3f})."
+        )
+
+
+def highest_composition(result: Composition, layer: int, d_model: int) -> HighestComposition:
+    """The highest score of each kind."""
+    best = {}
+    for kind, scores in result.scores.items():
+        head, below, earlier = (int(i) for i in np.unravel_index(scores.argmax(), scores.shape))
+        best[kind] = float(scores.max()), (below, earlier), (layer, head)
+    return HighestComposition(layer, best, result.random, result.spread, d_model)
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitComposition(Finding):
+    """The composition that stands out between previous-token heads and the induction heads of a layer.
+
+    Args:
+        layer: of the induction heads.
+        best: "query", "key" or "value" -> the highest score of such a pair; empty where there is no pair.
+        above: the same in standard deviations above random matrices.
+    """
+
+    layer: int
+    best: dict[str, float]
+    above: dict[str, float]
+
+    @property
+    def most(self) -> str:
+        """The kind that is farthest above random matrices."""
+        return max(self.above, key=lambda kind: self.above[kind])
+
+    @property
+    def sentence(self) -> str:
+        if not self.best:
+            return f"No induction head of layer {self.layer} has a previous-token head below it."
+        numbers = ", ".join(
+            f"{kind[0].upper()} {self.best[kind]:.3f} ({self.above[kind]:+.0f} σ)" for kind in self.best
+        )
+        return (
+            f"From a previous-token head to an induction head of layer {self.layer}, "
+            f"{self.most[0].upper()}-composition stands out most from random matrices: {numbers}."
+        )
+
+
+def circuit_composition(
+    result: Composition, layer: int, senders: Sequence[Place], receivers: Sequence[Place]
+) -> CircuitComposition:
+    """The highest score of each kind over all pairs of a sender and a receiver in `layer`."""
+    own = [head for at, head in receivers if at == layer]
+    pairs = [(head, below, other) for head in own for below, other in senders if below < layer]
+    if not pairs:
+        return CircuitComposition(layer, {}, {})
+    best = {kind: max(float(scores[pair]) for pair in pairs) for kind, scores in result.scores.items()}
+    above = {kind: (score - result.random) / result.spread for kind, score in best.items()}
+    return CircuitComposition(layer, best, above)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedLosses(Finding):
+    """Loss on the second copy with one input of the receivers patched at a time.
+
+    Args:
+        senders, receivers: the heads that are ablated, and those whose inputs are patched.
+        losses: "none", "query", "key" or "value" -> nats per token.
+    """
+
+    senders: tuple[Place, ...]
+    receivers: tuple[Place, ...]
+    losses: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        losses = ", ".join(f"{patched} {loss:.2f}" for patched, loss in self.losses.items())
+        return (
+            f"Heads {listed(self.receivers)} get the queries, keys or values of a run in which {listed(self.senders)} "
+            f"are ablated; all else is unchanged. Loss on the second copy: {losses} nats."
+        )
+
+
+def patched_losses(runs: Sequence[PatchedRun], senders: Sequence[Place], receivers: Sequence[Place]) -> PatchedLosses:
+    """The losses of `patch_paths`."""
+    losses = {run.patched: run.second_loss for run in runs if run.patched != "all"}
+    return PatchedLosses(tuple(senders), tuple(receivers), losses)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveInput(Finding):
+    """The input through which induction heads depend most on previous-token heads.
+
+    Args:
+        rises: "query", "key" or "value" -> rise of the loss on the second copy when it is patched; the highest first.
+    """
+
+    rises: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        (most, rise), (second, second_rise), (third, third_rise) = self.rises.items()
+        return (
+            f"Path patching: without the previous-token heads in their {most} input alone, the loss on the second copy "
+            f"rises by {rise:.2f} nats, in their {second} input by {second_rise:.2f}, in their {third} input by "
+            f"{third_rise:.2f}."
+        )
+
+
+def decisive_input(runs: Sequence[PatchedRun]) -> DecisiveInput:
+    """Queries, keys and values by the rise of the loss."""
+    loss = {run.patched: run.second_loss for run in runs}
+    rises = {patched: loss[patched] - loss["none"] for patched in INPUTS}
+    most = max(rises, key=lambda patched: rises[patched])
+    return DecisiveInput({most: rises[most], **rises})

@@ -1,0 +1,262 @@
+"""What is said of induction heads: where they attend, which heads they are, and the loss with and without them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.heads import targets
+from tfcore.analysis.inside.induction_heads import (
+    EXAMPLES,
+    STRONG,
+    Copying,
+    HeadKinds,
+    HeadTests,
+    Place,
+    listed,
+    ranked,
+)
+
+GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
+LEFT = 0.1  # hardly any of it below this
+BEST = 3  # heads that a sentence about scores names
+SCORES = {  # what the number of each head is
+    "induction": "mean weight on the token after an earlier occurrence of the query token",
+    "previous token": "mean weight on the previous token",
+    "duplicate": "mean weight on earlier occurrences of the query token",
+    "alone": "loss on repeated tokens, nats, when this head alone is set to zero (one sequence)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InductionStripe(Finding):
+    """Where one head attends on a repeated text.
+
+    Args:
+        head: the head.
+        ablated: whether its output is set to zero.
+        weight: mean weight on the token after an earlier occurrence of the query token; None where no token of the
+            text comes twice.
+    """
+
+    head: Place
+    ablated: bool
+    weight: float | None
+
+    @property
+    def sentence(self) -> str:
+        name = f"layer {self.head[0]}, head {self.head[1]}"
+        name += " (ablated: it attends, but writes nothing)" if self.ablated else ""
+        if self.weight is None:
+            return f"No token of this text comes twice, so {name} has nothing to find."
+        return (
+            f"{name[0].upper()}{name[1:]} puts {self.weight:.2f} of its weight on the token after an earlier "
+            "occurrence of the query token."
+        )
+
+
+def induction_stripe(now: Copying, head: Place, off: Sequence[Place]) -> InductionStripe:
+    """The induction score of one head, where `off` are ablated."""
+    found = targets(now.ids)["induction"].any()
+    return InductionStripe(head, head in off, float(now.scores["induction"][head]) if found else None)
+
+
+@dataclass(frozen=True, slots=True)
+class HighestScores(Finding):
+    """The heads with the highest numbers of one kind, the highest first.
+
+    Args:
+        kind: one of SCORES.
+        heads: how many heads the model has.
+        best: head -> number.
+    """
+
+    kind: str
+    heads: int
+    best: dict[Place, float]
+
+    @property
+    def sentence(self) -> str:
+        best = ", ".join(f"{listed([head])} {score:.2f}" for head, score in self.best.items())
+        meaning = SCORES[self.kind]
+        return f"{meaning[0].upper()}{meaning[1:]}, of {self.heads} heads; the highest: {best}."
+
+
+def highest_scores(values: Float[ndarray, "layer head"], kind: str) -> HighestScores:
+    """The first BEST of the numbers of all heads."""
+    return HighestScores(kind, values.size, {head: float(values[head]) for head in ranked(values)[:BEST]})
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLosses(Finding):
+    """The loss on new and on repeated tokens, of the whole model and with heads ablated.
+
+    Args:
+        names: of new and repeated tokens, as in ("first copy", "second copy").
+        new, repeated: nats per token of the whole model; None where the text has no such tokens.
+        off: the heads that are ablated.
+        new_ablated, repeated_ablated: the same losses without them.
+    """
+
+    names: tuple[str, str]
+    new: float | None
+    repeated: float | None
+    off: tuple[Place, ...]
+    new_ablated: float | None
+    repeated_ablated: float | None
+
+    @property
+    def metrics(self) -> list[tuple[str, str | None, str | None]]:
+        """(name, loss now, its change where heads are ablated) of new and of repeated tokens."""
+        return [
+            (
+                name,
+                None if now is None else f"{now:.2f}",
+                f"{now - whole:+.2f} nats" if self.off and now is not None and whole is not None else None,
+            )
+            for name, whole, now in zip(
+                self.names, (self.new, self.repeated), (self.new_ablated, self.repeated_ablated), strict=True
+            )
+        ]
+
+    @property
+    def sentence(self) -> str:
+        first = "" if self.new is None else f"{self.new:.2f} nats on the {self.names[0]} by the whole model; "
+        if self.repeated is None or self.repeated_ablated is None:
+            return (
+                f"Loss of each token: {first}no two tokens come again in the same order, so there is nothing to copy."
+            )
+        lost = f"without {listed(self.off)} {self.repeated_ablated:.2f}" if self.off else "nothing is ablated"
+        return f"Loss of each token: {first}on the {self.names[1]} {self.repeated:.2f} nats by the whole model; {lost}."
+
+
+def copy_losses(whole: Copying, cut: Copying | None, off: Sequence[Place], copies: bool) -> CopyLosses:
+    """Mean losses; `copies` says whether the text consists of two copies."""
+    names = ("first copy", "second copy") if copies else ("new tokens", "repeated tokens")
+    losses = [
+        loss if tokens.any() else None
+        for run in (whole, cut or whole)
+        for tokens, loss in ((run.new, run.first_loss), (run.repeated, run.second_loss))
+    ]
+    return CopyLosses(names, losses[0], losses[1], tuple(off) if cut else (), losses[2], losses[3])
+
+
+@dataclass(frozen=True, slots=True)
+class InductionHeads(Finding):
+    """Which heads count as induction heads, or how near the best one comes.
+
+    Args:
+        heads: of a mean weight of at least STRONG.
+        best, score: the head with the highest induction score, and that score.
+    """
+
+    heads: tuple[Place, ...]
+    best: Place
+    score: float
+
+    @property
+    def sentence(self) -> str:
+        if not self.heads:
+            return (
+                f"No head of this model reaches a mean weight of {STRONG:.2f} there: the nearest is "
+                f"{listed([self.best])} with {self.score:.2f}."
+            )
+        count = f"{len(self.heads)} heads reach" if len(self.heads) > 1 else "One head reaches"
+        return f"{count} a mean weight of {STRONG:.2f} there and count as induction heads: {listed(self.heads)}."
+
+
+def induction_heads(found: HeadKinds) -> InductionHeads:
+    """The induction heads of a model."""
+    return InductionHeads(tuple(found.induction), found.best, found.score)
+
+
+@dataclass(frozen=True, slots=True)
+class AblationCost(Finding):
+    """What zero ablation of heads does to the loss on repeated tokens.
+
+    Args:
+        off: the ablated heads.
+        whole, ablated: loss on repeated tokens of the whole model and without them.
+        new: loss on new tokens without them.
+    """
+
+    off: tuple[Place, ...]
+    whole: float
+    ablated: float
+    new: float
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the copying that is lost: 0 where the loss on repeated tokens stays, 1 where it rises to that of new
+        tokens."""
+        saved = self.new - self.whole
+        return (self.ablated - self.whole) / saved if saved > 0 else 0.0
+
+    @property
+    def sentence(self) -> str:
+        verdict = (
+            "nearly all of the copying is gone"
+            if self.lost_share >= GONE
+            else "the rest of the model copies nearly as well without them"
+            if self.lost_share < LEFT
+            else "a part of the copying is left"
+        )
+        return (
+            f"Zero ablation of {listed(self.off)} takes the loss on repeated tokens from {self.whole:.2f} to "
+            f"{self.ablated:.2f} nats, where new ones cost {self.new:.2f}: {verdict}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToCopy(Finding):
+    """A text in which no pair of tokens comes again."""
+
+    @property
+    def sentence(self) -> str:
+        return "No two tokens come again in the same order, so there is nothing to copy."
+
+
+def ablation_cost(whole: Copying, cut: Copying, off: Sequence[Place]) -> AblationCost | NothingToCopy:
+    """Compare the whole model with the one without the heads in `off`."""
+    if not whole.repeated.any():
+        return NothingToCopy()
+    return AblationCost(tuple(off), whole.second_loss, cut.second_loss, cut.first_loss)
+
+
+@dataclass(frozen=True, slots=True)
+class BestInductionHead(Finding):
+    """The induction head with the highest prefix matching score under both tests; None where the model has none.
+
+    Args:
+        heads: how many heads the model has.
+        tokens: random tokens of the test.
+        head, prefix, copying: the head with its two scores.
+    """
+
+    heads: int
+    tokens: int
+    head: Place | None
+    prefix: float
+    copying: float
+
+    @property
+    def sentence(self) -> str:
+        start = (
+            f"Prefix matching and copying scores of {self.heads} heads, {self.tokens} random tokens, "
+            f"{EXAMPLES} examples: "
+        )
+        if self.head is None:
+            return f"{start}no head of this model is an induction head."
+        return (
+            f"{start}head {listed([self.head])} scores {self.prefix:.2f} in prefix matching and {self.copying:.2f} in "
+            "copying."
+        )
+
+
+def best_induction_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> BestInductionHead:
+    """Of the induction heads, the one that matches prefixes best."""
+    best = max(induction, key=lambda head: result.prefix[head], default=None)
+    prefix, copied = (0.0, 0.0) if best is None else (float(result.prefix[best]), float(result.copying[best]))
+    return BestInductionHead(result.prefix.size, tokens, best, prefix, copied)

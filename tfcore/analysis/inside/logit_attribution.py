@@ -1,0 +1,362 @@
+"""Direct logit attribution: the share of every head, feed-forward layer and embedding in a logit, adding up exactly.
+
+The stream before the final norm is a sum of what was written into it. The norm divides that sum by one number and
+multiplies each entry by its weight; with the number frozen at the value it has in this pass, the way from the stream
+to a logit is linear, and the logit is the sum of what each part alone would give.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor, nn
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
+from tfcore.block import Block
+from tfcore.feedforward import FeedForward
+from tfcore.inspection.capture import known_names
+from tfcore.model import Transformer
+from tfcore.norms import Norm
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Against = int | Literal["mean", "nothing"]
+NAMED = 4  # promoted tokens that a sentence names
+# Activations of a block from which its parts in the sum are taken: what it writes, and the scales of sandwich norms.
+WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """The share of every part of the model in one token's logit at one position, in logits; they add up to the logit.
+
+    Args:
+        heads: of every attention head.
+        feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
+        embedding: of the token's own embedding.
+        position: of learned or sinusoidal positions; 0 where the model has neither.
+        biases: of all biases after the embedding, the final norm's included.
+        logit: of the token in the model's own output, less what it is measured against.
+        scale: what the final norm divides by at this position, held fixed.
+    """
+
+    heads: Float[ndarray, "layer head"]
+    feedforward: Float[ndarray, " layer"]
+    embedding: float
+    position: float
+    biases: float
+    logit: float
+    scale: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts."""
+        return float(self.heads.sum() + self.feedforward.sum()) + self.embedding + self.position + self.biases
+
+
+def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
+    """One row a token: the direction along which its logit is read."""
+    return model.embed.weight if model.config.tie_embeddings else model.unembed.weight
+
+
+def logit_direction(model: Transformer, token: int, against: Against = "nothing") -> Float[Tensor, " d_model"]:
+    """The direction u whose dot product with the normalised final state is the token's logit: u = W_U[token].
+
+    Against another token it is the difference of the two rows, against "mean" the difference from the mean of all
+    rows: the softmax depends on such differences alone.
+    """
+    table = unembedding(model).double()
+    if against == "nothing":
+        other = torch.zeros_like(table[token])
+    else:
+        other = table.mean(0) if against == "mean" else table[against]
+    return (table[token] - other) * model.config.logit_scale
+
+
+def frozen_norm(
+    norm: nn.Module | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "1"] | None
+) -> Float[Tensor, "*batch d_model"]:
+    """gamma * x / s with the number s that the norm divides by in this pass, whatever x is; LayerNorm centres x first.
+
+    Frozen like this a norm is linear, so it can be applied to each part of a sum. Its bias is left to the caller.
+    """
+    if not isinstance(norm, Norm) or scale is None:
+        return x
+    centred = x - x.mean(-1, keepdim=True) if norm.kind == "layernorm" else x
+    return centred / scale * norm.weight.double()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The state before the final norm at one position as a sum of what was written into it, in float64."""
+
+    heads: Float[Tensor, "layer head d_model"]
+    feedforward: Float[Tensor, "layer d_model"]
+    embedding: Float[Tensor, " d_model"]
+    position: Float[Tensor, " d_model"]
+    biases: Float[Tensor, " d_model"]
+    scale: Float[Tensor, "1"]
+    logits: Float[Tensor, " vocab"]
+
+
+@torch.no_grad()
+def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
+    """The stream at one position as a sum of what each part wrote, from one run of the text.
+
+    Raises:
+        ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
+    """
+    check_model(model)
+    config, places = model.config, model.config.positions in ("learned", "sinusoidal")
+    names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
+    names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
+    output = model(one_text(model, ids), capture=names)
+    found = output.activations.items()
+    here = {name: value[position if name == "pos_embed" else (0, position)].double() for name, value in found}
+    blocks = [block_parts(block, i, here) for i, block in enumerate(cast("Iterable[Block]", model.decoder.blocks))]
+    start = here["blocks.0.resid_pre"]
+    summed = places and not config.embed_norm  # a norm after that sum mixes the two for good
+    places_part = here["pos_embed"] if summed else torch.zeros_like(start)
+    heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
+    return Parts(
+        heads,
+        forward,
+        start - places_part,
+        places_part,
+        biases.sum(0),
+        here["ln_final.scale"],
+        output.logits[0, position].double(),
+    )
+
+
+def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """What the heads, (head, d_model), the feed-forward layer and the biases of one block write.
+
+    A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
+    """
+
+    def post(name: str, x: Tensor) -> Tensor:
+        return frozen_norm(getattr(block, name, None), x, here.get(f"blocks.{i}.{name}.scale"))
+
+    nothing = torch.zeros_like(here["blocks.0.resid_pre"])
+    heads = post("ln1_post", here[f"blocks.{i}.attn.result"])
+    biases = post("ln1_post", bias_of(block.attn.out, nothing)) + bias_of(getattr(block, "ln1_post", None), nothing)
+    if not block.has_mlp:
+        return heads, nothing, biases
+    down = None if block.routed else cast("FeedForward", block.mlp).down
+    own = post("ln2_post", bias_of(down, nothing)) + bias_of(getattr(block, "ln2_post", None), nothing)
+    return heads, here[f"blocks.{i}.mlp_out"] - own, biases + own
+
+
+def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Float[Tensor, " d_model"]:
+    """A module's bias, or zeros where it has none."""
+    bias = getattr(module, "bias", None)
+    return nothing if bias is None else bias.double()
+
+
+@torch.no_grad()
+def contributions(model: Transformer, parts: Parts, token: int, against: Against = "nothing") -> Contributions:
+    """Direct logit attribution: the share of each part in the logit of a token (arXiv:2211.00593, section 3.1).
+
+    logit = FrozenNorm(sum of parts) . u = sum of FrozenNorm(part) . u. What a head does to the inputs of later layers
+    is not in its share: ablating it shows that.
+    """
+    norm = model.decoder.ln_final
+    u = logit_direction(model, token, against)  # (d_model)
+    share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
+    own = bias_of(norm, torch.zeros_like(u)) @ u
+    return Contributions(
+        heads=share["heads"].cpu().numpy(),
+        feedforward=share["feedforward"].cpu().numpy(),
+        embedding=float(share["embedding"]),
+        position=float(share["position"]),
+        biases=float(share["biases"] + own),
+        logit=measured(parts.logits, token, against),
+        scale=float(parts.scale),
+    )
+
+
+@torch.no_grad()
+def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
+    """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
+    written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
+    logits = unembedding(model).double() @ frozen_norm(model.decoder.ln_final, written, parts.scale)
+    return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()
+
+
+def measured(logits: Float[Tensor, " vocab"], token: int, against: Against) -> float:
+    """The logit of a token, less what it is measured against."""
+    if against == "nothing":
+        return float(logits[token])
+    return float(logits[token] - (logits.mean() if against == "mean" else logits[against]))
+
+
+def check_model(model: Transformer) -> None:
+    """Check that a model's final state is the norm of a plain sum.
+
+    Raises:
+        ValueError: it is not; the message names what the model is.
+    """
+    config = model.config
+    if config.architecture != "decoder" or config.norm_placement == "post" or config.head != "lm":
+        raise ValueError(
+            f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
+            f"norm_placement={config.norm_placement!r}, head={config.head!r}"
+        )
+
+
+# ---- findings ----
+
+
+def instalments(found: Contributions) -> list[tuple[str, float]]:
+    """The shares in the order of computation, all heads of a layer together, without parts that the model lacks."""
+    rows = [("embedding", found.embedding)]
+    rows += [("positions", found.position)] if found.position else []
+    for layer, heads in enumerate(found.heads):
+        rows.append((f"attention {layer}", float(heads.sum())))
+        if forward := float(found.feedforward[layer]):
+            rows.append((f"feed-forward {layer}", forward))
+    return rows + ([("biases", found.biases)] if found.biases else [])
+
+
+@dataclass(frozen=True, slots=True)
+class LogitSum(Finding):
+    """A logit and the sum of the parts it is made of.
+
+    Args:
+        token: the token that the logit belongs to.
+        logit: of the model, less what it is measured against.
+        total: sum of all parts.
+        count: how many parts there are: every head, feed-forward layer, embedding and the biases.
+        shares: in the order of computation, all heads of a layer together.
+    """
+
+    token: str
+    logit: float
+    total: float
+    count: int
+    shares: tuple[tuple[str, float], ...]
+
+    @property
+    def logit_text(self) -> str:
+        """With four digits, to be compared with `total_text`."""
+        return f"{self.logit:.4f}"
+
+    @property
+    def total_text(self) -> str:
+        """With four digits."""
+        return f"{self.total:.4f}"
+
+    @property
+    def error_text(self) -> str:
+        """By how much the sum differs from the logit: rounding."""
+        return f"{abs(self.total - self.logit):.0e}"
+
+    @property
+    def sentence(self) -> str:
+        shares = ", ".join(f"{name} {share:+.2f}" for name, share in self.shares)
+        return f"The logit of '{visible(self.token)}' adds up to {self.total:.2f}: {shares}."
+
+
+def logit_sum(found: Contributions, token: str) -> LogitSum:
+    """The logit of `token`, as the sum of its shares."""
+    count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
+    return LogitSum(token, found.logit, found.total, count, tuple(instalments(found)))
+
+
+@dataclass(frozen=True, slots=True)
+class LargestInstalment(Finding):
+    """The sublayer with the largest share, and the scale of the final norm."""
+
+    name: str
+    share: float
+    scale: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The largest share is that of {self.name}, {self.share:+.2f}. The scale of the final norm is held at its "
+            f"true value, {self.scale:.3f}."
+        )
+
+
+def largest_instalment(found: Contributions) -> LargestInstalment:
+    """Of the embedding, every attention and every feed-forward layer."""
+    name, share = max(instalments(found), key=lambda row: row[1])
+    return LargestInstalment(name, share, found.scale)
+
+
+def shares_by_part(found: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
+    """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
+    names = [f"head {head}" for head in range(found.heads.shape[1])]
+    if not (found.feedforward != 0).any():
+        return found.heads, names
+    return np.column_stack([found.heads, found.feedforward]), [*names, "feed-forward"]
+
+
+@dataclass(frozen=True, slots=True)
+class LargestPart(Finding):
+    """The head or feed-forward layer with the largest share in a logit.
+
+    Args:
+        layers, parts: how many layers there are, and parts in each.
+        part, layer: as in "head 0" of layer 3.
+        share: in logits.
+    """
+
+    layers: int
+    parts: int
+    part: str
+    layer: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Shares of {self.layers} × {self.parts} parts; the largest is {self.part} of layer {self.layer}, "
+            f"{self.share:+.2f} logits."
+        )
+
+
+def largest_part(found: Contributions) -> LargestPart:
+    """The part with the largest share."""
+    shares, names = shares_by_part(found)
+    layer, column = np.unravel_index(shares.argmax(), shares.shape)
+    return LargestPart(len(shares), len(names), names[column], int(layer), float(shares.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted(Finding):
+    """The tokens whose logits one part raises most and lowers most, in this order.
+
+    Args:
+        part: as in "head 0 of layer 3".
+        ids, tokens: the tokens.
+        shares: in their logits, less the mean over the vocabulary.
+    """
+
+    part: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def sentence(self) -> str:
+        first = zip(self.tokens[:NAMED], self.shares, strict=False)
+        return f"{self.part} promotes " + ", ".join(f"{visible(token)} by {share:.2f}" for token, share in first) + "."
+
+
+def most_promoted(
+    model: Transformer, tokenizer: Tokenizer, parts: Parts, layer: int, head: int | None, up: int, down: int
+) -> Promoted:
+    """The first `up` and the last `down` tokens by the share of one part; see `promoted_by`."""
+    lift = promoted_by(model, parts, layer, head)
+    order = (-lift).argsort(kind="stable")
+    ids = [*order[:up].tolist(), *order[-down:].tolist()]
+    part = f"{'feed-forward' if head is None else f'head {head}'} of layer {layer}"
+    return Promoted(part, tuple(ids), tuple(tokenizer.tokens(ids)), tuple(lift[ids].tolist()))

@@ -1,0 +1,253 @@
+"""The logit lens: what the model would predict if it stopped after each sublayer, read with its own final norm."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.logit_attribution import check_model, unembedding
+from tfcore.analysis.inside.residual_stream import stage_names, stages
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import label, visible
+from tfcore.model import Transformer
+
+KEPT = 5  # top predictions kept at each stage and position
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """Top predictions read from the stream at every stage and position of a text.
+
+    Args:
+        stages: names of the stream's states, see tfcore.inspection.capture.
+        best: ids of the most probable tokens, the most probable first.
+        probability: of each of them.
+        next_probability: probability of the token that follows in the text.
+        next_rank: how many tokens are more probable than that one; 0 where it is the top prediction.
+    """
+
+    stages: tuple[str, ...]
+    best: Int[ndarray, "stage seq guess"]
+    probability: Float[ndarray, "stage seq guess"]
+    next_probability: Float[ndarray, "stage next"]
+    next_rank: Int[ndarray, "stage next"]
+
+    def correct_cells(self) -> Bool[ndarray, "stage seq"]:
+        """Where the top prediction is the token that follows; nowhere at the last position, which nothing follows."""
+        return np.pad(self.next_rank == 0, ((0, 0), (0, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPath:
+    """Some tokens at one position, stage by stage.
+
+    Args:
+        stages: names of the stream's states.
+        probability: of each token.
+        logits: of each token, less the mean of all logits of the stage.
+        rank: how many tokens are more probable.
+    """
+
+    stages: tuple[str, ...]
+    probability: Float[ndarray, "stage token"]
+    logits: Float[ndarray, "stage token"]
+    rank: Int[ndarray, "stage token"]
+
+
+def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+    """LogitLens(x) = FinalNorm(x) W_U: any state of the stream, read as if it were the final one.
+
+    The norm is computed anew for each state, as the model would do if it stopped there. (TransformerLens can instead
+    divide by the scale of the true final state: other probabilities, and with the bias of a LayerNorm, whose share in
+    the logits then differs, another order of the tokens too.)
+
+    Source: section 2 of arXiv:2303.08112, which also says where it misleads: early layers may write in other
+    directions than the ones the unembedding reads.
+    """
+    norm = model.decoder.ln_final
+    return norm(x) @ unembedding(model).T * model.config.logit_scale
+
+
+@torch.no_grad()
+def logit_lens(model: Transformer, ids: Sequence[int]) -> Lens:
+    """The logit lens at every stage and position of a text.
+
+    Raises:
+        ValueError: a model without a final norm, or no decoder.
+    """
+    check_model(model)
+    names = stages(model.config)
+    states = model(one_text(model, ids), capture=names).activations
+    following = one_text(model, ids)[0, 1:, None]  # (next, 1)
+    rows = []
+    for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
+        logits = lens_logits(model, states[name][0]).float()
+        probability = logits.softmax(-1)
+        top = probability.topk(min(KEPT, probability.shape[-1]), dim=-1)
+        next_probability = probability[:-1].gather(-1, following)[:, 0]
+        next_rank = (logits[:-1] > logits[:-1].gather(-1, following)).sum(-1)
+        rows.append((top.indices, top.values, next_probability, next_rank))
+    return Lens(names, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
+
+
+@torch.no_grad()
+def follow_tokens(model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int]) -> TokenPath:
+    """Probability, logit and rank of some tokens after every stage, at one position of a text."""
+    check_model(model)
+    names = stages(model.config)
+    states = model(one_text(model, ids[: position + 1]), capture=names).activations
+    logits = torch.stack([lens_logits(model, states[name][0, -1]).float() for name in names])  # (stage, vocab)
+    chosen = logits[:, list(tokens)]
+    rank = (logits[:, None, :] > chosen[:, :, None]).sum(-1)
+    centred = chosen - logits.mean(-1, keepdim=True)
+    probability = logits.softmax(-1)[:, list(tokens)]
+    return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank.cpu().numpy())
+
+
+def leads_from(path: TokenPath) -> int | None:
+    """The first stage from which the first token of the path is the top prediction at every later stage, too."""
+    behind = path.rank[:, 0].nonzero()[0]
+    first = int(behind[-1]) + 1 if len(behind) else 0
+    return first if first < len(path.rank) else None
+
+
+class Cells(NamedTuple):
+    """What is printed in each cell of the grid, and its hover text, each (position, stage)."""
+
+    words: list[list[str]]
+    hovers: list[list[str]]
+
+
+def lens_cells(
+    found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], stages: Sequence[int]
+) -> Cells:
+    """The top prediction of each cell; on hover the five most probable tokens and the rank of the one that follows.
+
+    Args:
+        pieces: the predicted tokens as text, (stage, position, guess).
+        tokens: of the text.
+        stages: indices of the stages that have a column.
+    """
+    places = range(len(tokens))
+    words = [[label(pieces[s][i][0], 8) for s in stages] for i in places]
+    return Cells(words, [[_hover(found, pieces, tokens, s, i) for s in stages] for i in places])
+
+
+def _hover(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
+    guesses = zip(pieces[s][i], found.probability[s, i].tolist(), strict=True)
+    first = ", ".join(f"{label(token, 10)} {probability:.0%}" for token, probability in guesses)
+    if i + 1 == len(tokens):
+        return first
+    rank, probability = found.next_rank[s, i] + 1, found.next_probability[s, i]
+    return f"{first}<br>'{label(tokens[i + 1], 10)}' has rank {rank}, {probability:.1%}"
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectByStage(Finding):
+    """At how many positions the top prediction is the token that follows, stage by stage.
+
+    Args:
+        counts: stage -> number of positions; the first stage is the embedding.
+        possible: positions that have a following token.
+    """
+
+    counts: dict[str, int]
+    possible: int
+
+    @property
+    def sentence(self) -> str:
+        (_, first), *rest = self.counts.items()
+        stages = f"Logit lens: predictions at {self.possible + 1} positions after {len(self.counts)} stages. "
+        later = "".join(f", {count} after {name}" for name, count in rest)
+        return f"{stages}Correct of {self.possible}: {first} read from the embedding{later}."
+
+
+def correct_by_stage(found: Lens, shown: Sequence[int]) -> CorrectByStage:
+    """Counts for the stages with these indices."""
+    names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
+    return CorrectByStage({names[i]: counts[i] for i in shown}, found.next_rank.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectAtEnds(Finding):
+    """The same for the embedding and the last stage alone."""
+
+    first: int
+    last: int
+    possible: int
+
+    @property
+    def sentence(self) -> str:
+        return f"Correct of {self.possible}: {self.first} after the embedding, {self.last} at the end."
+
+
+def correct_at_ends(found: Lens) -> CorrectAtEnds:
+    """Counts of the first and the last stage."""
+    counts = found.correct_cells().sum(1).tolist()
+    return CorrectAtEnds(counts[0], counts[-1], found.next_rank.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingPredictsInput(Finding):
+    """Read from the embedding, the share of positions whose top prediction is the token just read.
+
+    Args:
+        share: of the positions.
+        tied: whether the unembedding is the embedding's matrix.
+    """
+
+    share: float
+    tied: bool
+
+    @property
+    def sentence(self) -> str:
+        why = (
+            "The unembedding is tied to the embedding, so a token's own vector is read as that token"
+            if self.tied
+            else "The unembedding is a matrix of its own, not tied to the embedding"
+        )
+        return (
+            f"Read from the embedding alone, {self.share:.0%} of the positions predict the very token just read. {why}."
+        )
+
+
+def embedding_predicts_input(found: Lens, ids: Sequence[int], tied: bool) -> EmbeddingPredictsInput:
+    """Compare the top predictions of the first stage with the tokens of the text."""
+    return EmbeddingPredictsInput(float((found.best[0, :, 0] == np.array(ids)).mean()), tied)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityByStage(Finding):
+    """One token's probability stage by stage.
+
+    Args:
+        token: the token.
+        probabilities: after each stage.
+        leads: names of the stages at which it is the top prediction.
+    """
+
+    token: str
+    probabilities: tuple[float, ...]
+    leads: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        lead = f"the top prediction after {', '.join(self.leads)}" if self.leads else "the top prediction at no stage"
+        steps = ", ".join(f"{probability:.0%}" for probability in self.probabilities)
+        return f"Probability of '{visible(self.token)}' stage by stage: {steps}. It is {lead}."
+
+
+def probability_by_stage(path: TokenPath, token: str) -> ProbabilityByStage:
+    """Of the first token of the path, whose text is `token`."""
+    names = stage_names(path.stages)
+    leads = tuple(name for name, rank in zip(names, path.rank[:, 0], strict=True) if rank == 0)
+    return ProbabilityByStage(token, tuple(path.probability[:, 0].tolist()), leads)

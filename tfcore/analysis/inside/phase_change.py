@@ -1,0 +1,335 @@
+"""The phase change in which induction heads form: one model measured at steps of its training."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.circuits import compositions, head_weights
+from tfcore.analysis.inside.induction_heads import STRONG, copying, random_rows, twice
+from tfcore.analysis.training.text_loss import position_losses
+from tfcore.model import Transformer
+
+SHOWN = 24  # random tokens of one copy in the attention maps
+APART = 10  # the late token of the in-context learning score stands this many times farther into the text
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Losses, head scores and attention of a model after some steps of training.
+
+    Args:
+        step: optimiser steps done.
+        first_loss, second_loss: on the first and the second copy of random tokens, nats per token.
+        previous, induction: scores of the heads, see induction_heads.scores_of.
+        key_composition: the largest score of a head of the last layer with one below it; 0 with one layer.
+        by_place: loss of the second, third ... token of rows as in training.
+        patterns: attention on one sequence of 24 tokens, repeated.
+    """
+
+    step: int
+    first_loss: float
+    second_loss: float
+    previous: Float[ndarray, "layer head"]
+    induction: Float[ndarray, "layer head"]
+    key_composition: float
+    by_place: Float[ndarray, " place"]
+    patterns: Float[ndarray, "layer head query key"]
+
+    @property
+    def in_context(self) -> float:
+        """The in-context learning score."""
+        return in_context_score(self.by_place, *places(len(self.by_place) + 1))
+
+
+def places(length: int) -> tuple[int, int]:
+    """The early and the late token of the in-context learning score, counted from 1."""
+    return max(2, length // APART), length
+
+
+def in_context_score(by_place: Float[ndarray, " place"], early: int, late: int) -> float:
+    """Mean loss of a late token of a text minus that of an early one: below 0, the text itself helped.
+
+    Source: arXiv:2209.11895, section "phase change", with the 50th and the 500th token; shorter texts keep the ratio.
+
+    Args:
+        by_place: loss of the second, third ... token.
+        early, late: counted from 1.
+    """
+    return float(by_place[late - 2] - by_place[early - 2])
+
+
+def moment(model: Transformer, step: int, rows: Int[Tensor, "rows seq"], length: int) -> Moment:
+    """Everything that the page shows of a model at one step of its training.
+
+    Args:
+        rows: of the kind it is trained on, for the in-context learning score.
+        length: of one copy of random tokens.
+    """
+    vocab = model.config.vocab_size
+    measured = copying(model, twice(random_rows(vocab, length, 8, seed=1)), length)
+    few = min(SHOWN, vocab)
+    shown = copying(model, twice(random_rows(vocab, few, 1, seed=1)), few)
+    return Moment(
+        step,
+        measured.first_loss,
+        measured.second_loss,
+        measured.scores["previous token"],
+        measured.scores["induction"],
+        best_key_composition(model),
+        position_losses(model, rows, len(rows)).numpy(),
+        shown.patterns.astype(np.float32),
+    )
+
+
+@torch.no_grad()
+def best_key_composition(model: Transformer) -> float:
+    """The largest K-composition of a head of the last layer with one below it."""
+    last = model.config.n_layers - 1
+    pairs = (compositions(head_weights(model, last), head_weights(model, below))["key"] for below in range(last))
+    return max((float(scores.max()) for scores in pairs), default=0.0)
+
+
+def loss_fall(moments: Sequence[Moment]) -> tuple[int, int] | None:
+    """The steps between which the loss on the second copy falls from a tenth of its way to nine tenths, so far; None
+    before there is an induction head."""
+    if not any(m.induction.max() >= STRONG for m in moments):
+        return None
+    losses = np.array([m.second_loss for m in moments])
+    top, bottom = float(losses.max()), float(losses.min())
+    after = int(losses.argmax())
+    marks = [
+        next(i for i in range(after, len(losses)) if losses[i] <= top - share * (top - bottom)) for share in (0.1, 0.9)
+    ]
+    return moments[marks[0]].step, moments[marks[1]].step
+
+
+def uniform_loss_text(vocab_size: int) -> str:
+    """The loss of a uniform guess, as in "ln 256 = 5.55 nats"."""
+    return f"ln {vocab_size} = {math.log(vocab_size):.2f} nats"
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsForm(Finding):
+    """When induction heads form in a training, in steps.
+
+    Args:
+        previous, induction: the first step at which a head of the kind is there.
+        fell: the steps of `loss_fall`.
+        first_before, first_peak, peak: loss on the first copy where the fall begins, its highest value, and its step.
+        keys: the largest K-composition at step 0, at the next moment, and at its highest.
+        early, highest: the steps of the latter two.
+    """
+
+    previous: int
+    induction: int
+    fell: tuple[int, int]
+    first_before: float
+    first_peak: float
+    peak: int
+    keys: tuple[float, float, float]
+    early: int
+    highest: int
+
+    @property
+    def sentence(self) -> str:
+        start, early, top = self.keys
+        words = (
+            f"A previous-token head is there from step {self.previous:,}, an induction head from step "
+            f"{self.induction:,}, and the loss on the second copy falls between steps {self.fell[0]:,} and "
+            f"{self.fell[1]:,}: a phase change. K-composition goes from {start:.2f} to {early:.2f} by step "
+            f"{self.early:,}, long before, and is highest at step {self.highest:,} with {top:.2f}."
+        )
+        if self.first_peak > self.first_before:
+            words += (
+                f" Meanwhile the loss on the first copy *rises* from {self.first_before:.2f} to {self.first_peak:.2f} "
+                f"nats at step {self.peak:,}: the model copies before it has learned when not to."
+            )
+        return words
+
+
+def heads_form(moments: Sequence[Moment]) -> HeadsForm | None:
+    """When the heads form; None while there is no induction head or no previous-token head."""
+    fell = loss_fall(moments)
+    previous, induction = (
+        next((m.step for m in moments if float(getattr(m, kind).max()) >= STRONG), None)
+        for kind in ("previous", "induction")
+    )
+    if fell is None or previous is None or induction is None or len(moments) < 2:
+        return None
+    peak = max(moments, key=lambda m: m.first_loss)
+    before = next(m for m in moments if m.step == fell[0])
+    highest = max(moments, key=lambda m: m.key_composition)
+    return HeadsForm(
+        previous=previous,
+        induction=induction,
+        fell=fell,
+        first_before=before.first_loss,
+        first_peak=peak.first_loss,
+        peak=peak.step,
+        keys=(moments[0].key_composition, moments[1].key_composition, highest.key_composition),
+        early=moments[1].step,
+        highest=highest.step,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MomentLosses(Finding):
+    """Losses and best scores at one step, and the fall of the loss so far.
+
+    Args:
+        step: of the moment.
+        first_loss, second_loss: nats per token.
+        induction, previous, key_composition: the highest score of a head, or of a pair of heads.
+        fell: the steps of `loss_fall`.
+        in_context: the in-context learning score, nats.
+        early, late: the tokens that it compares.
+        uniform: loss of a uniform guess, nats.
+    """
+
+    step: int
+    first_loss: float
+    second_loss: float
+    induction: float
+    previous: float
+    key_composition: float
+    fell: tuple[int, int] | None
+    in_context: float
+    early: int
+    late: int
+    uniform: float
+
+    @property
+    def metrics(self) -> tuple[tuple[str, str, str | None], ...]:
+        """(label, value, help) of three numbers."""
+        return (
+            ("Loss, first copy", f"{self.first_loss:.2f}", f"Baseline of a uniform guess: {self.uniform:.2f} nats"),
+            ("Second copy", f"{self.second_loss:.2f}", None),
+            (
+                "In-context score",
+                f"{self.in_context:+.2f}",
+                f"In-context learning score: loss of token {self.late} minus that of {self.early}, nats",
+            ),
+        )
+
+    @property
+    def sentence(self) -> str:
+        fell = (
+            "no phase change yet"
+            if self.fell is None
+            else f"the loss falls between steps {self.fell[0]:,} and {self.fell[1]:,} (shaded)"
+        )
+        return (
+            f"Step {self.step:,}: loss {self.first_loss:.2f} on the first copy, {self.second_loss:.2f} on the second; "
+            f"best induction head {self.induction:.2f}, previous-token head {self.previous:.2f}, K-composition "
+            f"{self.key_composition:.2f}; {fell}."
+        )
+
+
+def moment_losses(moments: Sequence[Moment], at: int, vocab_size: int) -> MomentLosses:
+    """The moment with index `at`; the fall is that of all moments."""
+    now = moments[at]
+    return MomentLosses(
+        now.step,
+        now.first_loss,
+        now.second_loss,
+        float(now.induction.max()),
+        float(now.previous.max()),
+        now.key_composition,
+        loss_fall(moments),
+        now.in_context,
+        *places(len(now.by_place) + 1),
+        uniform=math.log(vocab_size),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InContextScore(Finding):
+    """The in-context learning score as the difference of two losses.
+
+    Args:
+        early, late: the tokens compared, counted from 1.
+        early_loss, late_loss: their losses, nats.
+        score: late_loss less early_loss.
+    """
+
+    early: int
+    late: int
+    early_loss: float
+    late_loss: float
+    score: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Loss by position: token {self.early} {self.early_loss:.2f}, token {self.late} {self.late_loss:.2f}; the "
+            f"difference is the in-context learning score, {self.score:+.2f} nats."
+        )
+
+
+def in_context(now: Moment) -> InContextScore:
+    """The score of one moment."""
+    early, late = places(len(now.by_place) + 1)
+    return InContextScore(early, late, float(now.by_place[early - 2]), float(now.by_place[late - 2]), now.in_context)
+
+
+@dataclass(frozen=True, slots=True)
+class BestHeads(Finding):
+    """The highest induction and previous-token scores of a head at one step."""
+
+    step: int
+    induction: float
+    previous: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Attention patterns of every head at step {self.step:,}; best induction head {self.induction:.2f}, best "
+            f"previous-token head {self.previous:.2f}."
+        )
+
+
+def best_heads(now: Moment) -> BestHeads:
+    """The highest scores of one moment."""
+    return BestHeads(now.step, float(now.induction.max()), float(now.previous.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class FormedYet(Finding):
+    """Whether induction heads have formed in a training so far.
+
+    Args:
+        step: of the last moment.
+        second_loss: on the second copy, there.
+        fell: the steps of `loss_fall`.
+    """
+
+    step: int
+    second_loss: float
+    fell: tuple[int, int] | None
+
+    @property
+    def sentence(self) -> str:
+        if self.fell is None:
+            return (
+                f"No induction head until step {self.step}: the second copy is as hard as the first, "
+                f"{self.second_loss:.2f} nats."
+            )
+        return (
+            f"Induction heads formed: the loss on the second copy fell between steps {self.fell[0]} and "
+            f"{self.fell[1]}, to {self.second_loss:.2f} nats."
+        )
+
+
+def formed_yet(moments: Sequence[Moment]) -> FormedYet:
+    """The state of a training at its last moment."""
+    return FormedYet(moments[-1].step, moments[-1].second_loss, loss_fall(moments))

@@ -1,0 +1,147 @@
+"""The logit lens: a grid of top predictions, and the probability of single tokens stage by stage."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from tfcore.analysis.inside.logit_lens import TokenPath
+from tfcore.figures import theme
+
+ROW = 25  # pixels, of one row of the grid
+AROUND = 76  # pixels above and below the rows
+CELL = 78  # pixels, the least width of a cell
+SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that text can be read on it
+
+
+def grid_height(n: int) -> int:
+    """Of the grid, for a text of n tokens."""
+    return ROW * n + AROUND
+
+
+def lens_grid(
+    words: Sequence[Sequence[str]],
+    probability: Float[ndarray, "seq stage"],
+    right: Bool[ndarray, "seq stage"],
+    hovers: Sequence[Sequence[str]],
+    read: Sequence[str],
+    following: Sequence[str],
+    stages: Sequence[str],
+    position: int,
+) -> go.Figure:
+    """One row a position of the text, one column a stage of the model: the guess, printed; framed where it is right.
+
+    Args:
+        words: the guesses, safe for plotly.
+        probability: of the guesses, the colour of the cell.
+        right: where the guess is the token that follows.
+        hovers: a sentence for each cell.
+        read: the token read at each position.
+        following: the token that follows each, "" where the text ends.
+        stages: names of the columns.
+        position: the row that is marked.
+    """
+    n, across = probability.shape
+    cells: dict[str, Any] = {
+        "type": "heatmap",
+        "z": probability.astype(np.float32),
+        "zmin": 0,
+        "zmax": SCALE_END,
+        "colorscale": "@seq:residual",
+        "text": [list(row) for row in words],
+        "texttemplate": "%{text}",
+        "customdata": [list(row) for row in hovers],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "textfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
+    }
+    x, y = frames(right)
+    marks = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "xaxis": "x",
+        "yaxis": "y2",
+        "hoverinfo": "skip",
+        "line": {"color": "@accent", "width": 2},
+        "showlegend": False,
+    }
+    axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
+    mono = {"family": theme.MONO, "size": 12, "color": "@ink"}
+    down = {**axis, "tickvals": list(range(n)), "range": [n - 0.5, -0.5], "tickfont": mono}
+    layout = theme.base_layout(
+        grid_height(n),
+        xaxis={
+            **axis,
+            "tickvals": list(range(across)),
+            "ticktext": list(stages),
+            "side": "top",
+            "range": [-0.5, across - 0.5],
+            "title": {"text": "guess read from the stream after …", "standoff": 4},
+        },
+        yaxis={**down, "ticktext": [f"{i} {token}" for i, token in enumerate(read)]},
+        yaxis2={**down, "ticktext": [f"<b>{token}</b>" for token in following], "overlaying": "y", "side": "right"},
+        margin={"l": 60, "r": 70, "t": 58, "b": 8},
+        shapes=[
+            {
+                "type": "rect",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": position - 0.5,
+                "y1": position + 0.5,
+                "line": {"color": "@ink", "width": 1.5},
+            }
+        ],
+    )
+    return theme.build([cells, marks], layout)
+
+
+def frames(where: Bool[ndarray, "row column"]) -> tuple[ndarray, ndarray]:
+    """A square around each marked cell, as x and y of one line with gaps."""
+    row, column = np.nonzero(where)
+    side = 0.46
+    x = np.stack([column - side, column + side, column + side, column - side, column - side, np.nan * column], 1)
+    y = np.stack([row - side, row - side, row + side, row + side, row - side, np.nan * row], 1)
+    nothing = np.full(1, np.nan)  # the axis needs a trace, even an empty one
+    return np.append(x.ravel(), nothing).astype(np.float32), np.append(y.ravel(), nothing).astype(np.float32)
+
+
+def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[str], height: int) -> go.Figure:
+    """Probability of some tokens after each stage, one line each; in the hover also the rank.
+
+    Args:
+        labels: of the tokens, safe for plotly; the first is the chosen one.
+    """
+    places = list(range(len(stages)))
+    lines = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": name,
+            "x": places,
+            "y": path.probability[:, i].astype(np.float32),
+            "line": {"color": f"@cat{i}", "width": 3 if i == 0 else 1.6},
+            "marker": {"size": 8 if i == 0 else 5, "symbol": i},
+            "customdata": np.stack([path.rank[:, i] + 1, path.logits[:, i]], 1).round(2).tolist(),
+            "hovertemplate": "%{y:.1%}, number %{customdata[0]}, %{customdata[1]:.1f} logits above the mean<extra>"
+            + name
+            + "</extra>",
+        }
+        for i, name in enumerate(labels)
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"tickvals": places, "ticktext": list(stages), "fixedrange": True, "showgrid": False},
+        yaxis={"title": "probability", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
+        legend={"font": {"family": theme.MONO, "size": 12}, "y": 1.04},
+        margin={"t": 52},
+        hovermode="closest",
+    )
+    return theme.build(lines, layout)

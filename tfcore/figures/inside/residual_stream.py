@@ -1,0 +1,190 @@
+"""The residual stream: how a logit adds up, and norm and cosine of the stream, stage by stage."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.figures import theme
+
+ROLES = {  # by how names of parts begin; all others are attention
+    "embedding": "@embedding",
+    "positions": "@position",
+    "biases": "@norm",
+    "feed-forward": "@feedforward",
+    "FF": "@feedforward",
+}
+
+
+def part_role(name: str) -> str:
+    """The colour role of a part, from its name, such as "attention 2", "head 0 of layer 2" or "FF 2"."""
+    return next((role for start, role in ROLES.items() if name.startswith(start)), "@attention")
+
+
+def running_sum(names: Sequence[str], shares: Sequence[float], roles: Sequence[str], height: int) -> go.Figure:
+    """Each part's share begins where the one before ended; the last bar is the sum of them all.
+
+    Args:
+        names: of the parts, in the order in which the model computes them.
+        shares: in logits.
+        roles: colour role of each.
+        height: in pixels.
+    """
+    ends = np.cumsum(shares)
+    total = float(ends[-1])
+    starts = [0.0, *ends[:-1].tolist()]
+    places = list(range(len(names) + 1))
+    values = [*map(float, shares), total]
+    bars: dict[str, Any] = {
+        "type": "bar",
+        "orientation": "h",
+        "y": places,
+        "x": values,
+        "base": [*starts, 0.0],
+        "marker": {"color": [*roles, "@residual"]},
+        "customdata": [*ends.tolist(), total],
+        "hovertemplate": "%{text} logits, sum so far %{customdata:.2f}<extra></extra>",
+        "text": [f"{value:+.2f}" for value in values],
+        "textposition": "none",
+    }
+    tips = [max(start, start + value) for start, value in zip([*starts, 0.0], values, strict=True)]
+    words = {
+        "type": "scatter",
+        "mode": "text",
+        "x": tips,
+        "y": places,
+        "text": [f" {value:+.2f}" for value in values],
+        "textposition": "middle right",
+        "textfont": {"size": 12, "color": "@ink"},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+    low, high = min(0.0, *ends.tolist()), max(0.0, *ends.tolist(), 1e-3)
+    room = 0.16 * (high - low)
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "sum so far (logits)",
+            "range": [low - 0.03 * (high - low), high + room],
+            "fixedrange": True,
+            "zeroline": True,
+            "zerolinecolor": "@muted",
+        },
+        yaxis={
+            "tickvals": places,
+            "ticktext": [*names, "<b>sum</b>"],
+            "range": [len(places) - 0.4, -0.6],
+            "fixedrange": True,
+            "showgrid": False,
+        },
+        margin={"t": 8, "r": 12},
+        bargap=0.25,
+        showlegend=False,
+    )
+    return theme.build([bars, words], layout)
+
+
+def curves(
+    values: Float[ndarray, "stage seq"],
+    stages: Sequence[str],
+    tokens: Sequence[str],
+    position: int,
+    axis: str,
+    *,
+    height: int,
+    limits: tuple[float, float] | None = None,
+) -> go.Figure:
+    """One thin line a position, their median dotted, the chosen position strong.
+
+    Args:
+        tokens: label of each position, safe for plotly.
+        axis: what the numbers are.
+        limits: of the axis; None begins at 0 and lets plotly find the end.
+    """
+    n_stages, n = values.shape
+    places = np.arange(n_stages)
+    gap = np.full((1, n), np.nan, dtype=np.float32)
+    y = np.vstack([values.astype(np.float32), gap]).T.ravel()  # all lines in one trace
+    x = np.tile(np.append(places, n_stages - 1), n).astype(np.float32)
+    names = np.repeat([f"'{token}' ({i})" for i, token in enumerate(tokens)], n_stages + 1).tolist()
+    lines: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": x,
+            "y": y,
+            "text": names,
+            "name": "each token",
+            "line": {"color": "@residual/0.3", "width": 1},
+            "hovertemplate": "%{text}: %{y:.2f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": places,
+            "y": np.median(values, 1).astype(np.float32),
+            "name": "median",
+            "line": {"color": "@ink", "width": 1.6, "dash": "dot"},
+            "hovertemplate": "median %{y:.2f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": places,
+            "y": values[:, position].astype(np.float32),
+            "name": f"'{tokens[position]}' ({position})",
+            "line": {"color": "@residual", "width": 3},
+            "marker": {"size": 7},
+            "hovertemplate": "%{y:.2f}<extra></extra>",
+        },
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis={"tickvals": places.tolist(), "ticktext": list(stages), "fixedrange": True, "showgrid": False},
+        yaxis={
+            "title": axis,
+            "fixedrange": True,
+            "rangemode": "tozero",
+            **({} if limits is None else {"range": list(limits)}),
+        },
+        legend={"y": 1.04},
+        margin={"t": 52},
+    )
+    return theme.build(lines, layout)
+
+
+def writes_figure(
+    added: Float[ndarray, " part"],
+    along: Float[ndarray, " part"],
+    parts: Sequence[str],
+    roles: Sequence[str],
+    height: int,
+) -> go.Figure:
+    """What each part adds at one position: its length as a bar, and above it the cosine to what was there."""
+    places = list(range(len(parts)))
+    bars = {
+        "type": "bar",
+        "x": places,
+        "y": added.astype(np.float32),
+        "marker": {"color": list(roles)},
+        "text": [f"{value:+.2f}" for value in along.tolist()],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "textfont": {"size": 12, "color": "@ink"},
+        "hovertemplate": "length %{y:.2f}, cosine to the stream %{text}<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={"tickvals": places, "ticktext": list(parts), "fixedrange": True, "showgrid": False},
+        yaxis={
+            "title": "length of what is added",
+            "fixedrange": True,
+            "range": [0, 1.15 * max(1e-6, float(added.max()))],
+        },
+        margin={"t": 20},
+        bargap=0.3,
+    )
+    return theme.build([bars], layout)
