@@ -173,6 +173,11 @@ def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
         values = {"curves": made(lab.curves_of, spec), "spec": spec}
         found = execute(program(function, values), tmp_path, monkeypatch)
         assert found["curves"].loss.tolist() == known.loss.tolist()
+    several = [spec, replace(spec, dropout=0.5)]
+    values = {"runs": made(lab.curves_of_each, several), "specs": several}
+    found = execute(program(lab.dropout, values), tmp_path, monkeypatch)
+    assert found["runs"][0].loss.tolist() == known.loss.tolist()
+    assert [name for name, _ in found["shown"].findings[0].gaps] == ["dropout 0", "dropout 0.5"]
 
 
 def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
