@@ -1,5 +1,6 @@
 """The panel on text: the same text as characters, bytes and tokens, coloured alike."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -103,7 +104,7 @@ def _rows(found: TextPieces, vocabulary: int) -> None:
     hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
     characters = [hue[token] for token in found.token_of_character]
     data = found.data.hex(" ").upper().split()
-    rows: tuple[tuple[str, list[str], list[int], list[str] | None], ...] = (
+    rows: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
         ("characters", list(found.text), characters, None),
         ("bytes", data, [hue[token] for token in found.token_of_byte], None),
         ("tokens", list(found.tokens), hue, [str(i) for i in found.ids]),
