@@ -23,6 +23,7 @@ from pages.model.parameters import experiments as parameters
 from pages.ui.program import _import_lines, _Steps, bound, literal, made, notebook, program, script
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
+from tfcore.analysis.model import costs
 from tfcore.config import ModelConfig
 from tfcore.part_configs import ExpertsConfig
 from tfcore.presets import PRESETS
@@ -81,7 +82,8 @@ def test_hostile_words_stay_words():
     words = (HOSTILE, "plain", "'''", "f'{exit()}'", "\\")
     parts = program(positions.shuffled, shuffled(words))
     tree = ast.parse(script(parts))
-    assert next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)) == words
+    assigned = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+    assert ast.literal_eval(assigned["words"]) == words
     assert notebook(parts).isascii()
     names: dict[str, object] = {}
     with redirect_stdout(io.StringIO()):
@@ -114,11 +116,12 @@ def test_a_notebook_shows_its_figure_in_jupyter_with_what_its_first_cell_names(t
 
 
 def test_a_program_holds_what_it_uses_and_nothing_else():
-    values = {"config": PRESETS["mixtral_8x7b"](), "batch": 1, "seq": 64, "dtype": "float16"}
-    code = script(program(parameters.counted, values))
+    given = made(costs.compared, {"mixtral": PRESETS["mixtral_8x7b"]()}, 1, 64, "float16")
+    code = script(program(parameters.counted, bound(parameters.counted, given, "ring")))
     assert "from tfcore.part_configs import ExpertsConfig\n" in code
-    assert "from tfcore.figures.theme import painted\n" in code  # and not Figure, which only the signature names
-    assert code.rstrip().endswith('painted(figure).write_html("parameters-counted.html")')
+    assert "from tfcore.figures.shown import Shown\n" in code
+    assert "View" not in code  # which only the signature names
+    assert code.rstrip().endswith('painted(shown.figure).write_html("parameters-counted.html")')
 
 
 def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
