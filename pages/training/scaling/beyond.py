@@ -9,9 +9,9 @@ from pages.training.scaling.words import choose_law, metrics, ten_to, times
 from pages.ui import cache, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training import compute_optimal, over_training
-from tfcore.analysis.training.over_training import Lifetime, OverTraining
-from tfcore.analysis.training.published_laws import LAWS, LawName
+from tfcore.analysis.training import compute_budget
+from tfcore.analysis.training.compute_budget import Lifetime, OverTraining
+from tfcore.analysis.training.scaling_laws import LAWS, LawName
 from tfcore.figures.training import over_training as figures
 
 RATIOS = np.logspace(0, 4.5, 73)
@@ -19,19 +19,19 @@ RATIOS = np.logspace(0, 4.5, 73)
 
 @cache.data(max_entries=256)
 def compared(name: LawName, flops: float, ratio: float) -> OverTraining:
-    return over_training.over_training(LAWS[name], flops, ratio)
+    return compute_budget.over_training(LAWS[name], flops, ratio)
 
 
 @cache.data(max_entries=64)
 def losses(name: LawName, flops: float) -> list[float]:
     """At every ratio, of the same budget."""
-    return [compute_optimal.at_ratio(LAWS[name], flops, float(ratio)).loss for ratio in RATIOS]
+    return [compute_budget.at_ratio(LAWS[name], flops, float(ratio)).loss for ratio in RATIOS]
 
 
 @cache.data(max_entries=64)
 def whole_life(name: LawName, flops: float, served: float) -> Lifetime:
-    best = compute_optimal.optimum(LAWS[name], flops)
-    return over_training.lifetime(LAWS[name], best.loss, served, RATIOS)
+    best = compute_budget.optimum(LAWS[name], flops)
+    return compute_budget.lifetime(LAWS[name], best.loss, served, RATIOS)
 
 
 def panel() -> None:
@@ -98,7 +98,7 @@ def panel() -> None:
         "compute-optimal training, the further the more tokens are served. The law was fitted at moderate ratios; "
         "beyond a few hundred tokens per parameter it is an extrapolation."
     )
-    page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
+    page.source(compute_budget.over_training, compute_budget.for_loss, compute_budget.lifetime)
     page.experiment_of("The extra loss", experiments.beyond, name, flops, ratio)
     page.experiment_of("Training and inference", experiments.whole_life, name, flops, served, ratio)
     st.caption(

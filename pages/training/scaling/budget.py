@@ -9,10 +9,9 @@ from pages.training.scaling.words import LAW_NAMES, choose_law, metrics, ten_to,
 from pages.ui import cache, fragments, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training import budget_splits, compute_optimal
-from tfcore.analysis.training.budget_splits import Splits
-from tfcore.analysis.training.compute_optimal import IsoFlops, Training
-from tfcore.analysis.training.published_laws import KAPLAN_SPLIT, LAWS, LawName
+from tfcore.analysis.training import compute_budget
+from tfcore.analysis.training.compute_budget import IsoFlops, Splits, Training
+from tfcore.analysis.training.scaling_laws import KAPLAN_SPLIT, LAWS, LawName
 from tfcore.figures.training import scaling as figures
 
 LOWEST, HIGHEST = 17.0, 28.0
@@ -24,24 +23,24 @@ GPU = 989.4e12 * 0.4 * 24 * 3600  # operations of a day of one H100 that reaches
 @cache.data(max_entries=64)
 def equal_compute(name: LawName, flops: float) -> IsoFlops:
     """The chosen budget first, the fixed ones behind."""
-    return compute_optimal.iso_flops(LAWS[name], [flops, *AROUND], np.logspace(*SIZES))
+    return compute_budget.iso_flops(LAWS[name], [flops, *AROUND], np.logspace(*SIZES))
 
 
 @cache.data(max_entries=3)
 def way(name: LawName) -> list[Training]:
-    return [compute_optimal.optimum(LAWS[name], 10.0**p) for p in np.arange(14.0, 30.1, 0.5)]
+    return [compute_budget.optimum(LAWS[name], 10.0**p) for p in np.arange(14.0, 30.1, 0.5)]
 
 
 @cache.data(max_entries=1)
 def rules() -> list[Splits]:
-    return budget_splits.splits(np.logspace(LOWEST, HIGHEST, 45))
+    return compute_budget.splits(np.logspace(LOWEST, HIGHEST, 45))
 
 
 def panel() -> None:
     """The section."""
     _split()
     _derivation()
-    low, high = budget_splits.agreed_ratio(1e20, 1e24)
+    low, high = compute_budget.agreed_ratio(1e20, 1e24)
     page.what_to_see(
         "The minima lie on a line: with a budget a hundred times larger, the compute-optimal model is about ten times "
         "larger and reads about ten times the tokens. Near its minimum an IsoFLOP curve is flat, so half or twice the "
@@ -53,7 +52,7 @@ def panel() -> None:
         "that were longer than the runs; Pearce and Song, that Kaplan's N leaves out the embeddings, in small models; "
         "Porian et al., the cost of the last layer, warm-up that was too long for small models, and untuned optimisers."
     )
-    page.source(compute_optimal.optimum, compute_optimal.iso_flops)
+    page.source(compute_budget.optimum, compute_budget.iso_flops)
     st.caption(
         "Kaplan et al., arXiv:2001.08361, whose N leaves the embeddings out; Hoffmann et al. (Chinchilla), "
         "arXiv:2203.15556; Besiroglu et al., arXiv:2404.10102; Pearce and Song, arXiv:2406.12907; Porian et al., "
@@ -76,9 +75,9 @@ def _split() -> None:
         st.caption(f"{power(flops)} operations: {_days(days)} of one H100 at 40 % of its peak.")
         name = choose_law()
         law = LAWS[name]
-        best = compute_optimal.optimum(law, flops)
-        kaplan = compute_optimal.at_size(law, flops, KAPLAN_SPLIT.size(flops))
-    wasted = 1 - compute_optimal.budget_for(law, kaplan.loss).flops / flops
+        best = compute_budget.optimum(law, flops)
+        kaplan = compute_budget.at_size(law, flops, KAPLAN_SPLIT.size(flops))
+    wasted = 1 - compute_budget.budget_for(law, kaplan.loss).flops / flops
     with right:
         result = equal_compute(name, flops)
         figure(
@@ -119,7 +118,7 @@ def _split() -> None:
 
 def _ratios(flops: float) -> None:
     st.subheader("Tokens per parameter, rule by rule", anchor=False)
-    here = budget_splits.splits(np.array([flops]))
+    here = compute_budget.splits(np.array([flops]))
     said = "; ".join(f"{rule.name} {times(rule.ratio[0])}" for rule in here)
     table = pd.DataFrame(
         {

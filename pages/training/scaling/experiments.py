@@ -3,21 +3,34 @@
 import json
 
 import numpy as np
+from tfcore.figures.training.compute_budget import extra_loss_figure, lifetime_figure
 
 from tfcore.analysis.model.flop_count import rule_errors
-from tfcore.analysis.training.budget_splits import splits
-from tfcore.analysis.training.compute_optimal import at_ratio, at_size, iso_flops, optimum
+from tfcore.analysis.training.compute_budget import (
+    at_ratio,
+    at_size,
+    iso_flops,
+    lifetime,
+    optimum,
+    over_training,
+    splits,
+)
 from tfcore.analysis.training.known_models import MODELS
-from tfcore.analysis.training.ladder_fit import as_written, refitted
 from tfcore.analysis.training.law_curves import Against, law_curves, shares
-from tfcore.analysis.training.over_training import lifetime, over_training
-from tfcore.analysis.training.published_laws import KAPLAN, KAPLAN_COMPUTE, KAPLAN_SPLIT, LAWS, LawName
-from tfcore.analysis.training.scaling_law import Law
+from tfcore.analysis.training.scaling_laws import (
+    KAPLAN,
+    KAPLAN_COMPUTE,
+    KAPLAN_SPLIT,
+    LAWS,
+    Law,
+    LawName,
+    as_written,
+    refitted,
+)
 from tfcore.analysis.training.training_cost import HARDWARE, Plan, training_cost
 from tfcore.figures.theme import Figure
 from tfcore.figures.training.known_models import plane_figure
 from tfcore.figures.training.ladder import ladder_figure
-from tfcore.figures.training.over_training import extra_loss_figure, lifetime_figure
 from tfcore.figures.training.scaling import iso_flops_figure, law_figure, ratios_figure
 from tfcore.figures.training.training_cost import days_figure, rule_figure
 from tfcore.presets import PRESETS

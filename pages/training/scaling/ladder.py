@@ -11,10 +11,8 @@ from pages.training.scaling.words import metrics
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.quantities import round_count
-from tfcore.analysis.training import ladder_fit, scaling_law
-from tfcore.analysis.training.ladder_fit import FEWEST, LadderFit
-from tfcore.analysis.training.published_laws import LAWS
-from tfcore.analysis.training.scaling_law import Law
+from tfcore.analysis.training import scaling_laws
+from tfcore.analysis.training.scaling_laws import FEWEST, LAWS, LadderFit, Law
 from tfcore.figures.training import ladder as figures
 from tfcore.training import ladder
 from tfcore.training.recipes.ladder_scaling import rungs, scaling
@@ -39,8 +37,8 @@ def fit(sizes: int) -> LadderFit:
     content = written()
     law = Law(**content["law"])
     if sizes == WRITTEN:
-        return ladder_fit.as_written(rows(), law, content["predicted"])
-    return ladder_fit.refitted(rows(), sizes, law)
+        return scaling_laws.as_written(rows(), law, content["predicted"])
+    return scaling_laws.refitted(rows(), sizes, law)
 
 
 def panel() -> None:
@@ -111,7 +109,7 @@ def panel() -> None:
         "for D, are not those of web text. Fit to fewer sizes and see how well a few small models extrapolate. N is "
         "without embeddings, D counts every token seen."
     )
-    page.source(scaling_law.fit_law, scaling_law.Law, ladder_fit.as_written, rungs, scaling)
+    page.source(scaling_laws.fit_law, scaling_laws.Law, scaling_laws.as_written, rungs, scaling)
     page.experiment(experiments.ladder, None if sizes == WRITTEN else sizes)
     st.caption(
         "The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, section D.2"

@@ -11,10 +11,9 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import law_curves
-from tfcore.analysis.training.compute_optimal import PER_TOKEN
+from tfcore.analysis.training.compute_budget import PER_TOKEN
 from tfcore.analysis.training.law_curves import Against, LawCurves
-from tfcore.analysis.training.published_laws import KAPLAN, KAPLAN_COMPUTE, LAWS, KaplanLaw, LawName
-from tfcore.analysis.training.scaling_law import Law
+from tfcore.analysis.training.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS, KaplanLaw, Law, LawName
 from tfcore.figures.training import scaling as figures
 
 Any4 = LawName | Literal["kaplan"]

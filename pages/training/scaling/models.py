@@ -13,9 +13,9 @@ from pages.ui.components.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training import compute_optimal
+from tfcore.analysis.training import compute_budget
 from tfcore.analysis.training.known_models import MODELS, KnownModel
-from tfcore.analysis.training.published_laws import LAWS
+from tfcore.analysis.training.scaling_laws import LAWS
 from tfcore.figures.training import known_models as figures
 
 View = Literal["plane", "years"]
@@ -75,7 +75,7 @@ def panel() -> None:
         "that costs. Over the years, the largest dense model of known size has stayed near 540 B since 2022; what is "
         "larger is a mixture of experts, with a small part of its parameters active per token."
     )
-    page.source(KnownModel, compute_optimal.optimum)
+    page.source(KnownModel, compute_budget.optimum)
     page.experiment(experiments.models, [model.name for model in shown], chosen)
     st.caption(
         "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
@@ -95,7 +95,7 @@ def _facts(model: KnownModel) -> None:
     if not model.tokens or not model.ratio or not model.flops:
         st.caption(f"**{model.name}**: {size}; its tokens are not given. {model.source}")
         return
-    best = compute_optimal.optimum(LAWS["refit"], model.flops)
+    best = compute_budget.optimum(LAWS["refit"], model.flops)
     st.caption(
         f"**{model.name}**: {size}, {round_count(model.tokens)} tokens, **{times(model.ratio)}** per parameter, "
         f"{power(model.flops)} operations. {model.source}. By the refitted law that budget is best spent on "

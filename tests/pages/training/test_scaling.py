@@ -10,7 +10,6 @@ from tests import small_ladder
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.training import scaling_law
 from tfcore.training import ladder
 
 opened = partial(visits.opened, "training/scaling/page.py")

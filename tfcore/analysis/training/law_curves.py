@@ -7,9 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.training.compute_optimal import PER_TOKEN, optimum
-from tfcore.analysis.training.published_laws import KAPLAN_COMPUTE, KaplanLaw
-from tfcore.analysis.training.scaling_law import Law
+from tfcore.analysis.training.compute_budget import PER_TOKEN, optimum
+from tfcore.analysis.training.scaling_laws import KAPLAN_COMPUTE, KaplanLaw, Law
 
 Against = Literal["size", "data", "compute"]
 POINTS = 81

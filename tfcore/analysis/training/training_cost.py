@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tfcore.analysis.training.compute_optimal import PER_TOKEN
+from tfcore.analysis.training.compute_budget import PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.quantities import round_count
-from tfcore.analysis.training.ladder_fit import LadderFit
+from tfcore.analysis.training.scaling_laws import LadderFit
 from tfcore.figures import theme
 
 POINTS = 60

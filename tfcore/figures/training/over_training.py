@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.quantities import round_count
-from tfcore.analysis.training.over_training import Lifetime
+from tfcore.analysis.training.compute_budget import Lifetime
 from tfcore.figures import theme
 
 RATIOS = [1, 10, 100, 1_000, 10_000]
