@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 LINE = 120  # columns of a line
@@ -356,18 +357,17 @@ def _group(module: str) -> int:
 
 
 def _import_lines(needed: set[tuple[str, str]]) -> str:
-    modules = sorted({module for module, _ in needed}, key=lambda module: (_group(module), module))
-    lines = []
-    for i, module in enumerate(modules):
-        if i and _group(module) != _group(modules[i - 1]):
-            lines.append("")
-        names = sorted((name for of, name in needed if of == module), key=_order)
-        whole = names[0] == "" or names[0].startswith(" as ")
-        line = f"import {module}{names[0]}" if whole else f"from {module} import {', '.join(names)}"
+    """The imports, in groups, and in each `import x` before `from x import y`."""
+    whole = {(module, name) for module, name in needed if not name or name.startswith(" as ")}
+    lines = [(_group(module), 0, module, f"import {module}{name}") for module, name in whole]
+    for module in {module for module, _ in needed - whole}:
+        names = sorted((name for of, name in needed - whole if of == module), key=_order)
+        line = f"from {module} import {', '.join(names)}"
         if len(line) > LINE:
             line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
-        lines.append(line)
-    return "\n".join(lines)
+        lines.append((_group(module), 1, module, line))
+    groups = groupby(sorted(lines), key=lambda line: line[0])
+    return "\n\n".join("\n".join(line for *_, line in group) for _, group in groups)
 
 
 def _order(name: str) -> tuple[bool, bool, str]:

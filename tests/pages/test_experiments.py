@@ -25,6 +25,7 @@ from tests.pages.figures import array, figures
 from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
+from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
 
 
@@ -44,8 +45,9 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
 
 @pytest.fixture(autouse=True)
 def _ends_at_once(monkeypatch, short):
-    """Trainings are short, and over when a page first looks at them."""
+    """Trainings are short, and over when a page first looks at them; as much memory is free at every look."""
     monkeypatch.setattr(live, "begin", _ended)
+    monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
 
 
 def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:

@@ -16,13 +16,13 @@ from pages.reference.check.round import (
     draw,
     mark,
     packed,
-    shown,
     unpacked,
     verdict,
 )
 from pages.reference.check.typed import typed_number
 from pages.ui import places, tour
 from tests.pages.test_router import PAGES, listed
+from tfcore.analysis.reference.questions.problem import answer_text
 
 
 def named(value: object) -> str | None:
@@ -76,7 +76,7 @@ def test_a_number_says_its_values_and_names_every_mistake(chapter, question):
             found = verdict(question, one, float(value))
             assert (found.right, found.words) == (False, question.hints[name])
             met.add(name)
-        typed = typed_number(shown(one.problem.answer, question.unit), question.unit)
+        typed = typed_number(answer_text(one.problem.answer, question.unit), question.unit)
         assert typed.value is not None
         assert verdict(question, one, typed.value).right, "the answer as it is said is right"
         assert verdict(question, one, one.problem.answer * 7.3).words

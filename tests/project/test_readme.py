@@ -7,7 +7,7 @@ import pytest
 
 from pages.ui.server import previews
 from tfcore import shipped
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.history import milestones
 from tfcore.analysis.training.known_models import MODELS
 

@@ -17,7 +17,7 @@ from tfcore.analysis.experts.expert_scan import told
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.model.masked_tokens import filled
-from tfcore.analysis.model.translation import chrf, exact, read_links, right, translate
+from tfcore.analysis.model.translation import alignment_accuracy, chrf, exact, read_links, translate
 from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.loading.checkpoints import PRETRAINED, load
@@ -131,7 +131,7 @@ def of_translate(corpus: Path) -> dict[str, float]:
         ours = [translate(model, tokenizer, pair.english, beams) for pair in test]
         found |= {f"chrf_{name}": round(chrf(ours, wanted), 2), f"exact_{name}": round(exact(ours, wanted), 4)}
     links = read_links(PRETRAINED / "translate" / "alignment.json")
-    of_heads, of_layers = right(model, tokenizer, links)
+    of_heads, of_layers = alignment_accuracy(model, tokenizer, links)
     return found | {
         "words_linked": sum(len(sentence.links) for sentence in links),
         "aligned_by_last_layer": round(float(of_layers[-1]), 4),

@@ -11,6 +11,7 @@ from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside import circuits, induction_heads
 from tfcore.analysis.inside.circuits import Composition, PatchedRun
 from tfcore.analysis.inside.induction_heads import HeadTests, Place, listed, tested_length
@@ -48,7 +49,7 @@ def circuit() -> None:
         st.metric("Induction heads", listed(found.induction))
         st.metric("Previous-token heads below", listed(found.previous))
     model = cache.model(model_name)[0]
-    findings = []
+    findings: list[Finding] = []
     with right:
         if config.n_layers < 2:
             st.info("This model has one layer, so no head can read what another head wrote: there is no composition.")

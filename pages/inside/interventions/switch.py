@@ -141,15 +141,17 @@ def choose(reading: Reading) -> Changes:
 def every_part(reading: Reading, changes: Changes, found: Effect) -> tuple[Any, ...]:
     """The board: the loss increase when each part alone is ablated. Returns the arguments of its experiment."""
     by = controls.segmented("Loss increase when a part is ablated, for", "by", list(LOSSES), next(iter(LOSSES)))
-    of, alone = LOSSES[by], "mean" if changes.action == "mean" else "zero"
+    of = LOSSES[by]
+    alone: Action = "mean" if changes.action == "mean" else "zero"
     every = interventions.parts_of(cache.model(reading.model)[0].config)
     layers = progress.in_turn(
         lambda layer: increases(reading.model, reading.pasted, layer, alone),
         range(len(every)),
         lambda layer: f"the parts of layer {layer}, one at a time",
     )
-    values = (*changes.values[:3], of)
-    shown = experiments.switched(*cache.model(reading.model), layers, reading.first, found, *values)
+    parts, action, factor, _ = changes.values
+    network, tokenizer = cache.model(reading.model)
+    shown = experiments.switched(network, tokenizer, layers, reading.first, found, parts, action, factor, of)
     figure(
         shown.figure,
         key="board",
@@ -166,7 +168,10 @@ def every_part(reading: Reading, changes: Changes, found: Effect) -> tuple[Any, 
         made(experiments.every_part, *text_values, alone),
         made(one_text.first_tokens, *text_values),
         made(experiments.edited, *text_values, *changes.values),
-        *values,
+        parts,
+        action,
+        factor,
+        of,
     )
 
 

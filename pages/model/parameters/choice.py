@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.analysis.foundations.head_splits import divisors
+from tfcore.analysis.inference.kv_cache import even_parts
 from tfcore.config import Activation, ModelConfig
 from tfcore.part_configs import ExpertsConfig
 
@@ -32,7 +32,7 @@ def by_sliders() -> ModelConfig | None:
         parts["experts"] = ExpertsConfig(n_experts=n_experts, top_k=top_k)
     if n_heads % group:
         st.warning(
-            f"{n_heads} heads do not fall into groups of {group}; {', '.join(map(str, divisors(n_heads)))} would do."
+            f"{n_heads} heads do not fall into groups of {group}; {', '.join(map(str, even_parts(n_heads)))} would do."
         )
         return None
     try:

@@ -13,25 +13,27 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import model_settings, models, own_models, run_models
 from pages.ui.loading.model_settings import LONGEST, Settings
 from pages.ui.loading.own_models import Refused
+from pages.ui.program import made
 from pages.ui.work import jobs
-from tfcore import presets, shipped
+from tfcore import shipped
 from tfcore.analysis.model import costs, first_words
 from tfcore.analysis.precision import Dtype
-from tfcore.analysis.quantities import gigabytes
+from tfcore.analysis.quantities import gigabytes, whole
 from tfcore.config import ModelConfig
-from tfcore.figures.model import your_model as figures
 from tfcore.loading import checkpoints
 
-HEIGHT, FIRST, EVERY = 390, 1.5, 0.5  # seconds until the hub's answer is awaited beside the page, and between looks
+HEIGHT = 390
+FIRST = 1.5  # seconds until the hub's answer is awaited beside the page
+EVERY = 0.5  # seconds between looks
 KNOWN = {
-    "BERT base": presets.bert_base,
-    "GPT-2 small": presets.gpt2_small,
-    "T5 base": presets.t5_base,
-    "GPT-2 XL": presets.gpt2_xl,
-    "Mistral 7B": presets.mistral_7b,
-    "LLaMA 3 8B": presets.llama3_8b,
-    "Mixtral 8x7B": presets.mixtral_8x7b,
-    "LLaMA 3 70B": presets.llama3_70b,
+    "BERT base": "bert_base",
+    "GPT-2 small": "gpt2_small",
+    "T5 base": "t5_base",
+    "GPT-2 XL": "gpt2_xl",
+    "Mistral 7B": "mistral_7b",
+    "LLaMA 3 8B": "llama3_8b",
+    "Mixtral 8x7B": "mixtral_8x7b",
+    "LLaMA 3 70B": "llama3_70b",
 }
 DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
 TRY: dict[str, dict[str, Any]] = {
@@ -45,20 +47,20 @@ TRY: dict[str, dict[str, Any]] = {
     "a long context": {"tokens": 131_072},
 }
 
-needs = cache.data(max_entries=64)(costs.needs)
+needs = cache.data(max_entries=64)(experiments.every_need)
 
 
 def settings_of_here() -> Settings:
     """The settings, and what they allow in a sentence."""
     settings = model_settings.read()
-    said = {
+    allowed = {
         "off": "On this server no other models can be loaded: whoever runs it has not allowed it. Start the app on "
         "your own machine with make run, and they can.",
         "list": f"This server loads these: {', '.join(sorted(settings.names))}.",
         "public": "Public models of the Hugging Face hub can be loaded here.",
         "any": "Any model of the Hugging Face hub can be loaded here.",
     }[settings.policy]
-    st.caption(text.escape(said))
+    st.caption(text.escape(allowed))
     if found := model_settings.folders(settings):
         st.caption("Folders here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
     elif settings.folder is not None and settings.policy == "any":
@@ -106,33 +108,22 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
     limit = settings.kept if settings.policy != "off" else None
     label = text.shorten(name.rpartition("/")[2], 22)
     configs = {label: config} if config is not None else {}
-    rows = needs({**configs, **{known: build() for known, build in KNOWN.items()}}, tokens, dtype)
-    bounds = [bound for bound in (room, limit) if bound is not None]
-    end = min(bounds) if bounds else None
-    fitting = [row for row in rows if end is None or row.fits(end)]
-    first = rows[0]
-    finding = f"{len(fitting)} of these {len(rows)} models fit"
-    if config is not None:
-        does = "fits" if first in fitting else "does not fit"
-        finding = (
-            f"{name} needs {gigabytes(first.weights)} for {first.parameters:,} parameters and {gigabytes(first.cache)} "
-            f"for the KV cache of {first.tokens:,} tokens, and {does}; {finding}"
-        )
-    free = f"{gigabytes(room)} are free" if room is not None else "how much is free the system does not tell"
-    alt = f"{finding}. {free[0].upper()}{free[1:]}."
+    given = (configs, KNOWN, tokens, dtype)
+    rows, chosen = needs(*given), name if config is not None else ""
+    shown = experiments.fits(rows, chosen, room, limit)
     figure(
-        figures.fits_figure(rows, label if config is not None else "", room, limit, HEIGHT),
+        shown.figure,
         key="fits",
         height=HEIGHT,
         min_width=340,
-        alt=alt,
-        caption=alt,
+        alt=shown.alt,
+        caption=shown.caption,
         table=lambda: pd.DataFrame(
             [(r.name, r.parameters, r.weights, r.cache) for r in rows],
             columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],
         ),
     )
-    page.experiment(experiments.fits, configs, {known: build.__name__ for known, build in KNOWN.items()}, tokens, dtype)
+    page.experiment(experiments.fits, made(experiments.every_need, *given), chosen, made(costs.free_now), limit)
 
 
 def state_of(name: str, found: Any, settings: Settings) -> None:
@@ -144,7 +135,7 @@ def state_of(name: str, found: Any, settings: Settings) -> None:
         st.button("Try again", key="look again", on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
-    one.metric("Memory it needs", gigabytes(found.memory), help=f"{found.parameters:,} parameters of 4 bytes")
+    one.metric("Memory it needs", gigabytes(found.memory), help=f"{whole(found.parameters)} parameters of 4 bytes")
     room = None if found.free is None else found.free + own_models.STORE.used
     two.metric("Free now", "unknown" if room is None else gigabytes(room))
     three.metric("To download first", gigabytes(found.download) if found.download else "nothing")
@@ -172,7 +163,7 @@ page.begin(
 page.try_this(TRY)
 left, right = st.columns([2, 3], gap="large")
 with left:
-    said = controls.text_line(
+    typed = controls.text_line(
         "Model: a name on the hub, or ./folder",
         "model",
         models.DEFAULT,
@@ -181,12 +172,12 @@ with left:
         "from safetensors alone: no pickle is opened, no code of others runs",
     )
     settings = settings_of_here()
-name = said.strip() if said.strip() in shipped() else model_settings.named(said)
+name = typed.strip() if typed.strip() in shipped() else model_settings.named(typed)
 found: Any = None
 if name is None:
-    problem = f"“{text.escape(said.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
+    problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
     problem += f"openai-community/gpt2, ./name for a folder, or one that ships: {', '.join(shipped())}."
-    left.warning(problem if said.strip() else "There is no name yet: " + problem.partition(": ")[2])
+    left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
 elif not models.loaded(name) and run_models.is_run(name):
     found = Refused(run_models.GONE)
 elif not models.loaded(name) and (refusal := settings.refusal(name)) is not None:

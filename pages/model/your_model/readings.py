@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -10,15 +9,17 @@ from pages.model.your_model import experiments as experiments
 from pages.ui import cache, controls, links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import own_models, run_models
+from pages.ui.program import made
 from tfcore import shipped
 from tfcore.analysis.model import first_words
-from tfcore.analysis.model.first_words import FirstWords, RoundTrip
+from tfcore.analysis.model.first_words import RoundTrip
 from tfcore.analysis.model.parameter_count import parameters
-from tfcore.analysis.quantities import gigabytes, short
+from tfcore.analysis.quantities import gigabytes, short, whole
 from tfcore.config import Architecture, ModelConfig
-from tfcore.figures.guesses import guesses_figure
 
-TEXT, CHARACTERS, CHIPS = "Once upon a time there was a little dog who wanted to play with the cat.", 500, 96
+TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
+CHARACTERS = 500  # of a text
+CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
@@ -63,15 +64,12 @@ FIELDS = {
 SENTENCES = {"continuation": "Continuation:", "answer": "Output:", "blank": "Most likely at the masked position:"}
 
 
+said_first = cache.of_model(max_entries=32)(first_words.first_words)
+
+
 @cache.data(max_entries=32)
 def there_and_back(name: str, pasted: str) -> RoundTrip:
     return first_words.round_trip(cache.model(name)[1], pasted)
-
-
-@cache.data(max_entries=32)
-def said_first(name: str, pasted: str) -> FirstWords:
-    model, tokenizer = cache.model(name)
-    return first_words.first_words(model, tokenizer, pasted)
 
 
 def facts(config: ModelConfig) -> pd.DataFrame:
@@ -81,8 +79,8 @@ def facts(config: ModelConfig) -> pd.DataFrame:
         rows += [("experts per layer", config.experts.n_experts), ("experts per token", config.experts.top_k)]
     kept = [(label, value) for label, value in rows if value is not None and value != 0]
     words = {True: "yes", False: "no", "none": "nothing: hidden states"}
-    said = [(k, f"{v:,}" if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
-    return pd.DataFrame(said, columns=["setting", "value"])
+    shown = [(k, whole(v) if type(v) is int else words.get(v, str(v)) if v is not None else "") for k, v in kept]
+    return pd.DataFrame(shown, columns=["setting", "value"])
 
 
 def show(name: str) -> None:
@@ -96,13 +94,13 @@ def show(name: str) -> None:
     elif own is not None:
         st.caption(f"In {own.seconds:.1f} s; {'commit ' + own.state if len(own.state) == 40 else 'from a folder'}.")
     one, two, three, four = st.columns(4)
-    one.metric("Parameters", short(count.total), help=f"{count.total:,}")
+    one.metric("Parameters", short(count.total), help=whole(count.total))
     if count.active != count.total:
-        two.metric("Active per token", short(count.active), help=f"{count.active:,}")
+        two.metric("Active per token", short(count.active), help=whole(count.active))
     else:
         two.metric("Memory of its weights", gigabytes(4 * count.total), help="4 bytes each, in float32")
-    three.metric("Vocabulary", f"{config.vocab_size:,}")
-    four.metric("Context", f"{config.max_seq_len:,}", help="tokens it can read at once")
+    three.metric("Vocabulary", whole(config.vocab_size))
+    four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")
     with table:
         rows = facts(config)
@@ -122,14 +120,7 @@ def speak(name: str, tokenizer: Any) -> None:
         st.info("This model comes without a tokenizer: it was trained on numbers, so it cannot read a text here.")
         return
     trip = there_and_back(name, pasted)
-    verdict = (
-        "and decoding gives the same text"
-        if trip.same
-        else "and decoding gives the same text but for capitals and spaces"
-        if trip.nearly
-        else "but decoding gives another text: its vocabulary does not cover all of this"
-    )
-    st.markdown(f"**Tokenizer check.** {len(pasted):,} characters, {len(trip.ids):,} tokens, {verdict}.")
+    st.markdown(f"**Tokenizer check.** {trip}")
     text.chips(
         trip.tokens[:CHIPS],
         key="pieces",
@@ -144,18 +135,18 @@ def speak(name: str, tokenizer: Any) -> None:
         return
     if found.way == "blank":
         st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
-    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.said or '(nothing)', 400)}")
-    best = f"'{text.visible(found.best[0])}' with {found.probabilities[0]:.1%}"
-    where = "at the masked position" if found.way == "blank" else "as the next token"
+    st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', 400)}")
+    vocab = cache.model(name)[0].config.vocab_size
+    shown = experiments.first(found, vocab)
     figure(
-        guesses_figure(np.array(found.probabilities), text.tick_labels(found.best), 210),
+        shown.figure,
         key="guesses",
         height=210,
         table=lambda: pd.DataFrame({"token": found.best, "probability": found.probabilities}),
-        alt=f"The likeliest tokens {where}: first {best}.",
-        caption=f"The likeliest tokens {where}: first {best}, of {cache.model(name)[0].config.vocab_size:,}.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
-    page.experiment(experiments.first, name, pasted)
+    page.experiment(experiments.first, made(first_words.first_words, name, pasted), vocab)
 
 
 def where_to(name: str, config: ModelConfig) -> None:

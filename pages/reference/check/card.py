@@ -4,10 +4,11 @@ import streamlit as st
 
 from pages.reference.check import live as live
 from pages.reference.check.kinds import Number, Order, Question, Reading
-from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, shown, unpacked, verdict
+from pages.reference.check.round import CHAPTERS, LEVELS, Answer, Asked, Slot, asked, packed, unpacked, verdict
 from pages.reference.check.typed import typed_number
 from pages.ui import controls, links, notices, page, places
 from tfcore.analysis.foundations.heads import score_heads
+from tfcore.analysis.reference.questions.problem import answer_text
 from tfcore.analysis.training.text_loss import likeliest
 
 CODE = "a"  # of the answers, in the address and in the session
@@ -128,7 +129,7 @@ def _number(typed: str, question: Number) -> tuple[float | None, str]:
 def said(question: Question, one: Asked, answer: Answer) -> str:
     """An answer in words."""
     if isinstance(question, Number) and isinstance(answer, float):
-        return shown(answer, question.unit)
+        return answer_text(answer, question.unit)
     if isinstance(answer, tuple):
         return " → ".join(one.options[place] for place in answer)
     return one.options[answer] if isinstance(answer, int) else ""

@@ -1,8 +1,7 @@
 """Questions that are read from a live figure: the options and the right one come from a real model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -14,6 +13,7 @@ from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.analysis.reference.questions.readings import HeadsMeasured, NextTokens, Score, drawn_of_100
 from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure
@@ -36,7 +36,9 @@ BEGINNINGS = (
     "Ben was sad because he lost his",
     "They played all day in the",
 )
-MODEL, LETTERS = "stories", "ABCDEF"
+MODEL = "stories"
+LETTERS = "ABCDEF"  # of the heads
+KINDS: dict[str, Score] = {"previous": "previous token", "induction": "induction", "spread": "entropy"}
 SHORT = 24  # tokens of a map
 
 
@@ -84,19 +86,15 @@ def _heads(question: Reading, rng: Random) -> Read:
     """Six heads, of which one does clearly more of what is asked."""
     pasted = "" if question.figure == "induction" else rng.choice(TEXTS)
     found = _maps(pasted, rng.randrange(20))
-    kind = {"previous": "previous token", "induction": "induction", "spread": "entropy"}[question.figure]
+    kind = KINDS[question.figure]
     scores = found.heads.entropy if kind == "entropy" else found.heads.scores[kind]
     clear = 0.85 if kind == "entropy" else 0.6
     places = sorted(np.ndindex(scores.shape), key=lambda place: -scores[place])
     best, others = places[0], [place for place in places[1:] if scores[place] < clear * scores[places[0]]]
     chosen = [best, *rng.sample(others, len(LETTERS) - 1)]
     rng.shuffle(chosen)
-    measured = "{:.2f} bits of entropy" if kind == "entropy" else f"{{:.2f}} of its weight on {_target(kind)}"
-    numbers = [measured.format(scores[place]) for place in chosen]
-    whys = tuple(
-        f"Head {letter} has {number}; another one has {scores[best]:.2f}."
-        for letter, number in zip(LETTERS, numbers, strict=True)
-    )
+    measured = HeadsMeasured(kind, {letter: float(scores[at]) for letter, at in zip(LETTERS, chosen, strict=True)})
+    whys = tuple(map(measured.why_not, LETTERS))
     values = {"text": text.escape(pasted), "score": float(scores[best]), "n": SHORT // 2}
     one = Asked(
         question.ask.format(**values),
@@ -113,16 +111,10 @@ def _heads(question: Reading, rng: Random) -> Read:
         one,
         lambda: _six(maps),
         430,
-        alt="Six attention maps. Measured: "
-        + "; ".join(f"{a}: {b}" for a, b in zip(LETTERS, numbers, strict=True))
-        + ".",
+        alt=str(measured),
         caption=f"Six of the model's heads, each a map (query, key) = ({n}, {n}); the darker on light paper, the more "
         f"weight.",
     )
-
-
-def _target(kind: str) -> str:
-    return {"previous token": "the previous token", "induction": "the token after the earlier occurrence"}[kind]
 
 
 def _six(maps: Any) -> Any:
@@ -131,56 +123,42 @@ def _six(maps: Any) -> Any:
 
 
 @cache.data(max_entries=24)
-def _guesses(pasted: str) -> tuple[list[str], list[float]]:
+def _guesses(pasted: str) -> NextTokens:
     """The five likeliest next tokens of the default model."""
     model, tokenizer = cache.model(MODEL)
     found = next_tokens(model, first_tokens(MODEL, pasted, 64).ids, 5)
-    return tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
+    return NextTokens(tuple(tokenizer.tokens(found.ids.tolist())), tuple(found.probabilities.tolist()))
 
 
 def _next(question: Reading, rng: Random) -> Read:
     """The five likeliest tokens; the question is how often one of the first two is drawn."""
     for pasted in rng.sample(BEGINNINGS, len(BEGINNINGS)):
-        tokens, chance = _guesses(pasted)
-        if (entries := _sums(chance)) is not None:
+        found = _guesses(pasted)
+        if (entries := drawn_of_100(found.probabilities)) is not None:
             break
     else:
         raise ValueError("none of the texts gives options that differ: choose other BEGINNINGS")
     right = entries[0]
     rng.shuffle(entries)
-    options = tuple(f"about {100 * value:.0f} times" for value, _ in entries)
-    labels = text.tick_labels(tokens)
-    values = {"text": text.escape(pasted), "score": right[0]}
+    options, whys = zip(*entries, strict=True)
+    labels = text.tick_labels(found.tokens)
+    values = {"text": text.escape(pasted), "score": sum(found.probabilities[:2])}
     one = Asked(
         question.ask.format(**values),
         question.because.format(**values),
         question.look,
         options,
-        tuple(why for _, why in entries),
+        whys,
         (question.look,) * len(entries),
         entries.index(right),
     )
-    listed = ", ".join(f"{text.visible(token)} {p:.1%}" for token, p in zip(tokens, chance, strict=True))
     return Read(
         one,
-        lambda: guesses_figure(np.array(chance), labels, 220),
+        lambda: guesses_figure(np.array(found.probabilities), labels, 220),
         220,
-        alt=f"The five likeliest next tokens: {listed}.",
+        alt=str(found),
         caption="Probability of the next token after the text, (vocab,), its five largest.",
     )
-
-
-def _sums(chance: Sequence[float]) -> list[tuple[float, str]] | None:
-    """The right sum first, then what it is mistaken for; None where two of them would look alike."""
-    first, second = chance[:2]
-    entries = [
-        (first + second, ""),
-        (first, "That is the likeliest token alone: the second counts, too."),
-        (sum(chance), "That is all five together."),
-        (first * second, "That multiplies the two: it is one draw, which gives one or the other."),
-    ]
-    shown = sorted(value for value, _ in entries)
-    return entries if all(b - a > 0.04 for a, b in pairwise(shown)) else None
 
 
 def show(one: Read, key: str) -> None:

@@ -12,7 +12,7 @@ from pages.reference.check.round import CHAPTERS, LEVELS, SEEDS, draw
 from pages.ui import controls, links, notices, page
 from pages.ui.components.figure import Event, figure
 from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import guessed_right
+from tfcore.analysis.reference.questions.problem import RoundProgress, guessed_right, guessed_rounds
 from tfcore.figures.reference.answers import State, round_map
 
 NAMES = {key: title for key, (title, _) in CHAPTERS.items()}
@@ -75,14 +75,15 @@ with asking:
 with map_place:
     done, right = len(states) - words.count("open"), words.count("right")
     rows = len({slot.chapter for slot in slots})
+    progress = RoundProgress(number, len(slots), rows, done, right)
     height = max(120, 40 * rows + 16)
     figure(
         round_map([NAMES[slot.chapter] for slot in slots], words, -1 if shown is None else shown - 1, height),
         key="round",
-        alt=f"{len(slots)} questions of {rows} chapters; {done} answered, {right} of them right.",
+        alt=str(progress),
         height=height,
-        caption=f"Round {number:,}: {done} of {len(slots)} answered, {right} right. A click opens a question. The link "
-        "keeps this round and its answers; whoever opens it without them gets the same questions.",
+        caption=f"{progress.title}: {progress} A click opens a question. The link keeps this round and its answers; "
+        "whoever opens it without them gets the same questions.",
         table=lambda: pd.DataFrame({"question": range(1, len(slots) + 1), "state": words}),
         on_click=go_to,
     )
@@ -97,7 +98,5 @@ page.what_to_see(
 page.source(Problem, guessed_right)
 page.question(
     "Somebody has 4 of 10 right, all of them with four options to choose from. Might that be luck alone?",
-    f"It might: who guesses gets 4 or more right in {guessed_right(10, 4, 0.25):.0%} of all rounds, the sum of the "
-    f"binomial terms from 4 on. 7 or more happen in {guessed_right(10, 7, 0.25):.1%}. Numbers to work out cannot be "
-    f"guessed.",
+    f"{guessed_rounds()} Numbers to work out cannot be guessed.",
 )

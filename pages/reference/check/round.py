@@ -18,6 +18,7 @@ from pages.reference.check import training as training
 from pages.reference.check.kinds import Choice, Look, Number, Order, Question, Reading
 from pages.reference.check.typed import LARGEST
 from tfcore.analysis.reference.questions import Problem
+from tfcore.analysis.reference.questions.problem import BYTES, OffBy
 
 CHAPTERS: dict[str, tuple[str, tuple[Question, ...]]] = {
     "foundations": ("Foundations", foundations.QUESTIONS),
@@ -30,7 +31,6 @@ CHAPTERS: dict[str, tuple[str, tuple[Question, ...]]] = {
     "history": ("History", history.QUESTIONS),
 }
 LENGTH = 10  # questions of a round
-BYTES = ("GB",)  # units in which answers are counted in bytes
 LEVELS = {0: "both levels", 1: "first steps", 2: "in depth"}
 SEEDS = 1_000_000
 
@@ -175,16 +175,7 @@ def _graded_number(question: Number, one: Asked, problem: Problem, value: float)
             return Verdict(False, "That is the number of GiB (2^30 bytes); GB, 10^9 bytes, were asked.", one.look)
         if problem.is_right(value / 1e9):
             return Verdict(False, "That is the number of bytes; GB were asked.", one.look)
-    return Verdict(False, _off_by(value, problem.answer), one.look)
-
-
-def _off_by(value: float, answer: float) -> str:
-    """How far off a number is that no known mistake explains."""
-    if value * answer <= 0:
-        return "That is not it."
-    factor = max(value / answer, answer / value)
-    by = f"{factor - 1:.0%}" if factor < 2 else f"a factor of {factor:,.3g}"
-    return f"That is too {'large' if abs(value) > abs(answer) else 'small'} by {by}."
+    return Verdict(False, str(OffBy(value, problem.answer)), one.look)
 
 
 def _graded_order(one: Asked, answer: tuple[int, ...]) -> Verdict:
@@ -245,14 +236,6 @@ def _answer(question: Question, word: str) -> Answer:
 
 
 OPTIONS = {"previous": 6, "spread": 6, "induction": 6, "next": 4}  # of readings, by figure
-
-
-def shown(value: float, unit: str) -> str:
-    """An answer as it is said back: bytes in GB, large numbers with commas."""
-    value = value / 1e9 if unit in BYTES else value
-    whole = abs(value) >= 1000 or float(value).is_integer()
-    words = (f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.3e}") if whole else f"{value:.4g}"
-    return f"{words} {unit}".strip()
 
 
 def score(states: Sequence[Any]) -> tuple[int, int]:

@@ -1,20 +1,22 @@
 """The experiment of the page on folklore."""
 
-from tfcore import load
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from collections.abc import Mapping, Sequence
+
+from tfcore.analysis.reference.folklore import CLAIMS
+from tfcore.analysis.reference.folklore.claim import Checked, ClaimVerdict, verdict_counts
 from tfcore.figures.reference.folklore import ratios_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.shown import Shown
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def checked(claim: str, others: list[str]) -> Figure:
-    """A figure that everybody quotes, computed again."""
-    model, tokenizer = load("stories")
-    # What computes it is CLAIMS[claim].compute; the others are there for the picture.
-    claims = [CLAIMS[key] for key in others]
-    findings = {one.key: one.check(model, tokenizer) for one in claims}
-    print(f"“{CLAIMS[claim].said}” ({CLAIMS[claim].where})")
-    print(f"computed: {findings[claim].found}: {findings[claim].verdict}. {CLAIMS[claim].why}")
-    for case, ratio in findings[claim].ratios.items():
-        print(f"{case}: {ratio:.4f} times what is said")
+def recomputed(model: Transformer, tokenizer: Tokenizer, claims: Sequence[str]) -> dict[str, Checked]:
+    """Each of these claims, computed again; what computes one is CLAIMS[key].compute."""
+    return {key: CLAIMS[key].check(model, tokenizer) for key in claims}
 
-    return ratios_figure(claims, findings, claim)
+
+def checked(results: Mapping[str, Checked], claims: Sequence[str], chosen: str) -> Shown:
+    """A figure that everybody quotes, computed again, among others."""
+    figure = ratios_figure([CLAIMS[key] for key in claims], results, chosen)
+    verdict = ClaimVerdict(CLAIMS[chosen].said, results[chosen].verdict, results[chosen].found)
+    return Shown(figure, (verdict_counts([results[key] for key in claims], len(CLAIMS)), verdict))

@@ -5,18 +5,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.reference import views as _views
-from pages.reference.folklore import experiments as experiments
-from pages.ui import cache, controls, page, places, text
+from pages.reference.folklore import experiments
+from pages.reference.folklore.card import BADGES, card, click, table
+from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import progress
-from tfcore.analysis.reference.folklore import EXACT, ROUGH, Claim, Finding, compare, tally
-from tfcore.analysis.reference.folklore_table import CHAPTERS, CLAIMS
+from tfcore.analysis.reference.folklore import CHAPTERS, CLAIMS
+from tfcore.analysis.reference.folklore.claim import EXACT_TEXT, ROUGH_TEXT, Checked, Claim, all_verdicts, compare
 from tfcore.figures.reference import folklore as figures
 
-ALL, LONGEST, DEFAULT, MODEL = "all", 60, "twelve", "stories"
+ALL = "all"
+LONGEST = 60  # characters of a search
+DEFAULT = "twelve"
+MODEL = "stories"  # the one that measured claims are measured on
 TABLE = 640  # pixels; the table scrolls in them
-BADGES = {"true": "green", "roughly": "blue", "depends": "violet", "wrong": "orange"}
 EVERY: dict[str, Any] = {"chapter": ALL, "verdict": ALL, "words": ""}
 TRY: dict[str, dict[str, Any]] = {
     "117 M?": {**EVERY, "claim": "gpt2"},
@@ -30,12 +33,12 @@ TRY: dict[str, dict[str, Any]] = {
 
 
 @cache.data(max_entries=64)
-def found(key: str) -> Finding:
+def found(key: str) -> Checked:
     """One claim, checked."""
     return CLAIMS[key].check(*cache.model(MODEL))
 
 
-def fits(claim: Claim, finding: Finding, chapter: str, verdict: str, words: str) -> bool:
+def fits(claim: Claim, finding: Checked, chapter: str, verdict: str, words: str) -> bool:
     """Whether a claim passes the filter."""
     everything = " ".join((claim.name, claim.said, claim.where, claim.why, finding.found)).casefold()
     return (
@@ -43,50 +46,6 @@ def fits(claim: Claim, finding: Finding, chapter: str, verdict: str, words: str)
         and verdict in (ALL, finding.verdict)
         and all(word in everything for word in words.casefold().split())
     )
-
-
-def click(event: dict[str, Any]) -> None:
-    """A click on a row of the figure chooses its claim."""
-    if event["customdata"] in CLAIMS:
-        controls.set_values(claim=event["customdata"])
-
-
-def card(claim: Claim, finding: Finding) -> None:
-    """One claim with all its cases, its link and its code."""
-    with st.container(border=True):
-        st.subheader(f"“{text.escape(claim.said)}”", anchor=False)
-        st.caption(f"{text.escape(claim.where)} · {claim.chapter}")
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            st.markdown(f"Computed: **{text.escape(finding.found)}** {badge(finding.verdict)}")
-            st.markdown(text.escape(claim.why))
-            _views.links([claim.see], "folklore", "see")
-        with right:
-            cases = pd.DataFrame(finding.ratios.items(), columns=["case", "computed / quoted"])
-            st.dataframe(
-                cases,
-                hide_index=True,
-                height=min(38 + 35 * len(cases), 250),
-                column_config={"computed / quoted": st.column_config.NumberColumn(format="%.4f")},
-            )
-        page.source(claim.compute)
-
-
-def badge(verdict: str) -> str:
-    """The verdict as a small coloured word."""
-    return f":{BADGES[verdict]}-badge[{verdict}]"
-
-
-def table(claims: list[Claim], findings: dict[str, Finding]) -> str:
-    """Every claim shown, as a table in Markdown, each with a link to its view."""
-    rows = ["| claim | verdict | computed | why |", "|---|---|---|---|"]
-    for claim in claims:
-        finding, name = findings[claim.key], _views.parts(claim.see)[0]
-        link = f" [See it.]({claim.see.replace(' ', '+')})" if places.known(name) else ""
-        said = f"{text.escape(claim.said)} :small[:gray[{text.escape(claim.where)}]]"
-        cells = (said, badge(finding.verdict), text.escape(finding.found), text.escape(claim.why) + link)
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
 
 
 page.begin(
@@ -102,25 +61,23 @@ with left:
 with right:
     words = controls.text_line("Search", "words", "", LONGEST)
 claims = [claim for claim in CLAIMS.values() if fits(claim, findings[claim.key], chapter, verdict, words)]
-counts = {name: sum(findings[claim.key].verdict == name for claim in claims) for name in BADGES}
 picture = st.container()
 page.try_this(TRY)
 if claims:
     keys = [claim.key for claim in claims]
     default = DEFAULT if DEFAULT in keys else keys[0]
     chosen = controls.stops("Claim (or click one)", "claim", keys, default, {key: CLAIMS[key].name for key in keys})
-    said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    finding = f"{len(claims)} of {len(CLAIMS)} claims: {said}"
+    shown = experiments.checked(findings, keys, chosen)
     with picture:
         figure(
-            figures.ratios_figure(claims, findings, chosen),
+            shown.figure,
             key="ratios",
             height=figures.height_of(len(claims)),
             min_width=340,
             on_click=click,
-            alt=f"{finding}. “{CLAIMS[chosen].said}” is {findings[chosen].verdict}: {findings[chosen].found}.",
-            caption=f"{finding}. Several marks in a row: several cases. Beyond a fifth or five times: at the edge. "
-            f"Shaded: off by up to {ROUGH:.0%}. Click a row.",
+            alt=shown.caption,
+            caption=f"{shown.alt} Several marks in a row: several cases. Beyond a fifth or five times: at the edge. "
+            f"Shaded: off by up to {ROUGH_TEXT}. Click a row.",
             table=lambda: pd.DataFrame(
                 [
                     (c.said, case, ratio, findings[c.key].found, findings[c.key].verdict, c.where)
@@ -131,22 +88,22 @@ if claims:
             ),
         )
     card(CLAIMS[chosen], findings[chosen])
-    page.experiment(experiments.checked, chosen, keys)
+    page.experiment(experiments.checked, made(experiments.recomputed, MODEL, keys), keys, chosen)
     st.subheader("All of them", anchor=False)
     with st.container(height=TABLE):
         st.markdown(table(claims, findings))
 else:
     st.info("No claim has all of this: take a word or a filter away.")
 page.what_to_see(
-    f"Marks in the shaded strip are off by at most {ROUGH:.0%}; the sign says whether that is near enough for what is "
+    f"Marks in the shaded strip are off by at most {ROUGH_TEXT}; the sign says whether that is near enough for what is "
     "claimed. It is not for a count: GPT-2's 117 M lies in the strip and is wrong. Several marks in a row are several "
     "cases. A diamond depends on them: often the claim was true of the model it was made for, and is quoted of others. "
     "12 N d² assumes d_ff = 4 d, two thirds assumes MHA, 6 N D leaves attention out. "
-    f"{tally(findings)}"
+    f"{all_verdicts(findings.values())}"
 )
 page.source(compare)
 st.caption(
-    f"A number is true if it is off by at most {EXACT:.0%}, roughly true up to {ROUGH:.0%}, unless the claim itself "
+    f"A number is true if it is off by at most {EXACT_TEXT}, roughly true up to {ROUGH_TEXT}, unless the claim itself "
     "says how exact it is (a count: by its own rounding; a random draw: by its error). Measured on a model: on "
     "stories, which ships, with its vocabulary of 2,048; characters and words per token are others with the usual "
     "32,000 to 256,000. Sources stand with each claim, such as arXiv:2001.08361 and arXiv:2203.15556."

@@ -1,33 +1,22 @@
 """The experiments of the page on history."""
 
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.model.flop_count import sequence_cost
-from tfcore.analysis.reference.history import ancestors, descendants, matching, milestones, timeline
+from tfcore.analysis.reference.history import Timeline, ancestors, descendants, entries_shown, milestones
+from tfcore.analysis.reference.sequences import SequenceLength
 from tfcore.figures.reference.history import lengths_figure, timeline_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.shown import Shown
 
 
-def lineage(by: str, field: str, family: str, words: str, chosen: str) -> Figure:
+def lineage(layout: Timeline, shown: list[str], chosen: str | None, edges: bool) -> Shown:
     """The history by fields or by families, with what an entry builds on and what it led to."""
-    entries, shown = milestones(), matching(field, family, words)
-    before, after = ancestors(chosen), descendants(chosen)
-    print(f"{len(shown)} of {len(entries)} entries are shown")
-    for title, keys in (("builds on", before), ("led to", after)):
-        names = [f"{entry.name} ({entry.year})" for key, entry in entries.items() if key in keys]
-        print(f"{entries[chosen].name} {title} {len(names)}: {', '.join(names)}")
-
-    return timeline_figure(entries, timeline(by), shown, chosen, before | after, edges=by == "family")
+    related = ancestors(chosen) | descendants(chosen) if chosen else set()
+    figure = timeline_figure(milestones(), layout, shown, chosen, related, edges=edges)
+    return Shown(figure, (entries_shown(shown, chosen, edges),))
 
 
-def cut(kind: str, values: dict[str, float]) -> Figure:
+def cut(kind: str, found: SequenceLength) -> Shown:
     """What else is a sequence: how many tokens it becomes, and what attention pays for them."""
-    n = SEQUENCES[kind].count(**values)
-    cost = sequence_cost((n,))
-    print(f"{SEQUENCES[kind].name}: {n:,} tokens, {cost.cells[0]:,.0f} scores in each head")
     order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
     names = [(SEQUENCES[key].name, SEQUENCES[key].model) for key in order]
     lengths = [SEQUENCES[key].published() for key in order]
-    for (name, model), length in zip(names, lengths, strict=True):
-        print(f"{name} as in {model}: {length:,} tokens")
-
-    return lengths_figure(names, lengths, order, kind, n, height=430)
+    return Shown(lengths_figure(names, lengths, order, kind, found.tokens, height=430), (found,))

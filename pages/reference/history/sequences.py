@@ -6,14 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from pages.reference import views as _views
-from pages.reference.history import experiments as experiments
+from pages.reference.history import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.analysis.model.flop_count import sequence_cost
-from tfcore.figures.reference import history as figures
+from tfcore.analysis.reference.sequences import length_range, sequence_length
 
-HEIGHT = 430
 TRY: dict[str, dict[str, Any]] = {
     "ViT-B/16": {"kind": "image", "image_side": 224, "image_patch": 16},
     "half the patch": {"kind": "image", "image_side": 224, "image_patch": 8},
@@ -50,38 +50,28 @@ def panel() -> None:
             for knob in one.knobs
         }
         st.latex(one.equation)
-    n = one.count(**values)
-    cost = sequence_cost((n,))
-    usual = all(values[knob.name] == knob.default for knob in one.knobs)
-    what = f"{one.name} as in {one.model}" if usual else f"{one.name}, cut your way ({one.model}: {one.published():,})"
-    finding = f"{what}: {n:,} tokens, so {int(cost.cells[0]):,} scores per head"
+    found = sequence_length(kind, values)
+    shown = experiments.cut(kind, found)
     with right:
         figure(
-            figures.lengths_figure(
-                [(SEQUENCES[key].name, SEQUENCES[key].model) for key in order],
-                [SEQUENCES[key].published() for key in order],
-                order,
-                kind,
-                n,
-                HEIGHT,
-            ),
+            shown.figure,
             key="lengths",
-            height=HEIGHT,
+            height=430,
             min_width=360,
             on_click=_click,
-            alt=finding + ".",
-            caption=f"{finding}. One token: {one.token}. The other bars: the published models. Click one.",
+            alt=shown.alt,
+            caption=f"{shown.caption} One token: {one.token}. The other bars: the published models. Click one.",
             table=lambda: pd.DataFrame(
                 [(one.name, one.model, one.published()) for one in SEQUENCES.values()],
                 columns=["kind", "model", "tokens"],
             ),
         )
         with st.container(horizontal=True, gap="medium"):
-            st.metric("Tokens", f"{n:,}", width="content")
-            st.metric("Scores per head", f"{int(cost.cells[0]):,}", width="content", help="n × n")
+            st.metric("Tokens", found.tokens_text, width="content")
+            st.metric("Scores per head", found.scores_text, width="content", help="n × n")
             st.metric(
                 "FLOPs that grow with n²",
-                f"{cost.share[0]:.1%}",
+                found.share_text,
                 width="content",
                 help="in a Transformer of 12 layers, width 768",
             )
@@ -89,14 +79,13 @@ def panel() -> None:
             _views.links([one.see.format(**values)], "history", "cut")
     page.try_this(TRY)
     page.what_to_see(
-        f"From {_said(order[0])} to {_said(order[-1])} is a factor of "
-        f"{SEQUENCES[order[-1]].published() / SEQUENCES[order[0]].published():.0f}. "
+        f"{length_range()} "
         "Halve the side of a patch and an image has four times as many tokens, a film too, and either "
         "costs sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
         "by codes that another network has learned."
     )
     page.source(one.count, sequence_cost)
-    page.experiment(experiments.cut, kind, values)
+    page.experiment(experiments.cut, kind, made(sequence_length, kind, values))
     page.question(
         "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
         "600?",
@@ -105,11 +94,6 @@ def panel() -> None:
         "sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two hundred times less "
         "than a CD.",
     )
-
-
-def _said(key: str) -> str:
-    one = SEQUENCES[key]
-    return f"the {one.published():,} tokens of “{one.name}” ({one.model})"
 
 
 def _click(event: dict[str, Any]) -> None:

@@ -6,14 +6,17 @@ import pandas as pd
 import streamlit as st
 
 from pages.reference import views as _views
-from pages.reference.history import experiments as experiments
+from pages.reference.history import experiments
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.reference import history
 from tfcore.analysis.reference.history import ALL, FAMILIES, FIELDS, Milestone
 from tfcore.figures.reference import history as figures
 
-LONGEST, NARROWEST, DEFAULT = 60, 960, "transformer"
+LONGEST = 60  # characters of a search
+NARROWEST = 960  # pixels of the picture
+DEFAULT = "transformer"
 NOTHING: dict[str, Any] = {"field": ALL, "family": ALL, "words": ""}  # no filter
 TRY: dict[str, dict[str, Any]] = {
     "attention arrives": {**NOTHING, "show": "time", "words": "attention", "entry": "bahdanau"},
@@ -61,18 +64,17 @@ def panel(families: bool) -> None:
     picture = st.container()
     page.try_this(TRY)
     chosen = choose_entry(shown) if shown else None
-    related = history.ancestors(chosen) | history.descendants(chosen) if chosen else set()
-    finding = _finding(shown, chosen, families)
+    figured = experiments.lineage(layout, shown, chosen, families)
     with picture:
         figure(
-            figures.timeline_figure(entries, layout, shown, chosen, related, edges=families),
+            figured.figure,
             key="timeline",
             height=figures.height_of(layout),
             min_width=NARROWEST,
-            alt=finding,
+            alt=figured.alt,
             on_click=_click,
             at=figures.place_of(layout, chosen, NARROWEST) if chosen else None,
-            caption=f"{finding} A year is as wide as it has entries. Click one.",
+            caption=f"{figured.caption} A year is as wide as it has entries. Click one.",
             table=lambda: pd.DataFrame([_row(entries[key]) for key in shown]),
         )
     if chosen is not None:
@@ -89,37 +91,21 @@ def panel(families: bool) -> None:
         page.source(history.timeline, history.ancestors, history.rows_without_overlap)
     else:
         page.what_to_see(
-            f"{history.share_since(2020):.0%} of the entries, and so of the width, are from 2020 on. Until 2017 each "
+            f"{history.recent_share(2020)} Until 2017 each "
             "field had networks of its own: recurrent for language, convolutional for images. Then one colour after "
             "the other moves into every lane, because whatever can be cut into tokens can be read by the same "
             "architecture."
         )
         page.source(history.matching, history.timeline, history.year_starts)
     if chosen is not None:
-        page.experiment(experiments.lineage, by, *wanted, chosen)
+        layout_made, shown_made = made(history.timeline, by), made(history.matching, *wanted)
+        page.experiment(experiments.lineage, layout_made, shown_made, chosen, families)
     st.caption(
         "Years are those of the first public version: of arXiv papers, that of their number. The Transformer is "
         "arXiv:1706.03762. An entry is here because a page of this app shows its idea, or because another entry "
         "builds on it; many fine works are not."
     )
     page.question(*QUESTION)
-
-
-def _finding(shown: list[str], chosen: str | None, families: bool) -> str:
-    entries = history.milestones()
-    if chosen is None:
-        return f"None of {len(entries)} entries is shown."
-    first, last = entries[shown[0]].year, entries[shown[-1]].year
-    said = f"{len(shown)} of {len(entries)} entries from {first} to {last}; chosen: {_said(chosen)}"
-    if families:
-        before, after = len(history.ancestors(chosen)), len(history.descendants(chosen))
-        said += f", which builds on {before} others and led to {after}"
-    return said + "."
-
-
-def _said(key: str) -> str:
-    entry = history.milestones()[key]
-    return f"{entry.name} ({entry.year})"
 
 
 def _click(event: dict[str, Any]) -> None:
@@ -158,7 +144,7 @@ def _card(entry: Milestone) -> None:
                     for key in keys:
                         values = {**NOTHING, "entry": key}
                         st.button(
-                            _said(key),
+                            history.with_year(entries[key]),
                             key=f"go {label} {key}",
                             type="tertiary",
                             on_click=controls.set_values,

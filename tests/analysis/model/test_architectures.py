@@ -157,7 +157,7 @@ def test_a_translation_comes_with_the_predictions_of_its_own_tokens():
     assert found.source[-1] == found.target[-1] == END
     assert [one.tokens[0] for one in found.predictions[:-1]] == list(found.target[:-1]), "greedily"
     assert found.predictions[0].what == "Token 0 of the translation, of 280 possible"
-    for row, one in zip(found.writing.chances, found.predictions, strict=True):
+    for row, one in zip(found.writing.probabilities, found.predictions, strict=True):
         assert one.probabilities == tuple(sorted(row.tolist(), reverse=True)[:2])
 
 

@@ -8,12 +8,15 @@ from tests.small import config
 from tfcore.analysis.model.costs import (
     BuiltAgain,
     MemoryFound,
+    ModelsThatFit,
+    Need,
     ParametersFound,
     compared,
     cost_row,
     free_now,
     memory_found,
     model_costs,
+    models_that_fit,
     needs,
     parameters_found,
 )
@@ -140,3 +143,31 @@ def test_a_model_built_again_has_as_many_or_not():
         "Built on torch's *meta* device, the model has **1,234** parameters: the same."
     )
     assert "**1,235** parameters: not the same" in str(BuiltAgain(1_235, 1_234))
+
+
+ROWS = [Need(name, 10, size, 5, 64) for name, size in (("mine", 95), ("small", 15), ("large", 995))]
+
+
+@pytest.mark.parametrize("room", [None, 19, 20, 99, 100, 999, 1_000])
+@pytest.mark.parametrize("limit", [None, 20, 100, 1_000])
+def test_what_fits_is_below_both_bounds(room, limit):
+    found = models_that_fit(ROWS, "org/mine", room, limit)
+    fitting = 0
+    for total in (100, 20, 1_000):
+        fitting += (room is None or total <= room) and (limit is None or total <= limit)
+    assert (found.fitting, found.models, found.room) == (fitting, 3, room)
+    assert found.need is ROWS[0]
+    assert found.fits == ((room is None or room >= 100) and (limit is None or limit >= 100))
+    assert models_that_fit(ROWS, "", room, limit).need is None
+
+
+def test_the_sentences_of_what_fits():
+    need = Need("mine", 1_234, 5 * 10**9, 10**7, 2_048)
+    assert str(ModelsThatFit("org/mine", need, False, 4, 9, 3 * 10**9)) == (
+        "org/mine needs 5.0 GB for 1,234 parameters and 10 MB for the KV cache of 2,048 tokens, and does not fit; 4 of "
+        "these 9 models fit. 3.0 GB are free."
+    )
+    assert ", and fits; 4 of" in str(ModelsThatFit("org/mine", need, True, 4, 9, None))
+    assert str(ModelsThatFit("", None, True, 4, 9, None)) == (
+        "4 of these 9 models fit. How much is free the system does not tell."
+    )

@@ -5,7 +5,15 @@ import torch
 
 from tests import own_folders
 from tfcore import generate, load
-from tfcore.analysis.model.first_words import first_words, is_finite, round_trip
+from tfcore.analysis.model.first_words import (
+    FirstToken,
+    FirstWords,
+    RoundTrip,
+    first_token,
+    first_words,
+    is_finite,
+    round_trip,
+)
 from tfcore.analysis.model.masked_tokens import mask_of
 
 TEXT = "The little dog had a ball."
@@ -22,7 +30,7 @@ def test_a_decoder_goes_on(models):
     model, tokenizer = models["gpt2"]
     found, ids = first_words(model, tokenizer, TEXT, 6), tokenizer.encode(TEXT)
     assert found.way == "continuation"
-    assert found.said == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
+    assert found.written == tokenizer.decode(generate(model, ids, max_new_tokens=6, temperature=0))
     p = model(torch.tensor([ids])).logits[0, -1].softmax(-1)
     assert found.probabilities[0] == pytest.approx(float(p.max()), rel=1e-5)
     assert found.best[0] == tokenizer.tokens([int(p.argmax())])[0]
@@ -32,7 +40,7 @@ def test_a_long_text_is_cut_at_its_beginning(models):
     model, tokenizer = models["gpt2"]
     found = first_words(model, tokenizer, TEXT * 40)
     assert found.place == model.config.max_seq_len - 24 - 1
-    assert found.said
+    assert found.written
 
 
 def test_an_encoder_fills_the_last_place(models):
@@ -42,7 +50,7 @@ def test_an_encoder_fills_the_last_place(models):
     assert found.place == len(ids) - 2  # before [SEP]
     ids[found.place] = mask_of(tokenizer, model.config.vocab_size)
     p = model(torch.tensor([ids])).logits[0, found.place].softmax(-1)
-    assert found.said == tokenizer.tokens([int(p.argmax())])[0]
+    assert found.written == tokenizer.tokens([int(p.argmax())])[0]
     assert "[MASK]" in found.text
 
 
@@ -50,7 +58,7 @@ def test_an_encoder_decoder_answers(models):
     model, tokenizer = models["t5"]
     found = first_words(model, tokenizer, TEXT, 5)
     assert found.way == "answer"
-    assert found.said == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
+    assert found.written == tokenizer.decode(generate(model, tokenizer.encode(TEXT), max_new_tokens=5, temperature=0))
     assert len(found.best) == 5
 
 
@@ -74,3 +82,22 @@ def test_a_mask_of_its_own(models):
     bpe = models["gpt2"][1]
     assert mask_of(bpe, bpe.vocab_size) is None
     assert mask_of(bpe, bpe.vocab_size + 1) == bpe.vocab_size  # as in encoders trained here
+
+
+def test_the_first_token_is_the_likeliest():
+    found = FirstWords("blank", "a", "b", (" dog", "cat"), (0.123, 0.1), 3)
+    assert first_token(found, 50_257) == FirstToken(True, " dog", 0.123, 50_257)
+    assert str(first_token(found, 50_257)) == (
+        "The likeliest tokens at the masked position: first '·dog' with 12.3%, of 50,257."
+    )
+    assert str(FirstToken(False, "x", 1.0, 8)) == "The likeliest tokens as the next token: first 'x' with 100.0%, of 8."
+
+
+def test_sentences_of_round_trips(models):
+    tokenizer = models["gpt2"][1]
+    found = round_trip(tokenizer, TEXT)
+    assert str(found) == f"26 characters, {len(tokenizer.encode(TEXT))} tokens, and decoding gives the same text."
+    assert str(RoundTrip(1_234, "a", (1,) * 1_500, (), False, True)) == (
+        "1,234 characters, 1,500 tokens, and decoding gives the same text but for capitals and spaces."
+    )
+    assert "another text: its vocabulary does not" in str(RoundTrip(1, "a", (1,), (), False, False))

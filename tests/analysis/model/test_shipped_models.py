@@ -5,7 +5,7 @@ import pytest
 
 from tests.cards import STORIES, measured
 from tfcore.analysis.model.masked_tokens import filled, guesses, with_blanks
-from tfcore.analysis.model.translation import chrf, read_links, right, translate
+from tfcore.analysis.model.translation import alignment_accuracy, chrf, read_links, translate
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.loading.checkpoints import PRETRAINED, load
@@ -71,7 +71,7 @@ def test_the_translator_meets_its_goals(card):
 
 
 def test_cross_attention_finds_the_words_as_often_as_the_card_says(card, translator):
-    of_heads, of_layers = right(translator[0], translator[1], LINKS)
+    of_heads, of_layers = alignment_accuracy(translator[0], translator[1], LINKS)
     assert sum(len(sentence.links) for sentence in LINKS) == card["words_linked"]
     assert of_layers[-1] == pytest.approx(card["aligned_by_last_layer"], abs=0.03)
     assert of_heads.max() == pytest.approx(card["aligned_by_best_head"], abs=0.03)

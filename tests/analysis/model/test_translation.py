@@ -10,10 +10,10 @@ from sacrebleu.metrics.chrf import CHRF
 from tests import small
 from tfcore.analysis.model.translation import (
     Linked,
+    alignment_accuracy,
     chrf,
     exact,
     read_links,
-    right,
     source_ids,
     tokens_of,
     translate,
@@ -70,7 +70,7 @@ def test_the_tokens_of_a_word_write_it(tokenizer):
         tokens_of(SENTENCE.french, "bleue", tokenizer)
 
 
-def test_a_token_s_row_is_that_of_the_position_that_foretells_it(model, tokenizer):
+def test_a_token_s_row_is_that_of_the_position_that_predicts_it(model, tokenizer):
     ids, written = source_ids(tokenizer, SENTENCE.english), tokenizer.encode(SENTENCE.french)
     found = writing(model, ids, written)
     assert found.patterns.shape[2:] == (len(written), len(ids))
@@ -82,11 +82,11 @@ def test_a_token_s_row_is_that_of_the_position_that_foretells_it(model, tokenize
         with torch.no_grad():
             output = model(torch.tensor([ids]), decoder_ids=so_far, capture=[name])
         np.testing.assert_allclose(found.patterns[1, :, place], output.activations[name][0, :, -1], atol=1e-6)
-        np.testing.assert_allclose(found.chances[place], output.logits[0, -1].softmax(-1), atol=1e-6)
+        np.testing.assert_allclose(found.probabilities[place], output.logits[0, -1].softmax(-1), atol=1e-6)
 
 
 def test_the_shares_are_those_of_a_loop(model, tokenizer):
-    of_heads, of_layers = right(model, tokenizer, [SENTENCE])
+    of_heads, of_layers = alignment_accuracy(model, tokenizer, [SENTENCE])
     weights = writing(model, source_ids(tokenizer, SENTENCE.english), tokenizer.encode(SENTENCE.french)).patterns
     hits, together = np.zeros(weights.shape[:2]), np.zeros(weights.shape[0])
     for ours, theirs in SENTENCE.links.items():

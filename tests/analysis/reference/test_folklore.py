@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfcore
-from tfcore.analysis.reference import folklore
-from tfcore.analysis.reference.folklore import compare
-from tfcore.analysis.reference.folklore_foundations import TEXTS
-from tfcore.analysis.reference.folklore_inference import BEGINNINGS, PROMPTS
-from tfcore.analysis.reference.folklore_table import CHAPTERS, CLAIMS
+from tfcore.analysis.reference.folklore import CHAPTERS, CLAIMS
+from tfcore.analysis.reference.folklore import claim as rules
+from tfcore.analysis.reference.folklore.claim import compare
+from tfcore.analysis.reference.folklore.foundations import TEXTS
+from tfcore.analysis.reference.folklore.inference import BEGINNINGS, PROMPTS
 from tfcore.generation.beam import beam_search
 
 
@@ -231,7 +231,7 @@ def test_flash_in_float64_is_rounding_not_nothing():
 
 def test_the_tally_counts_every_claim():
     every = {key: found(key) for key in CLAIMS}
-    numbers = [int(number) for number in re.findall(r"\d+", folklore.tally(every))]
+    numbers = [int(number) for number in re.findall(r"\d+", str(rules.all_verdicts(every.values())))]
     assert numbers[0] == len(CLAIMS) == sum(numbers[1:])
     assert numbers[3] == sum(one.verdict == "wrong" for one in every.values())
 
@@ -305,9 +305,9 @@ def test_a_likelier_text_than_four_beams_find_really_is_likelier():
 def test_the_rule_says_what_it_says(quoted, shares):
     verdict = compare(quoted, {str(i): quoted * share for i, share in enumerate(shares)}, "").verdict
     off = [abs(quoted * share / quoted - 1) for share in shares]
-    right = [one <= folklore.ROUGH for one in off]
+    right = [one <= rules.ROUGH for one in off]
     if all(right):
-        assert verdict == ("true" if max(off) <= folklore.EXACT else "roughly")
+        assert verdict == ("true" if max(off) <= rules.EXACT else "roughly")
     else:
         assert verdict == ("depends" if any(right) else "wrong")
 
@@ -320,3 +320,14 @@ def test_claims_are_complete():
         assert len(claim.name) <= 30
         assert claim.compute.__doc__
         assert len(inspect.getsource(claim.compute).splitlines()) <= 30
+
+
+def test_verdicts_are_counted():
+    drawn = [rules.Checked("x", verdict, {}) for verdict in ("wrong", "true", "wrong", "depends", "wrong", "true")]
+    assert rules.verdict_counts(drawn, 9).counts == {"true": 2, "roughly": 0, "depends": 1, "wrong": 3}
+    assert str(rules.verdict_counts(drawn, 9)) == "6 of 9 claims: 2 true, 0 roughly, 1 depends, 3 wrong."
+    assert str(rules.all_verdicts(drawn)) == (
+        "Of all 6 claims, 2 are true, 0 roughly true, 3 wrong, and 1 depend on the case."
+    )
+    assert str(rules.ClaimVerdict("a is b", "wrong", "1.5")) == "“a is b” is wrong: 1.5."
+    assert (rules.EXACT_TEXT, rules.ROUGH_TEXT) == ("1%", "10%")

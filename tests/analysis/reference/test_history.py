@@ -140,10 +140,36 @@ def test_a_wrong_fact_is_refused(tmp_path, monkeypatch):
 
 def test_the_share_of_a_stretch_of_years_is_that_of_its_entries():
     years = [entry.year for entry in milestones().values()]
-    assert history.share_since(2020) == pytest.approx(len([year for year in years if year > 2019]) / len(years))
-    assert history.share_since(1943) == 1
+    found = history.recent_share(2020)
+    assert found.share == pytest.approx(len([year for year in years if year > 2019]) / len(years))
+    assert history.recent_share(1943).share == 1
+    assert str(found) == f"{100 * found.share:.0f}% of the entries, and so of the width, are from 2020 on."
     starts = history.timeline("field")
     assert len(starts.x) == len(years)
+
+
+def test_what_is_shown_is_counted():
+    keys = list(history.milestones())
+    shown = [key for key in keys if history.milestones()[key].field == "audio"]
+    found = history.entries_shown(shown, shown[2], lineage=True)
+    entry = history.milestones()[shown[2]]
+    years = [history.milestones()[key].year for key in shown]
+    assert found.years == (min(years), max(years))
+    edges = [(old, key) for key, one in history.milestones().items() for old in one.after]
+    for start, way, count in ((shown[2], 1, found.before), (shown[2], 0, found.after)):
+        seen, todo = set(), [start]
+        while todo:
+            at = todo.pop()
+            new = {edge[1 - way] for edge in edges if edge[way] == at} - seen
+            seen |= new
+            todo += new
+        assert len(seen) == count
+    assert str(found) == (
+        f"{len(shown)} of {len(keys)} entries from {min(years)} to {max(years)}; chosen: {entry.name} ({entry.year}), "
+        f"which builds on {found.before} others and led to {found.after}."
+    )
+    assert str(history.entries_shown(shown, shown[2], lineage=False)).endswith(f"chosen: {entry.name} ({entry.year}).")
+    assert str(history.entries_shown([], None, lineage=True)) == f"None of {len(keys)} entries is shown."
 
 
 def test_no_sentence_of_the_history_says_what_was_found_wrong():

@@ -10,7 +10,8 @@ import pytest
 
 from tfcore import presets
 from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import guessed_right
+from tfcore.analysis.reference.questions.problem import OffBy, RoundProgress, answer_text, guessed_right, guessed_rounds
+from tfcore.analysis.reference.questions.readings import HeadsMeasured, NextTokens, drawn_of_100
 
 CHAPTERS = ("foundations", "block", "model", "training", "inference", "experts", "inside", "history")
 EXERCISES = {
@@ -181,3 +182,65 @@ def test_luck():
     assert guessed_right(10, 4, 0.25) == pytest.approx(
         1 - sum(math.comb(10, k) * 3 ** (10 - k) for k in range(4)) / 4**10
     )
+
+
+# ---- what is said of a round and of a reading ----
+
+
+def test_a_guessed_round_is_counted_by_all_outcomes():
+    odds = [math.comb(10, k) * 0.25**k * 0.75 ** (10 - k) for k in range(11)]
+    found = guessed_rounds()
+    assert (found.some, found.many) == (pytest.approx(sum(odds[4:])), pytest.approx(sum(odds[7:])))
+    assert str(found) == (
+        "It might: who guesses gets 4 or more right in 22% of all rounds, the sum of the binomial terms from 4 on. "
+        "7 or more happen in 0.4%."
+    )
+
+
+def test_progress_in_words():
+    found = RoundProgress(12_345, 10, 4, 3, 2)
+    assert (found.title, str(found)) == ("Round 12,345", "10 questions of 4 chapters; 3 answered, 2 of them right.")
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "words"),
+    [
+        (112.0, 100.0, "That is too large by 12%."),
+        (80.0, 100.0, "That is too small by 25%."),
+        (400.0, 100.0, "That is too large by a factor of 4."),
+        (-1.0, 100.0, "That is not it."),
+        (-150.0, -100.0, "That is too large by 50%."),
+    ],
+)
+def test_a_wrong_number_is_off_by_so_much(value, answer, words):
+    assert str(OffBy(value, answer)) == words
+
+
+def test_answers_are_written_as_people_read_them():
+    assert answer_text(85.9e9, "GB") == "85.9 GB"
+    assert answer_text(124_439_808, "parameters") == "124,439,808 parameters"
+    assert answer_text(0.123456, "") == "0.1235"
+    assert answer_text(3e13, "tokens") == "3.000e+13 tokens"
+
+
+def test_measured_heads_in_words():
+    found = HeadsMeasured("induction", {"A": 0.25, "B": 0.75})
+    assert str(found) == (
+        "Six attention maps. Measured: A: 0.25 of its weight on the token after the earlier occurrence; B: 0.75 of its "
+        "weight on the token after the earlier occurrence."
+    )
+    assert found.why_not("A") == (
+        "Head A has 0.25 of its weight on the token after the earlier occurrence; another one has 0.75."
+    )
+    assert HeadsMeasured("entropy", {"A": 2.5}).measure("A") == "2.50 bits of entropy"
+    assert HeadsMeasured("previous token", {"A": 0.5}).measure("A") == "0.50 of its weight on the previous token"
+
+
+def test_options_of_a_draw_are_sums_by_hand():
+    assert str(NextTokens((" a", "b"), (0.5, 0.25))) == "The five likeliest next tokens: ·a 50.0%, b 25.0%."
+    entries = drawn_of_100((0.5, 0.2, 0.1, 0.05, 0.05))
+    assert entries is not None
+    assert [option for option, _ in entries] == [f"about {n} times" for n in (70, 50, 90, 10)]
+    assert entries[0][1] == ""
+    assert all(why for _, why in entries[1:])
+    assert drawn_of_100((0.5, 0.03, 0.2, 0.1, 0.05)) is None

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from tfcore.analysis.reference.folklore import Claim, Finding
+from tfcore.analysis.reference.folklore.claim import Checked, Claim
 from tfcore.figures import theme
 from tfcore.figures.reference import folklore as figures
 
 FINDINGS = {
-    "a": Finding("x", "true", {"": 1.0}),
-    "b": Finding("x", "depends", {"one": 1.0, "two": 2.5}),
-    "c": Finding("x", "wrong", {"none": 0.0, "much": 40.0}),
+    "a": Checked("x", "true", {"": 1.0}),
+    "b": Checked("x", "depends", {"one": 1.0, "two": 2.5}),
+    "c": Checked("x", "wrong", {"none": 0.0, "much": 40.0}),
 }
 CLAIMS = [
     Claim(

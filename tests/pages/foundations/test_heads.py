@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import cache
+from pages.foundations.heads import every_head
+from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
@@ -195,6 +196,7 @@ def test_two_heads_side_by_side_share_what_is_said():
     test = opened(show="side by side", layer="3", head="0", layer2="1", head2="1")
     patterns = attention_maps(*given()).patterns
     assert test.metric[0].value == f"{overlap(patterns[3, 0], patterns[1, 1]):.0%}"
+    assert f"put {test.metric[0].value} of their weight" in figures(test)["other"][0]["caption"]
     assert set(figures(test)) == {"one", "other"}
     assert opened(show="side by side", layer="2", head="2", layer2="2", head2="2").metric[0].value == "100%"
 
@@ -216,3 +218,36 @@ def test_cuts_keep_parameters_and_merging_heads_costs_loss():
     assert (metrics["1"][0], metrics["16"][0]) == ("192", "12")
     loss = test.dataframe[0].value["loss on this text (nats per token)"]
     assert loss.is_monotonic_increasing
+
+
+def clicked(monkeypatch, name, **address):
+    """What a click on a figure does: a function of the event, and the values it sets."""
+    handlers, values = {}, {}
+    original = every_head.figure
+
+    def noted(*args, key, on_click=None, **options):
+        handlers[key] = on_click
+        original(*args, key=key, on_click=on_click, **options)
+
+    monkeypatch.setattr(every_head, "figure", noted)
+    opened(**address)
+    monkeypatch.setattr(controls, "set_values", values.update)
+    return handlers[name], values
+
+
+def test_a_click_on_a_tile_chooses_its_layer_and_head(monkeypatch):
+    click, values = clicked(monkeypatch, "mosaic")
+    click({"customdata": [2, 5]})
+    assert values == {"layer": 2, "head": 5}
+    click({"customdata": None})
+    assert values == {"layer": 2, "head": 5}
+
+
+@pytest.mark.parametrize(("token_range", "row", "token"), [("-1", 5, 10), ("128", 5, 133), ("-1", 127, 254)])
+def test_a_click_on_a_row_chooses_its_query_token(monkeypatch, token_range, row, token):
+    long = "A cat sat. " * 150
+    click, values = clicked(monkeypatch, "closer", text=long, range=token_range)
+    click({"y": row})
+    assert values == {"token": token}
+    click({"y": "·cat"})
+    assert values == {"token": token}

@@ -5,9 +5,8 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.positions import beyond as _positions_beyond
-from pages.foundations.positions import effects as effects
-from pages.ui import cache
+from pages.foundations.positions import beyond, effects, scores
+from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.training import tiny_run
@@ -96,17 +95,17 @@ def test_any_text_can_be_shuffled(text):
 
 def test_beyond_the_trained_length_the_table_that_ships_is_drawn(monkeypatch, tmp_path):
     monkeypatch.setattr(ladder, "SHIPPED", tmp_path)
-    _positions_beyond.measured.clear()
+    beyond.measured.clear()
     assert "ladder-positions" in visits.said(opened(scheme="Beyond the length"), "info")
     recipe, corpus = tiny_run.in_small("ladder-positions", 0.0), tiny_run.write_corpus(tmp_path / "corpus")
     RECIPES["ladder-positions"].run(corpus, tmp_path, lambda _: None, recipe)
-    _positions_beyond.measured.clear()
-    found = _positions_beyond.measured()
+    beyond.measured.clear()
+    found = beyond.measured()
     assert found is not None
     caption = figures(opened(scheme="Beyond the length"))["beyond"][0]["caption"]
     rises = [f"{found.rise(scheme):+.2f}" for scheme in found.loss]
     assert sum(rise in caption for rise in rises) >= 2, "the best and the worst"
-    _positions_beyond.measured.clear()
+    beyond.measured.clear()
 
 
 def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
@@ -118,3 +117,12 @@ def test_the_heads_of_the_examples_attend_as_near_and_as_far_as_they_say():
     assert distances[4] == max(distances)
     changes = [abs(float(one["rope"].distance - one["none"].distance)) for one in found]
     assert changes[5] == min(changes) < 0.3
+
+
+def test_a_click_on_a_slope_chooses_its_head(monkeypatch):
+    values = {}
+    monkeypatch.setattr(controls, "set_values", values.update)
+    scores._choose_head({"point": 6})
+    assert values == {"head": 6}
+    scores._choose_head({"point": [1, 2]})
+    assert values == {"head": 6}

@@ -9,10 +9,11 @@ from streamlit.testing.v1 import AppTest
 from pages.reference.check.card import solution
 from pages.reference.check.kinds import Choice, Number, Order, Reading
 from pages.reference.check.live import read
-from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed, shown
+from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import address, run, said
+from tfcore.analysis.reference.questions.problem import answer_text
 
 opened = partial(visits.opened, "reference/check/page.py")
 ROUND = 11
@@ -63,14 +64,14 @@ def test_a_number_is_graded_at_once_and_a_known_mistake_is_named():
     one, question = ready(at), SLOTS[at - 1].question
     assert one.problem is not None
     test = opened(round=str(ROUND), question=str(at))
-    test.text_input[0].set_value(shown(one.problem.answer, question.unit))
+    test.text_input[0].set_value(answer_text(one.problem.answer, question.unit))
     test = hand_in(test)
     assert "Right" in test.success[0].value
     assert figures(test)["round"][0]["alt"].endswith("1 answered, 1 of them right.")
 
     name, value = next(iter(one.problem.mistakes.items()))
     test = opened(round=str(ROUND), question=str(at))
-    test.text_input[0].set_value(shown(value, question.unit))
+    test.text_input[0].set_value(answer_text(value, question.unit))
     test = hand_in(test)
     assert question.hints[name] in test.warning[0].value
     assert "The experiment that settles it" in said(test, "caption")

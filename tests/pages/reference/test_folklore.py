@@ -5,13 +5,15 @@ from functools import partial
 import pytest
 
 from pages.reference import views as _views
+from pages.reference.folklore.card import click
+from pages.ui import controls
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore import load
-from tfcore.analysis.reference.folklore import ROUGH
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from tfcore.analysis.reference.folklore import CLAIMS
+from tfcore.analysis.reference.folklore.claim import ROUGH
 
 opened = partial(visits.opened, "reference/folklore/page.py")
 
@@ -86,3 +88,13 @@ def test_the_view_of_a_claim_opens_as_it_is_asked_for(view):
     test = visits.opened(FILES[page], **settings)
     assert "Corrected" not in said(test, "caption")
     assert "another meaning" not in said(test, "caption")
+
+
+def test_a_click_on_a_row_chooses_its_claim(monkeypatch):
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    click({"curve": 0, "point": 3, "x": 1, "y": 0, "customdata": "mixtral"})
+    assert chosen == {"claim": "mixtral"}
+    chosen.clear()
+    click({"curve": 0, "point": 3, "x": 1, "y": 0, "customdata": "<b>"})
+    assert not chosen

@@ -5,13 +5,14 @@ from functools import partial
 import pytest
 
 from pages.reference import views as _views
-from pages.ui import places
+from pages.reference.history import sequences, timeline
+from pages.ui import controls, places
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.test_router import listed
 from tests.pages.visits import press, said
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.reference.folklore_table import CLAIMS
+from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.history import milestones
 
 opened = partial(visits.opened, "reference/history/page.py")
@@ -112,3 +113,16 @@ def test_every_view_that_is_named_is_a_page(view):
 def test_every_entry_has_a_page_that_is_there_now():
     for entry in milestones().values():
         assert any(places.known(_views.parts(view)[0]) for view in entry.see), entry.key
+
+
+def test_a_click_chooses_the_entry_and_the_kind(monkeypatch):
+    chosen: dict[str, object] = {}
+    monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
+    click = {"curve": 0, "point": 3, "x": 1, "y": 0}
+    timeline._click({**click, "customdata": "lstm"})
+    sequences._click({**click, "customdata": "video"})
+    assert chosen == {"entry": "lstm", "kind": "video"}
+    chosen.clear()
+    timeline._click({**click, "customdata": "no such entry"})
+    sequences._click({**click, "customdata": None})
+    assert not chosen

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pages.foundations.heads import experiments as heads
 from pages.foundations.positions import experiments as positions
 from pages.model.parameters import experiments as parameters
-from pages.ui.program import _Steps, bound, literal, made, notebook, program, script
+from pages.ui.program import _import_lines, _Steps, bound, literal, made, notebook, program, script
 from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.position_effects import SCHEMES, shuffle_experiment
 from tfcore.config import ModelConfig
@@ -161,3 +161,19 @@ def test_a_result_and_an_argument_of_one_name_are_kept_apart():
     steps = _Steps()
     steps.add(both, {"read": "not made", "other": made(both, "a" * 60, made(read, "b" * 60, 1), "c" * 60), "text": ""})
     assert all(len(line) <= 120 for line in steps.calls[0].splitlines()), "as the formatter would write it"
+
+
+def test_imports_of_one_module_in_both_forms_and_long_ones():
+    needed = {("numpy", " as np"), ("numpy", "ndarray"), ("json", ""), ("tfcore", "load"), ("abc", "ABC")}
+    assert _import_lines(needed).split("\n") == [
+        "import json",
+        "from abc import ABC",
+        "",
+        "import numpy as np",
+        "from numpy import ndarray",
+        "",
+        "from tfcore import load",
+    ]
+    long = _import_lines({("tfcore.parts", f"{'x' * 20}{i}") for i in range(9)}).split("\n")
+    assert (long[0], long[-1]) == ("from tfcore.parts import (", ")")
+    assert len(long) == 11

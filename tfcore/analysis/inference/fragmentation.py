@@ -38,12 +38,12 @@ class WasteShares(Finding):
 
     @property
     def sentence(self) -> str:
-        said = "; ".join(
+        shares = "; ".join(
             f"{SHORT[policy]} {of[LATER]:.0%} reserved, {of[NEVER]:.0%} internal fragmentation, {of[STRANDED]:.0%} "
             "external"
             for policy, of in self.shares.items()
         )
-        return f"Shares of the memory in use or stranded: {said}."
+        return f"Shares of the memory in use or stranded: {shares}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -345,7 +345,7 @@ def largest_increase(
     values: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], action: str, of: str
 ) -> LargestIncrease:
     """The largest increase, of the loss increases of all parts."""
-    layer, column = np.unravel_index(values.argmax(), values.shape)
+    layer, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
     return LargestIncrease(
         action=action,
         part=part_title(parts[layer][column]),

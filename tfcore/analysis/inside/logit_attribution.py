@@ -327,7 +327,7 @@ def largest_part(found: Contributions) -> LargestPart:
     """The part with the largest share."""
     shares, names = shares_by_part(found)
     layer, column = np.unravel_index(shares.argmax(), shares.shape)
-    return LargestPart(*shares.shape, names[column], int(layer), float(shares.max()))
+    return LargestPart(len(shares), len(names), names[column], int(layer), float(shares.max()))
 
 
 @dataclass(frozen=True, slots=True)

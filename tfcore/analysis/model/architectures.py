@@ -123,14 +123,14 @@ def translated(model: Transformer, tokenizer: BPETokenizer, sentence: str, limit
     *ids, end = source_ids(tokenizer, sentence)
     ids = [*ids[:limit], end]
     found = writing(model, ids, written(model, tokenizer, ids))
-    vocab = found.chances.shape[1]
+    vocab = found.probabilities.shape[1]
     return Translated(
         found,
         (*tokenizer.tokens(ids[:-1]), END),
         (*tokenizer.tokens(found.written[:-1]), END),
         tuple(
             prediction(f"Token {step} of the translation, of {vocab:,} possible", top(row, count), tokenizer)
-            for step, row in enumerate(found.chances)
+            for step, row in enumerate(found.probabilities)
         ),
     )
 

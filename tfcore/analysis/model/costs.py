@@ -1,6 +1,6 @@
 """What a model costs, in one view: parameters by the formula and exactly, operations, memory; and which models fit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tfcore.analysis.finding import Finding
@@ -9,7 +9,7 @@ from tfcore.analysis.model.flop_count import FlopCount, flops
 from tfcore.analysis.model.memory_use import MemoryUse, Optimizer, memory
 from tfcore.analysis.model.parameter_count import ParameterCount, parameters, rule_of_thumb
 from tfcore.analysis.precision import Dtype, Precision, stored_bytes
-from tfcore.analysis.quantities import amount
+from tfcore.analysis.quantities import amount, gigabytes
 from tfcore.config import ModelConfig
 from tfcore.device import device
 from tfcore.loading.weights import free_memory
@@ -159,6 +159,36 @@ class Need:
         return self.total <= room
 
 
+@dataclass(frozen=True, slots=True)
+class ModelsThatFit(Finding):
+    """How many models fit into memory, and whether one of them does.
+
+    Args:
+        name, need, fits: of that one; "" and None where none is asked about.
+        fitting, models: how many fit, of how many.
+        room: bytes that are free; None where the system does not tell.
+    """
+
+    name: str
+    need: Need | None
+    fits: bool
+    fitting: int
+    models: int
+    room: int | None
+
+    @property
+    def sentence(self) -> str:
+        one = ""
+        if self.need is not None:
+            one = (
+                f"{self.name} needs {gigabytes(self.need.weights)} for {self.need.parameters:,} parameters and "
+                f"{gigabytes(self.need.cache)} for the KV cache of {self.need.tokens:,} tokens, and "
+                f"{'fits' if self.fits else 'does not fit'}; "
+            )
+        free = "How much is free the system does not tell" if self.room is None else f"{gigabytes(self.room)} are free"
+        return f"{one}{self.fitting} of these {self.models} models fit. {free}."
+
+
 def model_costs(
     config: ModelConfig, *, batch: int = 1, seq: int = 1024, dtype: Dtype = "bfloat16", optimizer: Optimizer = "adamw"
 ) -> ModelCosts:
@@ -237,6 +267,18 @@ def needs(configs: Mapping[str, ModelConfig], tokens: int, dtype: Dtype) -> list
         cache = 0 if config.architecture == "encoder" else use.kv_cache + use.cross_cache
         found.append(Need(name, parameters(config).total, use.weights, cache, n))
     return found
+
+
+def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: int | None) -> ModelsThatFit:
+    """Compare what models need with what there is.
+
+    Args:
+        rows: the first of them is that of `name`, unless that is "".
+        room, limit: bytes that are free, and that may be used; None where there is no bound.
+    """
+    end = min((bound for bound in (room, limit) if bound is not None), default=None)
+    fitting = [end is None or row.fits(end) for row in rows]
+    return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
 
 
 def free_now() -> int | None:

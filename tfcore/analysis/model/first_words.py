@@ -1,4 +1,4 @@
-"""What a model says first: the text goes there and back through its tokenizer, and the model goes on with it."""
+"""First words of a model: a text is encoded and decoded by its tokenizer, and the model goes on with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.analysis.training.text_loss import likeliest
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
@@ -20,21 +22,33 @@ Way = Literal["continuation", "blank", "answer", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(Finding):
     """A text through a tokenizer and back.
 
     Args:
+        characters: of the text.
         back: what came back.
         ids, tokens: in between.
         same: it is the text itself, to the letter.
         nearly: it is, but for capitals and spaces.
     """
 
+    characters: int
     back: str
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     same: bool
     nearly: bool
+
+    @property
+    def sentence(self) -> str:
+        if self.same:
+            verdict = "and decoding gives the same text"
+        elif self.nearly:
+            verdict = "and decoding gives the same text but for capitals and spaces"
+        else:
+            verdict = "but decoding gives another text: its vocabulary does not cover all of this"
+        return f"{self.characters:,} characters, {len(self.ids):,} tokens, {verdict}."
 
 
 def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
@@ -42,7 +56,7 @@ def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
     ids = tokenizer.encode(text)
     back = tokenizer.decode(ids)
     nearly = "".join(back.split()).casefold() == "".join(text.split()).casefold()
-    return RoundTrip(back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)
+    return RoundTrip(len(text), back, tuple(ids), tuple(tokenizer.tokens(ids)), back == text, nearly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +67,43 @@ class FirstWords:
         way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers; or nothing,
             of a model without a head.
         text: that was read; for an encoder the last word of it is the blank.
-        said: the text it wrote, greedily; of an encoder the best guess.
+        written: the text it generated, greedily; of an encoder the best guess.
         best, probabilities: the likeliest tokens at the place in question, and how likely.
         place: of the blank, or of the last token that was read.
     """
 
     way: Way
     text: str
-    said: str
+    written: str
     best: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
     place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FirstToken(Finding):
+    """The likeliest token at the place in question.
+
+    Args:
+        masked: it is masked; otherwise it is the next one.
+        vocab: tokens it was chosen from.
+    """
+
+    masked: bool
+    token: str
+    probability: float
+    vocab: int
+
+    @property
+    def sentence(self) -> str:
+        where = "at the masked position" if self.masked else "as the next token"
+        first = f"'{visible(self.token)}' with {self.probability:.1%}"
+        return f"The likeliest tokens {where}: first {first}, of {self.vocab:,}."
+
+
+def first_token(found: FirstWords, vocab: int) -> FirstToken:
+    """The best of what a model with a head expects."""
+    return FirstToken(found.way == "blank", found.best[0], found.probabilities[0], vocab)
 
 
 @torch.no_grad()
@@ -82,12 +122,12 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     if config.architecture == "encoder-decoder":
         ids = ids[: config.max_seq_len]
         scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits[0, -1]
-        said = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
-        return FirstWords("answer", text, tokenizer.decode(said), *_likeliest(tokenizer, scores))
+        ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+        return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
     scores = model(one_text(model, ids)).logits[0, -1]
-    said = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
-    return FirstWords("continuation", text, tokenizer.decode(said), *_likeliest(tokenizer, scores), len(ids) - 1)
+    ids_written = generate(model, ids, max_new_tokens=new_tokens, temperature=0)
+    return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
 
 
 def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:

@@ -178,8 +178,8 @@ def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
         product = product if config.qk_norm else 0
         return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
-    turned = (heads + kv_heads) * width if config.positions == "rope" or config.qk_norm else 0
-    return n * (size * (product + turned + z) + normed + heads * STATISTIC)
+    rotated = (heads + kv_heads) * width if config.positions == "rope" or config.qk_norm else 0
+    return n * (size * (product + rotated + z) + normed + heads * STATISTIC)
 
 
 def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel: Kernel) -> int:

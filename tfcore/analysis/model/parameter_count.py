@@ -76,11 +76,11 @@ class PublishedSizes(Finding):
     @property
     def sentence(self) -> str:
         pooler = f", the pooler's {self.pooler:,} among them" if self.pooler else ""
-        said = f"Without the masked language model's head ({self.mlm_head:,}): {self.without_heads:,}{pooler}."
+        sizes = f"Without the masked language model's head ({self.mlm_head:,}): {self.without_heads:,}{pooler}."
         if self.next_sentence:
-            said += f" The published checkpoint has a head for next-sentence prediction too ({self.next_sentence:,}): "
-            said += f"{self.checkpoint:,}."
-        return said
+            sizes += f" The published checkpoint has a head for next-sentence prediction too ({self.next_sentence:,}): "
+            sizes += f"{self.checkpoint:,}."
+        return sizes
 
 
 def parameters(config: ModelConfig) -> ParameterCount:

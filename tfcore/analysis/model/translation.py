@@ -118,18 +118,18 @@ def read_links(path: Path) -> list[Linked]:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How an encoder-decoder writes a text it is told to write, token by token.
+    """An encoder-decoder with a given target (teacher forcing), token by token.
 
     Args:
         read: the ids the encoder reads, the separator at the end.
         written: the ids written.
-        chances: before each of them, the probability of every token.
-        patterns: where the position that foretells a token looks, one before its own.
+        probabilities: of every token of the vocabulary, before each of them is written.
+        patterns: attention weights of the position that predicts each of them, one before its own.
     """
 
     read: list[int]
     written: list[int]
-    chances: Float[ndarray, "written vocab"]
+    probabilities: Float[ndarray, "written vocab"]
     patterns: Float[ndarray, "layer head written read"]
 
     @property
@@ -145,8 +145,8 @@ def writing(model: Transformer, read: Sequence[int], written: Sequence[int]) -> 
     decoder_ids = [model.config.start_id, *written[:-1]]
     output = model(one_text(model, read), decoder_ids=one_text(model, decoder_ids), capture=names)
     patterns = torch.stack([output.activations[name][0] for name in names])
-    chances = output.logits[0].float().softmax(-1)
-    return Writing(list(read), list(written), chances.cpu().numpy(), patterns.float().cpu().numpy())
+    probabilities = output.logits[0].float().softmax(-1)
+    return Writing(list(read), list(written), probabilities.cpu().numpy(), patterns.float().cpu().numpy())
 
 
 def tokens_of(text: str, word: str, tokenizer: BPETokenizer) -> list[int]:
@@ -159,7 +159,7 @@ def tokens_of(text: str, word: str, tokenizer: BPETokenizer) -> list[int]:
     return sorted(set(cut(text, tokenizer).token_of_character[start : start + len(word)].tolist()))
 
 
-def right(
+def alignment_accuracy(
     model: Transformer, tokenizer: BPETokenizer, sentences: Sequence[Linked]
 ) -> tuple[Float[ndarray, "layer head"], Float[ndarray, " layer"]]:
     """The share of links in which the strongest weight of the word, the separator left out, is on the right word.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tfcore.analysis.finding import Finding
+
 FACTS = Path(__file__).with_name("milestones.toml")
 FIELDS = {
     "language": "Language",
@@ -32,7 +34,7 @@ FAMILIES = {
 ALL = "all"
 ROOM = 122.0  # characters that fit side by side on the timeline
 GAP = 3.5  # characters between a label and the next mark: the mark itself and some air
-QUIET = 0.35  # the width of a year without entries, in entries
+QUIET = 0.35  # the width of a year without entries, in widths of one entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +89,6 @@ def matching(field: str = ALL, family: str = ALL, words: str = "") -> list[str]:
         and family in (ALL, entry.family)
         and all(word in _everything(entry) for word in wanted)
     ]
-
-
-def share_since(year: int) -> float:
-    """The part of the entries that are of this year or later."""
-    years = [entry.year for entry in milestones().values()]
-    return sum(one >= year for one in years) / len(years)
 
 
 def _everything(entry: Milestone) -> str:
@@ -212,3 +208,68 @@ def shown_years(start: Mapping[int, float], apart: float = 0.04) -> dict[int, fl
             if year % step == 0 and all(abs(start[year] - start[other]) >= apart for other in chosen):
                 chosen.append(year)
     return {year: start[year] for year in sorted(chosen)}
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesShown(Finding):
+    """Which entries are shown, and the neighbours of the chosen one.
+
+    Args:
+        shown, total: entries that fit the filter, and entries in all.
+        years: of the first and the last shown.
+        chosen: the chosen entry with its year; None where none is shown.
+        before, after: how many entries it builds on and led to; None where lines between entries are not drawn.
+    """
+
+    shown: int
+    total: int
+    years: tuple[int, int] | None
+    chosen: str | None
+    before: int | None
+    after: int | None
+
+    @property
+    def sentence(self) -> str:
+        if self.years is None:
+            return f"None of {self.total} entries is shown."
+        first, last = self.years
+        words = f"{self.shown} of {self.total} entries from {first} to {last}; chosen: {self.chosen}"
+        if self.before is not None:
+            words += f", which builds on {self.before} others and led to {self.after}"
+        return f"{words}."
+
+
+def entries_shown(shown: Sequence[str], chosen: str | None, lineage: bool) -> EntriesShown:
+    """The entries with these keys, in the order of the years; `lineage` says whether lines are drawn."""
+    entries = milestones()
+    years = (entries[shown[0]].year, entries[shown[-1]].year) if shown else None
+    if chosen is None:
+        return EntriesShown(len(shown), len(entries), None, None, None, None)
+    before, after = (len(ancestors(chosen)), len(descendants(chosen))) if lineage else (None, None)
+    return EntriesShown(len(shown), len(entries), years, with_year(entries[chosen]), before, after)
+
+
+def with_year(entry: Milestone) -> str:
+    """As in "LSTM (1997)"."""
+    return f"{entry.name} ({entry.year})"
+
+
+@dataclass(frozen=True, slots=True)
+class RecentShare(Finding):
+    """The share of the entries that are of `year` or later."""
+
+    year: int
+    share: float
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.share:.0%} of the entries, and so of the width, are from {self.year} on."
+
+
+def recent_share(year: int) -> RecentShare:
+    """Count the entries since a year."""
+    years = [entry.year for entry in milestones().values()]
+    return RecentShare(year, sum(one >= year for one in years) / len(years))

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.reference.folklore import ROUGH, Claim, Finding, Verdict
+from tfcore.analysis.reference.folklore.claim import ROUGH, Checked, Claim, Verdict
 from tfcore.figures import theme
 
 ROW, TOP, BOTTOM, LEFT = 20, 54, 56, 204  # pixels
@@ -26,7 +26,7 @@ def height_of(rows: int) -> int:
     return TOP + BOTTOM + ROW * max(rows, 3)
 
 
-def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Finding], chosen: str | None) -> go.Figure:
+def ratios_figure(claims: Sequence[Claim], findings: Mapping[str, Checked], chosen: str | None) -> go.Figure:
     """Computed over quoted, a row a claim; several cases of one claim are joined.
 
     A click anywhere in a row carries customdata, the key of the claim.
@@ -96,7 +96,7 @@ def drawn_at(ratio: float) -> float:
     return round(min(max(ratio, LOW), HIGH), 4)
 
 
-def _spans(claims: Sequence[Claim], findings: Mapping[str, Finding], rows: Mapping[str, int]) -> dict[str, Any]:
+def _spans(claims: Sequence[Claim], findings: Mapping[str, Checked], rows: Mapping[str, int]) -> dict[str, Any]:
     x: list[float | None] = []
     y: list[int | None] = []
     for claim in claims:
@@ -115,7 +115,7 @@ def _spans(claims: Sequence[Claim], findings: Mapping[str, Finding], rows: Mappi
 
 
 def _marks(
-    verdict: Verdict, claims: Sequence[Claim], findings: Mapping[str, Finding], rows: Mapping[str, int]
+    verdict: Verdict, claims: Sequence[Claim], findings: Mapping[str, Checked], rows: Mapping[str, int]
 ) -> dict[str, Any]:
     colour, symbol = LOOKS[verdict]
     points = [
@@ -137,7 +137,7 @@ def _marks(
     }
 
 
-def _targets(claims: Sequence[Claim], findings: Mapping[str, Finding], rows: Mapping[str, int]) -> dict[str, Any]:
+def _targets(claims: Sequence[Claim], findings: Mapping[str, Checked], rows: Mapping[str, int]) -> dict[str, Any]:
     """Invisible marks along every row, which take clicks and the pointer."""
     every = [claim for claim in claims for _ in TARGETS]
     return {
@@ -153,6 +153,6 @@ def _targets(claims: Sequence[Claim], findings: Mapping[str, Finding], rows: Map
     }
 
 
-def _words(claim: Claim, finding: Finding) -> str:
+def _words(claim: Claim, finding: Checked) -> str:
     cases = "<br>".join(f"{case}: × {ratio:.4g}" for case, ratio in finding.ratios.items())
     return f"<b>{claim.said}</b><br>{finding.verdict}<br>{cases}"

@@ -15,7 +15,7 @@ from tests import own_folders
 from tests.hostile_tokenizers import normalizers, replace
 from tests.pages.figures import figures
 from tests.pages.visits import opened, run, said
-from tfcore.figures.model import your_model
+from tfcore.analysis.quantities import gigabytes
 
 PAGES = {
     "heads": ("foundations/heads/page.py", {}),
@@ -274,7 +274,7 @@ def test_the_page_looks_loads_and_shows(allowed):
     test = opened("model/your_model/page.py", model="./llama")
     wait_for(test, "./llama", lambda t: "load model" in keys(t))
     config_says = 4 * sum(t.numel() for t in brought("./llama").model.parameters())
-    assert test.metric[0].value == your_model.gigabytes(config_says)
+    assert test.metric[0].value == gigabytes(config_says)
     own_models.STORE.make_room("./llama", 0, 0)
     run(test).button(key="load model").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfcore.analysis.finding import Finding
+
 CLOSE = 0.01  # relative: what counts as the same number
+BYTES = ("GB",)  # units in which answers are counted in bytes
 APART = 3.0  # tolerances that a mistake must be away from the answer to be told from it
 
 
@@ -51,7 +54,87 @@ class Problem:
         return abs(value - target) <= max(self.tolerance, 1e-9) * abs(target) + 1e-12
 
 
-def guessed_right(questions: int, right: int, chance: float) -> float:
+def guessed_right(questions: int, right: int, probability: float) -> float:
     """The probability of at least so many right answers by guessing: sum_{k >= right} C(n, k) p^k (1 - p)^(n - k)."""
-    terms = (math.comb(questions, k) * chance**k * (1 - chance) ** (questions - k) for k in range(right, questions + 1))
+    terms = (
+        math.comb(questions, k) * probability**k * (1 - probability) ** (questions - k)
+        for k in range(right, questions + 1)
+    )
     return sum(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class GuessedRounds(Finding):
+    """How often a round of ten questions with four options each is guessed.
+
+    Args:
+        some, many: probability of at least 4 and of at least 7 right answers.
+    """
+
+    some: float
+    many: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"It might: who guesses gets 4 or more right in {self.some:.0%} of all rounds, the sum of the binomial "
+            f"terms from 4 on. 7 or more happen in {self.many:.1%}."
+        )
+
+
+def guessed_rounds() -> GuessedRounds:
+    """Both probabilities."""
+    return GuessedRounds(guessed_right(10, 4, 0.25), guessed_right(10, 7, 0.25))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundProgress(Finding):
+    """How much of a round is answered.
+
+    Args:
+        number: of the round.
+        questions, chapters: in it.
+        answered, right: how many of the questions.
+    """
+
+    number: int
+    questions: int
+    chapters: int
+    answered: int
+    right: int
+
+    @property
+    def title(self) -> str:
+        """The round by its number."""
+        return f"Round {self.number:,}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.questions} questions of {self.chapters} chapters; {self.answered} answered, {self.right} of them "
+            "right."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OffBy(Finding):
+    """How far a number is from the answer, where no known mistake explains it."""
+
+    value: float
+    answer: float
+
+    @property
+    def sentence(self) -> str:
+        if self.value * self.answer <= 0:
+            return "That is not it."
+        factor = max(self.value / self.answer, self.answer / self.value)
+        by = f"{factor - 1:.0%}" if factor < 2 else f"a factor of {factor:,.3g}"
+        return f"That is too {'large' if abs(self.value) > abs(self.answer) else 'small'} by {by}."
+
+
+def answer_text(value: float, unit: str) -> str:
+    """An answer with its unit: bytes in GB, large numbers with commas."""
+    value = value / 1e9 if unit in BYTES else value
+    whole = abs(value) >= 1000 or float(value).is_integer()
+    words = (f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.3e}") if whole else f"{value:.4g}"
+    return f"{words} {unit}".strip()

@@ -12,7 +12,7 @@ from tfcore.analysis.block.feedforward import block_share, layer_cost
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.reference.folklore import Claim, Finding, compare
+from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import Init, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.model import Transformer
@@ -21,7 +21,7 @@ TEXT = "Once upon a time there was a little dog. The little dog"
 DRAWN = 200_000
 
 
-def two_thirds() -> Finding:
+def two_thirds() -> Checked:
     """Feed-forward share of a block's parameters."""
     shapes = {
         "GPT-2 small": presets.gpt2_small,
@@ -34,7 +34,7 @@ def two_thirds() -> Finding:
     return compare(2 / 3, cases, ", ".join(f"{share:.1%} ({name})" for name, share in cases.items()))
 
 
-def norms_cost_nothing() -> Finding:
+def norms_cost_nothing() -> Checked:
     """The parameters of a model that are not those of its norms, over all."""
     shapes = {"GPT-2 small": presets.gpt2_small, "LLaMA 3 8B": presets.llama3_8b, "base": presets.transformer_base}
     shares = {}
@@ -45,13 +45,13 @@ def norms_cost_nothing() -> Finding:
     return compare(1, {name: 1 - share for name, share in shares.items()}, words)
 
 
-def gated_width() -> Finding:
+def gated_width() -> Checked:
     """Parameters of a SwiGLU layer of width 8/3 d over those of a plain one of width 4 d."""
     cases = {f"d = {d:,}": layer_cost("swiglu", d).count / layer_cost("relu", d).count for d in (512, 768, 4096)}
     return compare(1, cases, ", ".join(f"{ratio:.4f} ({d})" for d, ratio in cases.items()))
 
 
-def variance_by_depth() -> Finding:
+def variance_by_depth() -> Checked:
     """Growth of the stream's variance from the embedding to the last block, at N layers over that at 6 layers.
 
     With 1 / sqrt(2N) on the matrices that write to the stream, and with no such factor.
@@ -68,7 +68,7 @@ def variance_by_depth() -> Finding:
 
 
 @torch.no_grad()
-def stream_stays() -> Finding:
+def stream_stays() -> Checked:
     """Variance of the stream after 12 blocks over that of the embeddings, with GPT-2's initial weights, by width."""
     cases = {}
     for d in (32, 256):
@@ -92,7 +92,7 @@ def stream_stays() -> Finding:
     return compare(1, cases, words)
 
 
-def tanh_is_gelu() -> Finding:
+def tanh_is_gelu() -> Checked:
     """GELU by its tanh formula over GELU by the normal distribution."""
     x = torch.tensor([-3.0, -2.0, -1.0, 1.0, 2.0], dtype=torch.float64)
     exact, by_tanh = ACTIVATIONS["gelu"](x), ACTIVATIONS["gelu_tanh"](x)
@@ -102,7 +102,7 @@ def tanh_is_gelu() -> Finding:
     return compare(1, cases, f"never more than {largest:.5f} apart; at x = −3 off by {abs(cases['x = -3'] - 1):.0%}")
 
 
-def dropout_keeps_means() -> Finding:
+def dropout_keeps_means() -> Checked:
     """Mean of many dropped-out ones, p = 0.1 and 0.5; their variance, which was 0, becomes p / (1 - p)."""
     ones, generator = torch.ones(DRAWN), torch.Generator().manual_seed(0)
     drawn = {f"p = {p:g}": dropout(ones, p, True, generator) for p in (0.1, 0.5)}
@@ -111,7 +111,7 @@ def dropout_keeps_means() -> Finding:
     return compare(1, means, ", ".join(words))
 
 
-def heads_are_free() -> Finding:
+def heads_are_free() -> Checked:
     """Parameters of GPT-2 small cut into other numbers of heads, over those with 12."""
     config = presets.gpt2_small()
     base = parameters(config).total
@@ -121,7 +121,7 @@ def heads_are_free() -> Finding:
 
 
 @torch.no_grad()
-def parts_add_up(model: Transformer, tokenizer: Any) -> Finding:
+def parts_add_up(model: Transformer, tokenizer: Any) -> Checked:
     """The contributions of all heads and layers to the logit of the likeliest next token, summed, over that logit."""
     ids = tokenizer.encode(TEXT)
     logits = model(one_text(model, ids)).logits[0, -1]

@@ -13,7 +13,7 @@ from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.score_scale import product_spread
 from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
 from tfcore.analysis.inference.head_vectors import head_vectors
-from tfcore.analysis.reference.folklore import Claim, Finding, compare
+from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
 from tfcore.model import Transformer
@@ -35,21 +35,21 @@ SAMPLES = 1_024
 WORDS = ("the", "little", "dog", "lost", "the", "red", "ball", "in", "the", "park")
 
 
-def softmax_wide() -> Finding:
+def softmax_wide() -> Checked:
     """softmax(8, 0.1, -0.3), of which 0.9997, 0.0002, 0.0001 is printed: the two small weights against these."""
     weights = attention_weights(torch.tensor([[8.0, 0.1, -0.3]], dtype=torch.float64))[0].tolist()
     off = {"second weight": weights[1] / 0.0002, "third weight": weights[2] / 0.0001}
     return compare(1, off, ", ".join(f"{w:.4f}" for w in weights))
 
 
-def softmax_small() -> Finding:
+def softmax_small() -> Checked:
     """softmax(1, 0.0125, -0.0375), the same scores divided by 8."""
     weights = attention_weights(torch.tensor([[1.0, 0.0125, -0.0375]], dtype=torch.float64))[0].tolist()
     off = {f"weight {i + 1}": w / said for i, (w, said) in enumerate(zip(weights, (0.579, 0.216, 0.205), strict=True))}
     return compare(1, off, ", ".join(f"{w:.4f}" for w in weights))
 
 
-def variance_of_products() -> Finding:
+def variance_of_products() -> Checked:
     """Variance of q . k over d_k, for random queries and keys; true within three standard errors of the draw."""
     spread = product_spread(SAMPLES, seed=0)
     cases = {
@@ -61,7 +61,7 @@ def variance_of_products() -> Finding:
     return compare(1, cases, words, exact=3 * math.sqrt(2 / SAMPLES))
 
 
-def variance_when_trained(model: Transformer, tokenizer: Any) -> Finding:
+def variance_when_trained(model: Transformer, tokenizer: Any) -> Checked:
     """Variance of the scores q . k / sqrt(d_k) over all pairs of a text, in every head of the first layer."""
     ids = tokenizer.encode(STORY)
     found = {}
@@ -72,7 +72,7 @@ def variance_when_trained(model: Transformer, tokenizer: Any) -> Finding:
     return compare(1, found, words)
 
 
-def shortest_and_longest_wave() -> Finding:
+def shortest_and_longest_wave() -> Checked:
     """Wavelengths of sinusoidal positions: the last pair has exponent (d - 2) / d, not 1."""
     waves = wavelengths(512, 10_000.0)
     cases = {"shortest": float(waves[0]) / (2 * math.pi), "longest": float(waves[-1]) / (10_000 * 2 * math.pi)}
@@ -80,20 +80,20 @@ def shortest_and_longest_wave() -> Finding:
     return compare(1, cases, words)
 
 
-def shift_is_linear() -> Finding:
+def shift_is_linear() -> Checked:
     """Largest error of PE(p + k) = M_k PE(p) over 512 positions, with one matrix for all of them."""
     result = sinusoidal_shift(512, 128, 10_000.0, k=5, start=0)
     return compare(1, {"largest error": 1 + float(result.error)}, f"largest error {float(result.error):.0e}")
 
 
-def rope_knows_distances() -> Finding:
+def rope_knows_distances() -> Checked:
     """RoPE's score of one query and key at every distance, at the start of a text and 1,000 tokens on."""
     result = rotary_scores(64, 10_000.0, 0.8, moved=1_000, distance=6)
     off = result.difference / float(abs(result.scores).max())
     return compare(1, {"moved by 1,000": 1 + off}, f"scores differ by {off:.0e} of the largest")
 
 
-def order_is_invisible() -> Finding:
+def order_is_invisible() -> Checked:
     """Share of tokens whose output is the same after a shuffle, without positions: bidirectional, and causal."""
     cases = {}
     for name, is_causal in (("bidirectional", False), ("causal", True)):
@@ -104,7 +104,7 @@ def order_is_invisible() -> Finding:
     )
 
 
-def scaled_embeddings(model: Transformer, tokenizer: Any) -> Finding:
+def scaled_embeddings(model: Transformer, tokenizer: Any) -> Checked:
     """Length of sqrt(d) E over the length of a position vector, sqrt(d / 2), for three kinds of embeddings E."""
     del tokenizer
     cases = {}
@@ -119,13 +119,13 @@ def scaled_embeddings(model: Transformer, tokenizer: Any) -> Finding:
     return compare(1, cases, words, exact=0.1, rough=1.0)
 
 
-def causal_is_half() -> Finding:
+def causal_is_half() -> Checked:
     """Pairs that a causal mask lets through, of all n^2: (n + 1) / 2n."""
     cases = {f"n = {n}": mask_cost(MaskConfig(kind="causal"), n).share for n in (16, 128, 1024)}
     return compare(0.5, cases, ", ".join(f"{share:.2%} ({n})" for n, share in cases.items()))
 
 
-def characters_in_a_token(model: Transformer, tokenizer: Any) -> Finding:
+def characters_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
     """Characters per token of four kinds of text, cut by the shipped tokenizer."""
     del model
     cases = {density.name: density.per_token for density in densities(TEXTS, tokenizer)}
@@ -134,13 +134,13 @@ def characters_in_a_token(model: Transformer, tokenizer: Any) -> Finding:
     )
 
 
-def _by_another(found: Finding, tokenizer: Any) -> Finding:
+def _by_another(found: Checked, tokenizer: Any) -> Checked:
     """The claim is about other tokenizers than the one it is computed with: whether it holds depends on that."""
     words = f"{found.found}, by a tokenizer of {tokenizer.vocab_size:,} tokens"
     return replace(found, found=words, verdict="depends")
 
 
-def words_in_a_token(model: Transformer, tokenizer: Any) -> Finding:
+def words_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
     """Words per token of the same texts."""
     del model
     cases = {d.name: len(TEXTS[d.name].split()) / d.tokens for d in densities(TEXTS, tokenizer)}

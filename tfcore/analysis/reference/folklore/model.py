@@ -11,7 +11,7 @@ from tfcore.analysis.foundations.attention_steps import entropy_bits
 from tfcore.analysis.model.flop_count import Pairs, flops
 from tfcore.analysis.model.memory_use import memory
 from tfcore.analysis.model.parameter_count import parameters, published_sizes
-from tfcore.analysis.reference.folklore import Claim, Finding, compare
+from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.analysis.training.compute_budget import splits
 from tfcore.config import ModelConfig
 
@@ -19,28 +19,28 @@ COUNTED = ("no embeddings, all pairs", "no embeddings, causal", "all parameters,
 BUDGETS = {"10¹⁹ FLOPs": 1e19, "10²¹": 1e21, "Chinchilla's 5.76 · 10²³": 5.76e23}
 
 
-def count(config: ModelConfig, quoted: float, rounding: float) -> Finding:
+def count(config: ModelConfig, quoted: float, rounding: float) -> Checked:
     """A model's parameters against a quoted number, true if they round to it, roughly true up to 3 %."""
     total = parameters(config).total
     return compare(quoted, {"parameters": total}, f"{total:,}", exact=rounding / quoted, rough=0.03)
 
 
-def gpt2_small() -> Finding:
+def gpt2_small() -> Checked:
     """GPT-2 small, positions and tied table included."""
     return count(presets.gpt2_small(), 117e6, 0.5e6)
 
 
-def gpt3() -> Finding:
+def gpt3() -> Checked:
     """GPT-3: 96 layers of width 12,288."""
     return count(presets.gpt3_175b(), 175e9, 0.5e9)
 
 
-def llama3() -> Finding:
+def llama3() -> Checked:
     """LLaMA 3 8B."""
     return count(presets.llama3_8b(), 8e9, 0.5e9)
 
 
-def bert_base() -> Finding:
+def bert_base() -> Checked:
     """BERT base without heads, and the published checkpoint with both."""
     sizes = published_sizes(presets.bert_base())
     if sizes is None:
@@ -50,23 +50,23 @@ def bert_base() -> Finding:
     return compare(110e6, cases, words, exact=0.5 / 110, rough=0.03)
 
 
-def transformer_big() -> Finding:
+def transformer_big() -> Checked:
     """The big Transformer of 2017."""
     return count(presets.transformer_big(), 213e6, 0.5e6)
 
 
-def mixtral_total() -> Finding:
+def mixtral_total() -> Checked:
     """Mixtral: eight experts a layer, one attention, one table."""
     return count(presets.mixtral_8x7b(), 56e9, 0.5e9)
 
 
-def mixtral_active() -> Finding:
+def mixtral_active() -> Checked:
     """The parameters of Mixtral that one token uses: two experts of eight."""
     active = parameters(presets.mixtral_8x7b()).active
     return compare(14e9, {"active": active}, f"{active:,}", exact=0.5 / 14, rough=0.03)
 
 
-def twelve_n_d_squared() -> Finding:
+def twelve_n_d_squared() -> Checked:
     """Parameters of all blocks over 12 N d^2."""
     shapes = {
         "GPT-2 small": presets.gpt2_small,
@@ -84,7 +84,7 @@ def twelve_n_d_squared() -> Finding:
     return compare(1, cases, ", ".join(f"{value:.2f} ({name})" for name, value in cases.items()))
 
 
-def sixteen_bytes() -> Finding:
+def sixteen_bytes() -> Checked:
     """Bytes per parameter of weights, gradients and AdamW's state: 2 + 2 + 8 + 4 in 16 bits, 4 + 4 + 8 in 32."""
     config = presets.gpt2_small()
     cases = {}
@@ -94,7 +94,7 @@ def sixteen_bytes() -> Finding:
     return compare(16, cases, ", ".join(f"{value:.1f} bytes ({name})" for name, value in cases.items()))
 
 
-def six_n() -> Finding:
+def six_n() -> Checked:
     """Operations of training per token over 6 N: exact matrix products, attention and unembedding included.
 
     N without embeddings (arXiv:2001.08361) or with all parameters (arXiv:2203.15556), and attention over all (query,
@@ -115,7 +115,7 @@ def six_n() -> Finding:
     return compare(1, cases, ", ".join(words))
 
 
-def twenty_tokens() -> Finding:
+def twenty_tokens() -> Checked:
     """D / N of each rule of arXiv:2203.15556 and of the refit of arXiv:2404.10102, at three budgets C = 6 N D."""
     rules = [rule for rule in splits(np.array(list(BUDGETS.values()))) if rule.name.startswith("Chinchilla")]
     cases = {
@@ -125,19 +125,19 @@ def twenty_tokens() -> Finding:
     return compare(20, cases, ", ".join(words))
 
 
-def fair_coin() -> Finding:
+def fair_coin() -> Checked:
     """Entropy of a fair coin."""
     bits = float(entropy_bits(torch.tensor([0.5, 0.5], dtype=torch.float64)))
     return compare(1, {"entropy": bits}, f"{bits:.3f} bits")
 
 
-def loaded_coin() -> Finding:
+def loaded_coin() -> Checked:
     """Entropy of a coin that falls on one side nine times of ten."""
     bits = float(entropy_bits(torch.tensor([0.9, 0.1], dtype=torch.float64)))
     return compare(0.469, {"entropy": bits}, f"{bits:.3f} bits")
 
 
-def loss_in_bits() -> Finding:
+def loss_in_bits() -> Checked:
     """Cross-entropy of the right token at p = 0.9 and p = 0.01, in bits: -log2 p."""
     cases, words = {}, []
     for p, quoted in ((0.9, 0.152), (0.01, 6.64)):
@@ -148,7 +148,7 @@ def loss_in_bits() -> Finding:
     return compare(1, cases, ", ".join(words))
 
 
-def loss_at_first() -> Finding:
+def loss_at_first() -> Checked:
     """Loss of a network before its first step over ln V, for three ways to draw its weights."""
     cases = {}
     for name, deep in (

@@ -13,7 +13,7 @@ from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
 from tfcore.analysis.inference.sparse_reach import reach
 from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost
 from tfcore.analysis.one_text import one_text
-from tfcore.analysis.reference.folklore import Claim, Finding, compare
+from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.config import ModelConfig
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import distribution
@@ -42,33 +42,33 @@ LONG = 8  # tokens that the beams write
 SAME = 1e-4  # probabilities of one text, computed in batches of another size, differ by less
 
 
-def cache_of_80_layers() -> Finding:
+def cache_of_80_layers() -> Checked:
     """2 * 80 layers * 64 heads * 128 * 32,768 tokens * 2 bytes, in GB of 10^9 bytes."""
     size = cache_bytes(LARGE, TOKENS)
     return compare(85.9, {"64 heads": size / 1e9}, f"{size:,} bytes = {size / 1e9:.1f} GB")
 
 
-def cache_of_8_heads() -> Finding:
+def cache_of_8_heads() -> Checked:
     """The same with 8 heads of keys and values, and how many times smaller that is."""
     size = cache_bytes(shared(LARGE, "gqa"), TOKENS)
     times = cache_bytes(LARGE, TOKENS) / size
     return compare(1, {"GB": size / 1e9 / 10.7, "times": times / 8}, f"{size / 1e9:.1f} GB, {times:g} times smaller")
 
 
-def gb_is_gib() -> Finding:
+def gb_is_gib() -> Checked:
     """The bytes of that cache in GB (10^9) over the same in GiB (2^30)."""
     size = cache_bytes(LARGE, TOKENS)
     words = f"{size / 1e9:.1f} GB = {size / 2**30:.1f} GiB"
     return compare(1, {"GB over GiB": (size / 1e9) / (size / 2**30)}, words, rough=0.03)
 
 
-def scores_of_4096() -> Finding:
+def scores_of_4096() -> Checked:
     """n^2 at n = 4,096."""
     pairs = int(sequence_cost((4_096,)).cells[0])
     return compare(16.8e6, {"scores": pairs}, f"{pairs:,}")
 
 
-def quadratic() -> Finding:
+def quadratic() -> Checked:
     """How many times the operations of a forward pass grow when the text becomes twice as long, for GPT-2 small."""
     cases = {}
     for n in (512, 4_096, 65_536):
@@ -78,7 +78,7 @@ def quadratic() -> Finding:
     return compare(4, cases, ", ".join(f"× {value:.2f} ({name})" for name, value in cases.items()))
 
 
-def six_d() -> Finding:
+def six_d() -> Checked:
     """The length at which attention's products reach half of all operations, over 6 d."""
     cases, words = {}, []
     builds = {"GPT-2 small": presets.gpt2_small, "GPT-3": presets.gpt3_175b, "LLaMA 3 8B": presets.llama3_8b}
@@ -90,7 +90,7 @@ def six_d() -> Finding:
     return compare(1, cases, ", ".join(words))
 
 
-def linear_with_cache() -> Finding:
+def linear_with_cache() -> Checked:
     """How many times the whole work of writing grows for twice the text, with a cache: all steps cost one pass."""
     cases = {}
     for n in (512, 4_096, 65_536):
@@ -103,7 +103,7 @@ def _longer(config: ModelConfig, length: int) -> ModelConfig:
     return replace(config, max_seq_len=length)
 
 
-def cache_changes_nothing(model: Transformer, tokenizer: Any) -> Finding:
+def cache_changes_nothing(model: Transformer, tokenizer: Any) -> Checked:
     """Largest difference of a score with the cache and without, over eight steps, and whether the best token agrees."""
     steps = list(both_ways(model, tokenizer.encode(PROMPTS[0]), 8))
     largest = max(step.difference for step in steps)
@@ -112,7 +112,7 @@ def cache_changes_nothing(model: Transformer, tokenizer: Any) -> Finding:
     return compare(1, {"same best token": agreed, "scores": 1 + largest}, words)
 
 
-def window_reaches(tokens: int = 64, layers: int = 8) -> Finding:
+def window_reaches(tokens: int = 64, layers: int = 8) -> Checked:
     """How far back information comes through stacked windows: the farthest token that reaches the last one."""
     found = reach(MaskConfig(kind="window", window=tokens), tokens * layers + 1, layers)
     back = int(found.back[-1])
@@ -120,7 +120,7 @@ def window_reaches(tokens: int = 64, layers: int = 8) -> Finding:
     return compare(tokens * layers, {f"{tokens} × {layers}": back}, words)
 
 
-def flash_is_exact(model: Transformer, tokenizer: Any) -> Finding:
+def flash_is_exact(model: Transformer, tokenizer: Any) -> Checked:
     """Largest difference of one head's output, tile by tile and the plain way, over its largest number."""
     ids = tokenizer.encode(" ".join(PROMPTS[:3]))
     vectors = head_vectors(model, ids, 1, 0)
@@ -136,16 +136,16 @@ def scores_after(model: Transformer, tokenizer: Any, prompt: str) -> torch.Tenso
     return model(one_text(model, tokenizer.encode(prompt))).logits[0, -1].float().cpu()
 
 
-def zero_is_greedy(model: Transformer, tokenizer: Any) -> Finding:
+def zero_is_greedy(model: Transformer, tokenizer: Any) -> Checked:
     """Probability of the likeliest token at temperature 0 and at small ones, on average over some prompts."""
     scores = torch.stack([scores_after(model, tokenizer, prompt) for prompt in PROMPTS])  # (prompt, vocab)
     cases = {f"T = {t:g}": float(distribution(scores, temperature=t).amax(-1).mean()) for t in (0.0, 0.05, 0.5)}
     exact = compare(1, {"T = 0": cases["T = 0"]}, "")
     words = ", ".join(f"{value:.1%} ({name})" for name, value in cases.items())
-    return Finding(words, exact.verdict, exact.ratios)
+    return Checked(words, exact.verdict, exact.ratios)
 
 
-def top_p_keeps(model: Transformer, tokenizer: Any) -> Finding:
+def top_p_keeps(model: Transformer, tokenizer: Any) -> Checked:
     """Probability that top-p = 0.9 leaves, before it is scaled up again, for each prompt."""
     cases = {}
     for prompt in PROMPTS:
@@ -156,7 +156,7 @@ def top_p_keeps(model: Transformer, tokenizer: Any) -> Finding:
     return compare(0.9, cases, words)
 
 
-def beams_find_the_best(model: Transformer, tokenizer: Any) -> Finding:
+def beams_find_the_best(model: Transformer, tokenizer: Any) -> Checked:
     """Probability of the best text of 8 tokens that 4 beams find, over that of the best found by 16."""
     cases = {}
     for prompt in BEGINNINGS:
