@@ -1,4 +1,4 @@
-"""Splits of a training budget between size and data: the compute-optimal one, published rules, and over-training."""
+"""Splits of a training budget between parameters and tokens: the compute-optimal one, and what published rules buy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,13 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training.scaling_laws import APPROACH_1, APPROACH_2, KAPLAN_SPLIT, LAWS, Law, Split
 
 PER_TOKEN = 6  # operations of training for a parameter and a token: 2 forward, 4 backward (arXiv:2001.08361, 2.1)
+
+SIZES = np.logspace(6.5, 13.5, 85)  # parameters: where IsoFLOP curves are drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,15 @@ def optimum(law: Law, flops: float) -> Training:
     G = (alpha A / beta B)^(1 / (alpha + beta)), a = beta / (alpha + beta), b = alpha / (alpha + beta). There a small
     step along the budget gains as much by size as it loses by data: alpha A / N^alpha = beta B / D^beta.
     """
-    both = law.alpha + law.beta
-    g = (law.alpha * law.a / (law.beta * law.b)) ** (1 / both)
+    g = (law.alpha * law.a / (law.beta * law.b)) ** (1 / (law.alpha + law.beta))
     product = flops / PER_TOKEN
-    n, d = g * product ** (law.beta / both), product ** (law.alpha / both) / g
+    n, d = g * product**law.size_exponent, product**law.data_exponent / g
     return Training(flops, n, d, law.loss(n, d))
+
+
+def optima(law: Law) -> list[Training]:
+    """The optimum of every budget from 10^14 to 10^30 operations, two for each power of ten."""
+    return [optimum(law, 10.0**exponent) for exponent in np.arange(14.0, 30.1, 0.5)]
 
 
 def at_size(law: Law, flops: float, n: float) -> Training:
@@ -132,121 +140,110 @@ class Splits:
         return self.d / self.n
 
 
-def splits(flops: Float[ndarray, " budget"]) -> list[Splits]:
+def splits(budgets: Sequence[float]) -> list[Splits]:
     """Every rule at these budgets."""
     return [
-        Splits(name, source, flops, np.array([_size(rule, float(budget)) for budget in flops]))
+        Splits(name, source, np.array(budgets), np.array([_size(rule, budget) for budget in budgets]))
         for name, (rule, source) in RULES.items()
     ]
-
-
-AGREEING = ("Chinchilla, approach 1", "Chinchilla, approach 2", "Chinchilla, approach 3 refitted")
-
-
-def agreed_ratio(lowest: float, highest: float) -> tuple[float, float]:
-    """The fewest and the most tokens per parameter of the rules that agree best, between two budgets."""
-    budgets = np.logspace(np.log10(lowest), np.log10(highest), 41)
-    ratios = np.concatenate([rule.ratio for rule in splits(budgets) if rule.name in AGREEING])
-    return float(ratios.min()), float(ratios.max())
 
 
 def _size(rule: Law | Split, flops: float) -> float:
     return rule.size(flops) if isinstance(rule, Split) else optimum(rule, flops).n
 
 
-PER_ANSWER = 2  # operations of inference for a parameter and a token, one forward pass (arXiv:2001.08361, 2.1)
-HALVINGS = 64
+def tokens_per_parameter(ratio: float) -> str:
+    """20 or 1,875 or 0.8: three digits at most below 100, whole numbers above."""
+    return f"{ratio:,.0f}" if ratio >= 99.5 else f"{ratio:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
-class OverTraining:
-    """A budget spent with another number of tokens per parameter than the best, in two ways.
+class BudgetSplit(Finding):
+    """The compute-optimal split of a budget beside Kaplan's, both judged by one law.
 
     Args:
-        best: the compute-optimal training.
-        same_budget: the same operations at the other ratio: a little more loss.
-        same_loss: the same loss at the other ratio: more operations, but a smaller model (or a larger one).
+        best: the split with the least loss.
+        kaplan: the same budget, split by KAPLAN_SPLIT.
+        saved: share of the budget that the best split does not need to reach Kaplan's loss.
     """
 
     best: Training
-    same_budget: Training
-    same_loss: Training
+    kaplan: Training
+    saved: float
 
     @property
-    def extra_loss(self) -> float:
-        """Nats a token that the same budget loses."""
-        return self.same_budget.loss - self.best.loss
+    def loss(self) -> str:
+        """Of the best split, in nats a token."""
+        return f"{self.best.loss:.3f}"
 
     @property
-    def extra_training(self) -> float:
-        """Operations that the same loss needs more."""
-        return self.same_loss.flops - self.best.flops
-
-    @property
-    def saved_per_token(self) -> float:
-        """Operations that each token of use costs less at the same loss; negative for a larger model."""
-        return PER_ANSWER * (self.best.n - self.same_loss.n)
-
-    @property
-    def pays_after(self) -> float:
-        """Tokens of use after which the smaller model has paid for its training; infinite if it never does."""
-        return self.extra_training / self.saved_per_token if self.saved_per_token > 0 else float("inf")
+    def sentence(self) -> str:
+        best, kaplan = self.best, self.kaplan
+        return (
+            f"With {power(best.flops)} operations the minimum is at {round_count(best.n)} parameters on "
+            f"{round_count(best.d)} tokens, {tokens_per_parameter(best.ratio)} per parameter, loss {self.loss}. "
+            f"Kaplan's split of 2020, {round_count(kaplan.n)} on {round_count(kaplan.d)}, ends at {kaplan.loss:.3f}, "
+            f"which the best split reaches with {self.saved:.0%} less."
+        )
 
 
-def over_training(law: Law, flops: float, ratio: float) -> OverTraining:
-    """Compare the best split of a budget with `ratio` tokens per parameter."""
-    best = optimum(law, flops)
-    return OverTraining(best, at_ratio(law, flops, ratio), for_loss(law, best.loss, ratio))
-
-
-def for_loss(law: Law, loss: float, ratio: float) -> Training:
-    """The training with `ratio` tokens per parameter that ends at this loss.
-
-    The loss falls as the size grows at a fixed ratio, so halving an interval of log N finds it.
-
-    Raises:
-        ValueError: a loss that no size reaches.
-    """
-    if loss <= law.floor:
-        raise ValueError(f"a loss of {loss:.4f} is not above the floor of {law.floor:.4f}, which no training reaches")
-    low, high = 0.0, 100.0  # log N
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        n = float(np.exp(middle))
-        low, high = (middle, high) if law.loss(n, ratio * n) > loss else (low, middle)
-    n = float(np.exp(high))
-    return Training(PER_TOKEN * n * ratio * n, n, ratio * n, law.loss(n, ratio * n))
+def budget_split(law: Law, flops: float) -> BudgetSplit:
+    """The best split of a budget by this law, compared with Kaplan's."""
+    kaplan = at_size(law, flops, KAPLAN_SPLIT.size(flops))
+    return BudgetSplit(optimum(law, flops), kaplan, 1 - budget_for(law, kaplan.loss).flops / flops)
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetime:
-    """Training and use together, of models that all reach one loss (arXiv:2401.00448, section 2).
+class RuleRatios(Finding):
+    """Tokens per parameter of every rule at one budget.
 
     Args:
-        ratio: tokens per parameter of each.
-        n: parameters of each.
-        training: operations of training.
-        use: operations of answering with so many tokens.
+        flops: operations.
+        rules: name and tokens per parameter of each.
     """
 
-    ratio: Float[ndarray, " ratio"]
-    n: Float[ndarray, " ratio"]
-    training: Float[ndarray, " ratio"]
-    use: Float[ndarray, " ratio"]
+    flops: float
+    rules: tuple[tuple[str, float], ...]
 
     @property
-    def total(self) -> Float[ndarray, " ratio"]:
-        """Operations from the first step of training to the last token of use."""
-        return self.training + self.use
+    def sentence(self) -> str:
+        each = "; ".join(f"{name} {tokens_per_parameter(ratio)}" for name, ratio in self.rules)
+        return f"At {power(self.flops)} operations: {each}."
+
+
+def rule_ratios(flops: float) -> RuleRatios:
+    """What every rule in RULES asks for at this budget."""
+    return RuleRatios(flops, tuple((rule.name, float(rule.ratio[0])) for rule in splits([flops])))
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedRatio(Finding):
+    """Fewest and most tokens per parameter of the rules that agree best, between two budgets.
+
+    Args:
+        budgets: the smallest and the largest, in operations.
+        ratios: the fewest and the most tokens per parameter.
+    """
+
+    budgets: tuple[float, float]
+    ratios: tuple[float, float]
 
     @property
-    def cheapest(self) -> int:
-        """Which of them costs least in all."""
-        return int(np.argmin(self.total))
+    def sentence(self) -> str:
+        (smallest, largest), (fewest, most) = self.budgets, self.ratios
+        return (
+            "The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of Chinchilla and the refit "
+            f"of approach 3 say from {power(smallest)} to {power(largest)} operations: between {fewest:.0f} and "
+            f"{most:.0f}."
+        )
 
 
-def lifetime(law: Law, loss: float, served: float, ratios: Float[ndarray, " ratio"]) -> Lifetime:
-    """What models of equal loss cost when they read and write `served` tokens after their training."""
-    found = [for_loss(law, loss, float(ratio)) for ratio in ratios]
-    n = np.array([training.n for training in found])
-    return Lifetime(ratios, n, np.array([training.flops for training in found]), PER_ANSWER * n * served)
+# The rules that AgreedRatio names.
+AGREEING = ("Chinchilla, approach 1", "Chinchilla, approach 2", "Chinchilla, approach 3 refitted")
+
+
+def agreed_ratio(smallest: float, largest: float) -> AgreedRatio:
+    """The range of tokens per parameter of the rules in AGREEING, at 41 budgets between these two."""
+    budgets = np.logspace(np.log10(smallest), np.log10(largest), 41)
+    ratios = np.concatenate([rule.ratio for rule in splits(budgets.tolist()) if rule.name in AGREEING])
+    return AgreedRatio((smallest, largest), (float(ratios.min()), float(ratios.max())))

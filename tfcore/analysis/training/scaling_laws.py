@@ -1,17 +1,16 @@
-"""Scaling laws of loss against size and data: their form, the fit, published constants, and our own ladder of models.
+"""Scaling laws of loss against parameters and tokens: their form, the fit, and published constants.
 
 N are parameters, D tokens, C = 6 N D operations of training. Losses are in nats per token of each paper's own text and
 tokenizer: the shapes of two papers' laws can be compared, their losses cannot.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
@@ -33,6 +32,37 @@ class Law:
     def loss(self, n: Number, d: Number) -> Number:
         """Of a model with n parameters after d tokens, or of many such."""
         return self.floor + self.a / n**self.alpha + self.b / d**self.beta
+
+    @property
+    def size_exponent(self) -> float:
+        """Of the compute-optimal parameters in the budget (arXiv:2203.15556, equation 4)."""
+        return self.beta / (self.alpha + self.beta)
+
+    @property
+    def data_exponent(self) -> float:
+        """Of the compute-optimal tokens in the budget."""
+        return self.alpha / (self.alpha + self.beta)
+
+    @property
+    def frontier_exponent(self) -> float:
+        """Of the least loss above the floor in the budget, its sign turned."""
+        return self.alpha * self.beta / (self.alpha + self.beta)
+
+    @property
+    def latex(self) -> str:
+        """The equation with its constants, two digits behind the point for exponents and floor."""
+        return (
+            rf"L(N, D) = {self.floor:.2f} + \frac{{{_in_latex(self.a)}}}{{N^{{{self.alpha:.2f}}}}} + "
+            rf"\frac{{{_in_latex(self.b)}}}{{D^{{{self.beta:.2f}}}}}"
+        )
+
+
+def _in_latex(value: float) -> str:
+    """12.3, 9,951 or 1.23 · 10⁷, as LaTeX."""
+    if 1e-2 <= value < 1e5:
+        return f"{value:,.0f}".replace(",", "{,}") if value >= 100 else f"{value:.3g}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
 
 
 def fit_law(n: Sequence[float], d: Sequence[float], loss: Sequence[float], *, near: Law | None = None) -> Law:
@@ -92,6 +122,7 @@ def _descend(law: Tensor, log_n: Tensor, log_d: Tensor, log_l: Tensor) -> tuple[
 
 PF_DAY = 1e15 * 24 * 3600  # operations: the unit of compute of arXiv:2001.08361
 LawName = Literal["refit", "printed", "unrounded"]
+AnyLawName = LawName | Literal["kaplan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,67 +191,6 @@ APPROACH_1 = Split(67e9, 5.76e23, 0.50)
 APPROACH_2 = Split(67e9, 6.88e23, 0.49)
 
 
-FEWEST = 3  # sizes that a law can be fitted to
-
-
-@dataclass(frozen=True, slots=True)
-class LadderFit:
-    """Every rung with what the law says of it.
-
-    Args:
-        law: fitted to the rungs that are not foretold.
-        n: parameters without the embeddings.
-        d: tokens.
-        loss: measured on held-out text, nats a token.
-        said: by the law.
-        foretold: the law was fitted without this rung.
-    """
-
-    law: Law
-    n: Float[ndarray, " rung"]
-    d: Float[ndarray, " rung"]
-    loss: Float[ndarray, " rung"]
-    said: Float[ndarray, " rung"]
-    foretold: Bool[ndarray, " rung"]
-
-    @property
-    def residual(self) -> Float[ndarray, " rung"]:
-        """Measured over said, minus 1: above zero where the model came out worse than the law says."""
-        return self.loss / self.said - 1
-
-    @property
-    def sizes(self) -> list[float]:
-        """The different sizes, from small to large."""
-        return sorted(set(self.n.tolist()))
-
-
-def as_written(rows: Sequence[Mapping[str, Any]], law: Law, foretold: Mapping[str, float]) -> LadderFit:
-    """The ladder with the law and the predictions that were written down before the last size was trained.
-
-    Args:
-        rows: of the recipe's table: name, parameters, tokens, loss.
-        law: of its scaling.json.
-        foretold: name of a rung -> the loss that was said of it; of the others the law says it.
-    """
-    n, d, loss = (np.array([float(row[part]) for row in rows]) for part in ("parameters", "tokens", "loss"))
-    said = np.array(
-        [foretold.get(row["name"], law.loss(float(row["parameters"]), float(row["tokens"]))) for row in rows]
-    )
-    return LadderFit(law, n, d, loss, said, np.array([row["name"] in foretold for row in rows]))
-
-
-def refitted(rows: Sequence[Mapping[str, Any]], sizes: int, near: Law | None = None) -> LadderFit:
-    """The law fitted again to the smallest sizes alone, all larger ones foretold.
-
-    Args:
-        near: where the fit starts from, see fit_law.
-
-    Raises:
-        ValueError: fewer sizes than a law can be fitted to.
-    """
-    if sizes < FEWEST:
-        raise ValueError(f"sizes={sizes} are too few to fit a law to; take {FEWEST} or more")
-    n, d, loss = (np.array([float(row[part]) for row in rows]) for part in ("parameters", "tokens", "loss"))
-    foretold = ~np.isin(n, sorted(set(n.tolist()))[:sizes])
-    law = fit_law(*(values[~foretold].tolist() for values in (n, d, loss)), near=near)
-    return LadderFit(law, n, d, loss, law.loss(n, d), foretold)
+def named_law(name: AnyLawName) -> Law | KaplanLaw:
+    """One of LAWS, or KAPLAN."""
+    return KAPLAN if name == "kaplan" else LAWS[name]

@@ -1,4 +1,4 @@
-"""Pictures of published models: tokens against parameters, and parameters over the years."""
+"""Figures of published models: tokens against parameters, and parameters over the years."""
 
 import math
 from collections.abc import Mapping, Sequence

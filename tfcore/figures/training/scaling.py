@@ -1,4 +1,4 @@
-"""Pictures of scaling laws: loss against size, data and compute, curves of equal compute, tokens per parameter."""
+"""Figures of scaling laws: loss against size, data and compute, curves of equal compute, tokens per parameter."""
 
 import math
 from collections.abc import Sequence
