@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev run test lint js check next e2e bench load pictures docs train clean
+.PHONY: setup setup-dev run test lint js check next e2e mutants bench load pictures docs train clean
 
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
@@ -80,6 +80,12 @@ $(NEXT)/.installed-dev: requirements.txt requirements-dask.txt requirements-dev.
 
 e2e: setup-dev
 	$(BIN)/python -m pytest tests/e2e
+
+# Whether the tests notice small faults: a random sample of mutants of pages and analyses, two at a time
+SEED ?= 0
+MINUTES ?= 30
+mutants: setup-dev
+	$(BIN)/python -m tools.mutants --seed $(SEED) --minutes $(MINUTES)
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks

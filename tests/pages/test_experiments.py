@@ -25,6 +25,7 @@ from tests.pages.figures import array, figures
 from tests.pages.recorded import compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
+from tfcore.analysis.foundations.signal_tokens import cut_frames
 from tfcore.analysis.model import costs
 from tfcore.training.lab.train import train_slice
 
@@ -172,16 +173,22 @@ def test_the_lab_gives_its_training_away(offered, tmp_path, monkeypatch):
         values = {"curves": made(lab.curves_of, spec), "spec": spec}
         found = execute(program(function, values), tmp_path, monkeypatch)
         assert found["curves"].loss.tolist() == known.loss.tolist()
+    several = [spec, replace(spec, dropout=0.5)]
+    values = {"runs": made(lab.curves_of_each, several), "specs": several}
+    found = execute(program(lab.dropout, values), tmp_path, monkeypatch)
+    assert found["runs"][0].loss.tolist() == known.loss.tolist()
+    assert [name for name, _ in found["shown"].findings[0].gaps] == ["dropout 0", "dropout 0.5"]
 
 
 def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):
     Image.new("RGB", (70, 50), (9, 90, 200)).save(tmp_path / "picture.png")
-    values = {"path": "picture.png", "side": 64, "patch": 16, "sides": [8, 16], "largest": 448}
-    parts = program(tokens.own_image, values)
+    picture = made(tokens.own_picture, "picture.png", 64, 448)
+    parts = program(tokens.image, bound(tokens.image, picture, 16, [8, 16], 3))
     assert "put its path here" in parts.values
     assert execute(parts, tmp_path, monkeypatch)["vectors"].shape == (16, 768)
     with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
         file.setparams((1, 2, 16_000, 0, "NONE", "not compressed"))
         file.writeframes(bytes(2 * 16_000))
-    values = {"path": "sound.wav", "window_ms": 25.0, "hop_ms": 10.0, "frame": 3}
-    assert execute(program(tokens.own_frames, values), tmp_path, monkeypatch)["result"].frames == 100
+    sound = made(cut_frames, made(tokens.own_sound, "sound.wav"), 25.0, 10.0)
+    parts = program(tokens.frames, bound(tokens.frames, sound, 3))
+    assert execute(parts, tmp_path, monkeypatch)["result"].frames == 100

@@ -15,7 +15,7 @@ from pages.ui.components import bars, dragging, figure, planes
 from pages.ui.server import messages
 from tests import hostile
 from tfcore import presets
-from tfcore.analysis.foundations.signal_tokens import read_protein
+from tfcore.analysis.foundations.protein import read_protein
 from tfcore.analysis.foundations.signals import read_column
 from tfcore.analysis.inside.interventions import read_parts
 

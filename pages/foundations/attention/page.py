@@ -2,10 +2,7 @@
 
 from collections.abc import Callable
 
-from pages.foundations.attention import drag as drag
-from pages.foundations.attention import scale as scale
-from pages.foundations.attention import softmax as softmax
-from pages.foundations.attention import words as words
+from pages.foundations.attention import drag, scale, softmax, words
 from pages.ui import controls, page
 
 # key in the address: (name, what draws it); each is computed and sent only when it is looked at

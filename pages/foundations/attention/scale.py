@@ -130,7 +130,8 @@ def softmax_panel() -> None:
     with st.spinner("Drawing queries and keys"):
         result, known = saturate(n_keys, seed), theory(n_keys)
     with right:
-        for row in (("entropy", "largest"), ("steepest", "gradient")):
+        rows: tuple[tuple[Quantity, Quantity], ...] = (("entropy", "largest"), ("steepest", "gradient"))
+        for row in rows:
             for place, quantity in zip(st.columns(2, gap="medium"), row, strict=True):
                 with place:
                     _quantity(result, known, quantity, at)

@@ -7,8 +7,9 @@ import streamlit as st
 
 from pages.ui import cache
 from pages.ui.components.figure import figure
+from tfcore.analysis.foundations import token_counts
 from tfcore.analysis.model import flop_count
-from tfcore.figures.foundations import signal_tokens as figures
+from tfcore.figures.shown import Shown
 
 cost_of = cache.data(max_entries=128)(flop_count.sequence_cost)
 
@@ -22,41 +23,36 @@ def metrics(n: int, tokens: str, one: str, size: str) -> None:
         one: the label of the size of one token.
         size: that size.
     """
-    cost = cost_of((n,))
+    found = token_counts.cost_at(cost_of((n,)), 0, tokens)
     with st.container(horizontal=True, gap="medium"):
-        st.metric(tokens, f"{n:,}", width="content")
+        st.metric(tokens, found.tokens_text, width="content")
         st.metric(one, size, width="content")
-        st.metric("Cells of one attention map", f"{int(cost.cells[0]):,}", width="content", help="n × n")
+        st.metric("Cells of one attention map", found.pairs_text, width="content", help="n × n")
         st.metric(
             "FLOPs of a forward pass",
-            si(cost.total[0]),
+            found.flops_text,
             width="content",
             help="in a Transformer of 12 layers, width 768",
         )
 
 
-def curve(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title: str, what: str) -> None:
-    """The cost against how finely something is cut; `what` says in words what is marked ("patches of 16 pixels")."""
+def curve(shown: Shown, sizes: Sequence[int | float], lengths: Sequence[int], title: str) -> None:
+    """The cost against how finely something is cut.
+
+    Args:
+        shown: the curve, with what the chosen size costs as its main finding.
+        sizes: on its axis.
+        lengths: of the sequence with each of them.
+        title: of the axis.
+    """
     cost = cost_of(tuple(lengths))
-    n, weights, attention, share = (values[now] for values in (cost.n, cost.linear, cost.squared, cost.share))
     figure(
-        figures.cost_figure(sizes, cost, now, title, 320),
+        shown.figure,
         key="cost",
         height=320,
-        alt=f"Cost of a forward pass by {title}: with {what}, {n:,} tokens, {si(weights)} FLOPs for weights and "
-        f"{si(attention)} for attention, {share:.1%} of the whole.",
-        caption=f"With {what}: n = {n:,} tokens, {share:.1%} of the FLOPs go into attention, and its maps in one "
-        f"layer take {si(cost.matrices[now])}B in half precision. 12 layers, width 768: 24nd² + 4n²d per layer.",
+        alt=f"Cost of a forward pass by {title}. {shown.alt}",
+        caption=f"{shown.alt} 12 layers, width 768: 24nd² + 4n²d per layer.",
         table=lambda: pd.DataFrame(
             {title: sizes, "tokens": cost.n, "weights FLOPs": cost.linear, "attention FLOPs": cost.squared}
         ),
     )
-
-
-def si(value: float) -> str:
-    """A number with a letter for its thousands, three digits: 35.1 G."""
-    number, letters = float(value), iter(("", "k", "M", "G", "T", "P", "E"))
-    letter = next(letters)
-    while abs(number) >= 999.5 and (following := next(letters, "")):
-        number, letter = number / 1000, following
-    return f"{number:.3g} {letter}"

@@ -1,147 +1,134 @@
 """The experiments of the page on tokens."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tfcore import load
-from tfcore.analysis.foundations.bpe import cut, densities, learn, replay
-from tfcore.analysis.foundations.embedding_table import nearest, scale_effect
+from jaxtyping import Float, UInt8
+from numpy import ndarray
+
+from tfcore.analysis.foundations.bpe import (
+    LearnedMerges,
+    WordMerges,
+    learned_length,
+    merge_result,
+    pair_chosen,
+    pieces_by_merges,
+)
+from tfcore.analysis.foundations.embedding_table import Neighbours, ScaleEffect, nearest, nearest_tokens, recognised
+from tfcore.analysis.foundations.protein import Protein, composition
 from tfcore.analysis.foundations.signal_tokens import (
-    GROUPS,
     AudioFrames,
-    cut_frames,
+    Windows,
     cut_windows,
     patch_count,
+    patch_vector,
     patchify,
-    read_protein,
-    tokens_of_frames,
+    series_windows,
+    spectrogram,
 )
-from tfcore.analysis.foundations.signals import Melody, melody, read_column, read_picture, read_sound, scaled
+from tfcore.analysis.foundations.signals import read_column, read_picture, read_sound, scaled
+from tfcore.analysis.foundations.text_pieces import Density, characters_per_token, piece_label
+from tfcore.analysis.foundations.token_counts import cost_at
 from tfcore.analysis.model.flop_count import sequence_cost
-from tfcore.figures.foundations.bpe import density_figure, learning_figure, vocabulary_figure
+from tfcore.analysis.token_text import label
+from tfcore.figures.foundations.bpe import (
+    density_figure,
+    learning_figure,
+    merges_figure,
+    pairs_figure,
+    vocabulary_figure,
+)
 from tfcore.figures.foundations.embedding_table import neighbours_figure, recognised_figure
 from tfcore.figures.foundations.signal_tokens import composition_figure, cost_figure, spectrogram_figure, windows_figure
-from tfcore.figures.theme import Figure
+from tfcore.figures.shown import Shown
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def text(model_name: str, text: str, others: dict[str, str]) -> Figure:
-    """One text as characters, bytes and tokens, and how densely a tokenizer packs other texts."""
-    tokenizer = load(model_name)[1]
-    found = cut(text, tokenizer)
-    print(f"{len(found.text)} characters, {len(found.data)} bytes, {len(found.ids)} tokens")
-    print(" | ".join(token.decode("utf-8", "replace") for token in found.tokens))
-    packed = densities({"your text": text, **others}, tokenizer)
-    for one in packed:
-        print(f"{one.name}: {one.per_token:.2f} characters in a token")
-
-    return density_figure(packed, "your text", height=430)
+def text(found: Sequence[Density]) -> Shown:
+    """How densely a tokenizer packs a text, and others beside it."""
+    return Shown(density_figure(found, 430), (characters_per_token(found),))
 
 
-def merges(model_name: str, word: str, now: int) -> Figure:
+def merges(found: WordMerges, now: int) -> Shown:
     """The merges of a word, one by one: of all neighbours, join the pair learned first (arXiv:1508.07909)."""
-    tokenizer = load(model_name)[1]
-    ranks = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
-    steps = replay(tokenizer.words(word), ranks)
-    for step in steps:
-        print(step.rank, " | ".join(piece.decode("utf-8", "replace") for piece in step.pieces))
-
-    return vocabulary_figure(steps, now, len(tokenizer.merges), height=240)
+    return Shown(merges_figure(found.steps, now, piece_label, 430), (merge_result(found),))
 
 
-def learning(model_name: str, corpus: str, most: int, now: int) -> Figure:
+def known_merges(found: WordMerges, now: int) -> Shown:
+    """The same word with only the first merges of the list: a vocabulary is a choice."""
+    return Shown(vocabulary_figure(found.steps, now, found.known, 240), (pieces_by_merges(found),))
+
+
+def pairs(found: LearnedMerges, now: int) -> Shown:
+    """The counts of neighbouring pairs that decide the next merge."""
+    return Shown(
+        pairs_figure(found.merges[min(now, len(found.merges) - 1)], piece_label, 250), (pair_chosen(found, now),)
+    )
+
+
+def learning(found: LearnedMerges, now: int) -> Shown:
     """Learning merges: make the most frequent pair of neighbours a token, and count again (arXiv:1508.07909)."""
-    # The tokenizer is asked for nothing but where words begin.
-    words = load(model_name)[1].words(corpus)
-    learned = learn(words, most)
-    for i, one in enumerate(learned[:now], start=1):
-        left, right = (side.decode("utf-8", "replace") for side in one.pair)
-        print(f"{i}: {left!r} + {right!r}, {one.count} times; {one.tokens} tokens are left")
-
-    return learning_figure(sum(map(len, words)), learned, now, height=280)
+    return Shown(learning_figure(found.tokens, now, 280), (learned_length(found, now),))
 
 
-def image(side: int, patch: int, sides: Sequence[int]) -> Figure:
+def own_picture(path: str, side: int, largest: int) -> UInt8[ndarray, "side side 3"]:
+    """A picture of your own, cropped to a square."""
+    return scaled(read_picture(Path(path).read_bytes(), largest), side)
+
+
+def image(pixels: UInt8[ndarray, "side side 3"], patch: int, sides: Sequence[int], at: int) -> Shown:
     """A picture cut into patches (arXiv:2010.11929): how many tokens, and what they cost."""
-    lengths = [patch_count(side, one) for one in sides]
-    cost = sequence_cost(tuple(lengths))
-    for one, n, share in zip(sides, lengths, cost.share, strict=True):
-        print(f"patches of {one} pixels: {n:,} tokens of {3 * one * one:,} numbers, {share:.1%} of FLOPs in attention")
-
-    return cost_figure(sides, cost, sides.index(patch), "side of a patch", height=320)
-
-
-def own_image(path: str, side: int, patch: int, sides: Sequence[int], largest: int) -> Figure:
-    """Your picture cut into patches (arXiv:2010.11929): how many tokens, and what they cost."""
-    pixels = scaled(read_picture(Path(path).read_bytes(), largest), side)
     vectors = patchify(pixels, patch)
-    print(f"{vectors.shape[0]:,} tokens of {vectors.shape[1]:,} numbers; their mean is {vectors.mean():.1f} of 255")
-    cost = sequence_cost(tuple(patch_count(side, one) for one in sides))
-
-    return cost_figure(sides, cost, sides.index(patch), "side of a patch", height=320)
-
-
-def frames(kind: Melody, seconds: float, window_ms: float, hop_ms: float, frame: int) -> Figure:
-    """A sound cut into frames, as Whisper does it (arXiv:2212.04356, section 2.2)."""
-    result = cut_frames(melody(kind, seconds), window_ms, hop_ms)
-
-    return spectrogram(result, frame)
+    cost = sequence_cost([patch_count(len(pixels), one) for one in sides])
+    now = sides.index(patch)
+    findings = (cost_at(cost, now, f"patches of {patch} pixels"), patch_vector(vectors, at))
+    return Shown(cost_figure(sides, cost, now, "side of a patch", 320), findings)
 
 
-def own_frames(path: str, window_ms: float, hop_ms: float, frame: int) -> Figure:
-    """Your sound cut into frames, as Whisper does it (arXiv:2212.04356, section 2.2)."""
-    result = cut_frames(read_sound(Path(path).read_bytes()), window_ms, hop_ms)
-
-    return spectrogram(result, frame)
-
-
-def spectrogram(result: AudioFrames, frame: int) -> Figure:
-    """Loudness by pitch, one column a frame; a convolution with stride 2 makes tokens of them."""
-    loudest = result.hertz[result.mel[:, frame].argmax()]
-    print(f"{result.frames:,} frames, {tokens_of_frames(result.frames):,} tokens")
-    print(f"frame {frame} is loudest near {loudest:,.0f} hertz")
-    return spectrogram_figure(result, frame, height=300)
+def cost(sizes: Sequence[int | float], lengths: Sequence[int], now: int, title: str, what: str) -> Shown:
+    """What a sequence costs by how finely it is cut; `what` is cut so, with the size in the place of {}."""
+    found = sequence_cost(lengths)
+    finding = cost_at(found, now, what.format(f"{sizes[now]:g}"))
+    return Shown(cost_figure(sizes, found, now, title, 320), (finding,))
 
 
-def series(table: str, column: int, most: int, length: int, stride: int, window: int) -> Figure:
-    """Windows of a time series as tokens (PatchTST, arXiv:2211.14730, section 3.1)."""
-    values = read_column(table, column).values[:most]
-    result = cut_windows(values, length, stride)
-    # The model sees the shape of the series, not its unit: mean 0, deviation 1.
-    print(f"{len(values):,} steps, mean {result.mean:.3g}, deviation {result.deviation:.3g}")
-    print(f"{len(result.starts)} tokens; the mean of window {window} is {result.windows[window].mean():+.2f}")
-
-    return windows_figure(result, window, height=260)
+def own_sound(path: str) -> Float[ndarray, " sample"]:
+    """A sound of your own, at 16,000 samples a second."""
+    return read_sound(Path(path).read_bytes())
 
 
-def protein(residues: str) -> Figure:
+def frames(result: AudioFrames, at: int) -> Shown:
+    """A sound cut into frames, as Whisper does it (arXiv:2212.04356, section 2.2): loudness by pitch and frame."""
+    return Shown(spectrogram_figure(result, at, 300), (spectrogram(result, at),))
+
+
+def windows(table: str, column: int, most: int, length: int, stride: int) -> Windows:
+    """The first numbers of a column, cut into windows."""
+    return cut_windows(read_column(table, column).values[:most], length, stride)
+
+
+def series(result: Windows, at: int) -> Shown:
+    """Windows of a time series as tokens (PatchTST, arXiv:2211.14730, section 3.1): its shape without its unit."""
+    return Shown(windows_figure(result, at, 260), (series_windows(result, at),))
+
+
+def protein(found: Protein) -> Shown:
     """A protein: one residue, one token, with ids as in ESM-2 (doi:10.1126/science.ade2574)."""
-    found = read_protein(residues)
-    group = {letter: i for i, letters in enumerate(GROUPS.values()) for letter in letters}
-    counts = Counter(found.residues)
-    letters = sorted(counts, key=lambda letter: (group[letter], -counts[letter]))
-    print(f"{len(found.residues):,} residues, {len(found.ids):,} tokens: {found.ids}")
-    print(", ".join(f"{letter} {counts[letter]}" for letter in letters))
-
-    return composition_figure(letters, [counts[c] for c in letters], [group[c] for c in letters], list(GROUPS), 320)
+    counts = composition(found)
+    return Shown(composition_figure(counts, 320), (counts,))
 
 
-def neighbours(model_name: str, piece: str, count: int) -> Figure:
+def near(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> Neighbours:
+    """The rows of the embedding table nearest to that of the first token of a text."""
+    return nearest(model, tokenizer, tokenizer.encode(piece)[0], count)
+
+
+def neighbours(found: Neighbours) -> Shown:
     """Meaning as direction: the rows of the embedding table that point most nearly the same way."""
-    model, tokenizer = load(model_name)
-    near = nearest(model, tokenizer.encode(piece)[0], count)
-    names = tokenizer.tokens(near.ids)
-    for name, cosine in zip(names, near.cosines, strict=True):
-        print(f"{name!r}: cosine {cosine:.2f}")
-
-    return neighbours_figure(near, names, height=340)
+    return Shown(neighbours_figure(found, [label(piece) for piece in found.pieces[1:]], 340), (nearest_tokens(found),))
 
 
-def scaled_embeddings(model_name: str, position: int, scales: Sequence[float]) -> Figure:
-    """Why some models multiply their embeddings by sqrt(d): added position vectors would drown them."""
-    model = load(model_name)[0]
-    result = scale_effect(model, position, scales)
-    for scale, share in zip(result.scales, result.recognised, strict=True):
-        print(f"embeddings times {scale:g}: {share:.0%} of tokens are still recognised")
-
-    return recognised_figure(result, 0, model.config.d_model, height=330)
+def scaled_embeddings(found: ScaleEffect) -> Shown:
+    """Why some models multiply their embeddings by sqrt(d): added position vectors would outweigh them."""
+    return Shown(recognised_figure(found, 0, 330), (recognised(found, 0),))

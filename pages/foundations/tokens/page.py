@@ -2,12 +2,8 @@
 
 from collections.abc import Callable
 
-from pages.foundations.tokens import embeddings as embeddings
-from pages.foundations.tokens import merges as merges
-from pages.foundations.tokens import rows as rows
-from pages.foundations.tokens import signals as signals
+from pages.foundations.tokens import embeddings, merges, rows, signals, uploads
 from pages.foundations.tokens import text_tokens as text
-from pages.foundations.tokens import uploads as uploads
 from pages.ui import controls, page
 
 PARTS: dict[str, Callable[[], None]] = {

@@ -1,14 +1,13 @@
 """The panels on sequences that arrive as text but are not language: a column of numbers, a protein."""
 
-from collections import Counter
-
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.tokens import cost as cost
-from pages.foundations.tokens import experiments as experiments
+from pages.foundations.tokens import cost, experiments
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
+from tfcore.analysis.foundations import protein as proteins
 from tfcore.analysis.foundations import signal_tokens, signals
 from tfcore.analysis.foundations.signal_tokens import Windows
 from tfcore.analysis.foundations.signals import Column
@@ -35,10 +34,7 @@ def column(pasted: str, index: int | None) -> Column | str:
         return str(problem)
 
 
-@cache.data(max_entries=64)
-def windows(pasted: str, index: int, length: int, stride: int) -> Windows:
-    found = signals.read_column(pasted, index)
-    return signal_tokens.cut_windows(found.values[:STEPS], length, stride)
+windows = cache.data(max_entries=64)(experiments.windows)
 
 
 def series() -> None:
@@ -72,23 +68,24 @@ def series() -> None:
     with left:
         length = controls.slider("Window P (steps)", "points", 1, min(LONGEST, steps), min(16, steps))
         stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
-        result = windows(pasted, found.index, length, stride)
+        result = windows(pasted, found.index, STEPS, length, stride)
         n = len(result.starts)
         at = controls.slider("Window to look at", "window", 0, n - 1, min(12, n - 1))
-        _report(found)
+        st.caption(text.escape(signals.column_report(found, STEPS)))
     with right:
-        _windows(result, length, at)
+        _windows(result, at)
     cost.metrics(n, "Tokens (windows)", "Values per token", str(length))
     strides = sorted({s for s in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if s <= max(steps, stride)} | {stride})
     lengths = [signal_tokens.window_count(steps, length, s) for s in strides]
-    cost.curve(strides, lengths, strides.index(stride), "stride S", f"a stride of {stride}")
+    shown = experiments.cost(strides, lengths, strides.index(stride), "stride S", "a stride of {}")
+    cost.curve(shown, strides, lengths, "stride S")
     page.what_to_see(
         "The bars under the curve are the windows; with a stride shorter than the window they overlap. The series is "
         "first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
         "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
     )
     page.source(signal_tokens.cut_windows, signals.read_column)
-    page.experiment(experiments.series, pasted, found.index, STEPS, length, stride, at)
+    page.experiment(experiments.series, made(experiments.windows, pasted, found.index, STEPS, length, stride), at)
     st.caption("A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730")
     page.question(
         "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
@@ -104,40 +101,22 @@ def _choose_column(pasted: str, first: Column) -> Column | str:
     return column(pasted, controls.select("Column", "column", list(names), min(first.index, 49), names))
 
 
-def _report(found: Column) -> None:
-    """What was read, and every kind of row that was not."""
-    count, bad = len(found.values), found.skipped
-    words = f"{count:,} numbers in “{text.escape(found.names[found.index], 30)}”."
-    if bad:
-        shown = ", ".join(f"line {line} ({text.escape(cell.strip() or 'empty', 12)})" for line, cell in bad[:4])
-        more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
-        rows = "1 row has" if len(bad) == 1 else f"{len(bad):,} rows have"
-        words += f" {rows} no number there and {'was' if len(bad) == 1 else 'were'} left out: {shown}{more}."
-    if count > STEPS:
-        words += f" The first {STEPS:,} are used."
-    st.caption(words)
-
-
-def _windows(result: Windows, length: int, at: int) -> None:
-    n, start = len(result.starts), int(result.starts[at])
-    mean = float(result.windows[at].mean())
+def _windows(result: Windows, at: int) -> None:
+    shown = experiments.series(result, at)
     figure(
-        figures.series_figure(result, length, at, 320),
+        figures.series_figure(result, at, 320),
         key="series",
         height=320,
-        alt=f"A series of {len(result.values):,} steps and its {n} windows of {length} steps; window {at} covers steps "
-        f"{start} to {start + length - 1}.",
-        caption=f"{len(result.values):,} steps, mean {result.mean:.3g}, deviation {result.deviation:.3g}. Window {at}: "
-        f"steps {start} to {start + length - 1}, {mean:+.2f} deviations from the mean. Dotted: the last value "
-        f"again, {result.padded} steps long.",
+        alt=f"A series with its windows below it. {shown.alt}",
+        caption=f"{shown.caption} Dotted: the last value again, {result.padded} steps long.",
         table=lambda: pd.DataFrame({"value": result.values}),
     )
     figure(
-        figures.windows_figure(result, at, 260),
+        shown.figure,
         key="windows",
         height=260,
-        alt=f"The tokens: {n} rows of {length} numbers in deviations from the mean.",
-        caption=f"The tokens, shape ({n}, {length}), in deviations from the mean; window {at} framed.",
+        alt=f"The tokens: one row a window, in deviations from the mean. {shown.alt}",
+        caption=f"The tokens, shape {result.windows.shape}, in deviations from the mean; window {at} framed.",
         table=lambda: pd.DataFrame(result.windows),
     )
 
@@ -156,13 +135,11 @@ def protein() -> None:
     )
     pasted = controls.text_area("Residues, plain or FASTA", "residues", UBIQUITIN, RESIDUES, height=80)
     try:
-        found = signal_tokens.read_protein(pasted)
+        found = proteins.read_protein(pasted)
     except ValueError as problem:
         st.warning(text.escape(str(problem)[:1].upper() + str(problem)[1:], 300) + ".")
         return
-    n, counts = len(found.ids), Counter(found.residues)
-    groups = list(signal_tokens.GROUPS)
-    most, times = counts.most_common(1)[0]
+    n = len(found.ids)
     hues = [HUES[-1], *(HUES[group] for group in found.groups), HUES[-1]]
     text.chips(
         ["<cls>", *found.residues, "<eos>"],
@@ -171,36 +148,31 @@ def protein() -> None:
         notes=[str(i) for i in found.ids],
         label=f"{n} tokens with their ids",
     )
-    pieces = len(cache.model("stories")[1].encode(found.residues))
-    name = f"{text.escape(found.name, 60)}: " if found.name else ""
-    st.caption(
-        f"{name}{len(found.residues):,} residues, with a token before and one after; ids as in ESM-2, whose vocabulary "
-        f"has 33. The tokenizer of stories would make {pieces:,} meaningless pieces of it."
-    )
+    length = proteins.ProteinTokens(len(found.residues), len(cache.model("stories")[1].encode(found.residues)))
+    st.caption(f"{text.escape(found.name, 60)}: {length}" if found.name else str(length))
     cost.metrics(n, "Tokens", "Letters per token", "1")
     left, right = st.columns(2, gap="large")
     with left:
-        letters = sorted(counts, key=lambda letter: (groups_of(letter), -counts[letter]))
+        shown, counts = experiments.protein(found), proteins.composition(found)
         figure(
-            figures.composition_figure(
-                letters, [counts[c] for c in letters], [groups_of(c) for c in letters], groups, 320
-            ),
+            shown.figure,
             key="composition",
             height=320,
-            alt=f"How often each of {len(counts)} kinds of residue occurs: most often {most}, {times} times.",
-            caption=f"{len(counts)} kinds of residue; most often {most}, {times} of {len(found.residues):,}.",
-            table=lambda: pd.DataFrame({"residue": letters, "count": [counts[c] for c in letters]}),
+            alt=f"How often each residue occurs. {shown.alt}",
+            caption=shown.caption,
+            table=lambda: pd.DataFrame({"residue": counts.letters, "count": counts.counts}),
         )
     with right:
         lengths = sorted({*LENGTHS, n})
-        cost.curve(lengths, lengths, lengths.index(n), "tokens", f"{len(found.residues):,} residues")
+        shown = experiments.cost(lengths, lengths, lengths.index(n), "tokens", length.residues_text)
+        cost.curve(shown, lengths, lengths, "tokens")
     page.what_to_see(
         "One residue, one token, nothing is joined: a change of a single residue can break a protein, so none may "
         "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
         "length: titin, the longest human protein, has about 34,000 residues."
     )
-    page.source(signal_tokens.read_protein)
-    page.experiment(experiments.protein, pasted)
+    page.source(proteins.read_protein)
+    page.experiment(experiments.protein, made(proteins.read_protein, pasted))
     st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
     page.question(
         "Why does a model of proteins not learn merges, as one of language does?",
@@ -208,8 +180,3 @@ def protein() -> None:
         "two are in contact. Each of these needs the residue as a token of its own, with its own row in every "
         "attention map.",
     )
-
-
-def groups_of(letter: str) -> int:
-    """The group of a residue, as a place in GROUPS."""
-    return next(i for i, letters in enumerate(signal_tokens.GROUPS.values()) if letter in letters)

@@ -1,30 +1,31 @@
 """The panels on an image as patches and a sound as frames."""
 
+from math import isqrt
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.tokens import cost as cost
-from pages.foundations.tokens import experiments as experiments
+from pages.foundations.tokens import cost, experiments
 from pages.foundations.tokens.uploads import upload
 from pages.ui import cache, controls, page
-from pages.ui.components.figure import figure
+from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
 from tfcore.analysis.foundations import signal_tokens, signals
-from tfcore.analysis.foundations.signal_tokens import AudioFrames
+from tfcore.analysis.foundations.signal_tokens import AudioFrames, PatchVector
 from tfcore.analysis.foundations.signals import Melody
 from tfcore.figures.foundations import signal_tokens as figures
 
 STRIP = 12  # patches shown in a row
 PATCHES = list(range(4, 65, 2))
-HOPS = [2.0, 2.5, 4.0, 5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0]
+HOPS = [2.5, 4.0, 5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0]
 SOUNDS: dict[Melody, str] = {"notes": "notes", "sweep": "a sweep", "vowel": "a vowel"}
 
 scene = cache.data(max_entries=16)(signals.scene)
 
 
 @cache.data(max_entries=12)
-def made(kind: Melody, seconds: int, window_ms: float, hop_ms: float) -> AudioFrames:
+def synthesised(kind: Melody, seconds: int, window_ms: float, hop_ms: float) -> AudioFrames:
     """A synthesised sound in frames."""
     return signal_tokens.cut_frames(signals.melody(kind, float(seconds)), window_ms, hop_ms)
 
@@ -62,10 +63,12 @@ def image() -> None:
     pixels = scene(side) if own is None else signals.scaled(own, side)
     with right:
         _picture(pixels, side, patch, at)
-    cost.metrics(n, "Tokens (patches)", "Values per token", f"{3 * patch * patch:,}")
-    _strip(pixels, patch, at, n)
+    vectors = signal_tokens.patchify(pixels, patch)
+    vector = signal_tokens.patch_vector(vectors, at)
+    cost.metrics(n, "Tokens (patches)", "Values per token", vector.values_text)
+    _strip(vectors, vector)
     lengths = [signal_tokens.patch_count(side, p) for p in PATCHES]
-    cost.curve(PATCHES, lengths, PATCHES.index(patch), "side of a patch", f"patches of {patch} pixels")
+    cost.curve(experiments.image(pixels, patch, PATCHES, at), PATCHES, lengths, "side of a patch")
     page.what_to_see(
         "Halve the side of a patch and there are four times as many tokens, so sixteen times as many cells in every "
         "attention map. In the row below the picture a patch stands beside its left and right neighbours, but the one "
@@ -73,9 +76,10 @@ def image() -> None:
     )
     page.source(signal_tokens.patchify, signals.scene if own is None else signals.read_picture)
     if own is None:
-        page.experiment(experiments.image, side, patch, PATCHES)
+        source = made(signals.scene, side)
     else:
-        page.experiment(experiments.own_image, "picture.png", side, patch, PATCHES, signals.PICTURE_SIDE)
+        source = made(experiments.own_picture, "picture.png", side, signals.PICTURE_SIDE)
+    page.experiment(experiments.image, source, patch, PATCHES, at)
     st.caption(
         "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
         "class, stands in front"
@@ -88,42 +92,35 @@ def image() -> None:
 
 
 def _picture(pixels: Any, side: int, patch: int, at: int) -> None:
-    count = side // patch
-    lost = side - count * patch
-    rest = f" The last {lost} pixels at the right and at the bottom fill no patch and are left out." if lost else ""
+    finding = signal_tokens.picture_cut(side, patch, at)
 
-    def choose(event: dict[str, Any]) -> None:
+    def choose(event: Event) -> None:
         match event["point"]:
-            case [int(row), int(column)] if row < count and column < count:
-                controls.set_values(at=row * count + column)
+            case [int(row), int(column)] if row < finding.rows and column < finding.rows:
+                controls.set_values(at=row * finding.rows + column)
 
     figure(
         figures.picture_figure(signals.data_address(pixels), side, patch, at, 460),
         key="picture",
         height=460,
         on_click=choose,
-        alt=f"A picture of {side} by {side} pixels cut into {count} rows of {count} patches, {count * count:,} in all, "
-        f"patch {at} framed.",
-        caption=f"{side}/{patch} → {count} × {count} = {count * count:,} patches, numbered line by line; patch {at} "
-        f"is framed, click another.{rest}",
+        alt=f"A picture of {side} by {side} pixels cut into squares. {finding}",
+        caption=f"{finding} Click another patch to look at it.",
     )
 
 
-def _strip(pixels: Any, patch: int, at: int, n: int) -> None:
-    vectors = signal_tokens.patchify(pixels, patch)
-    first = max(0, min(at - 2, n - STRIP))
+def _strip(vectors: Any, finding: PatchVector) -> None:
+    patch, at = isqrt(finding.values // signal_tokens.CHANNELS), finding.at
+    first = max(0, min(at - 2, finding.n - STRIP))
     shown = vectors[first : first + STRIP]
     addresses = [signals.data_address(vector.reshape(patch, patch, 3), "PNG") for vector in shown]
-    mean = vectors[at].reshape(-1, 3).mean(axis=0)
     figure(
         figures.strip_figure(addresses, first, at, 150),
         key="strip",
         height=150,
         min_width=600,
-        alt=f"The sequence around patch {at}: patches {first} to {first + len(shown) - 1} in a row.",
-        caption=f"What the model reads: patches {first} to {first + len(shown) - 1} of {n:,}, shape "
-        f"({n:,}, {vectors.shape[1]:,}). Patch {at} has mean red, green, blue "
-        f"{mean[0]:.0f}, {mean[1]:.0f}, {mean[2]:.0f} of 255.",
+        alt=f"The sequence around patch {at}: patches {first} to {first + len(shown) - 1} in a row. {finding}",
+        caption=f"What the model reads: patches {first} to {first + len(shown) - 1}. {finding}",
         table=lambda: pd.DataFrame(shown.T, columns=[f"patch {first + i}" for i in range(len(shown))]),
     )
 
@@ -156,29 +153,35 @@ def sound() -> None:
         own = upload("Your own WAV file", "wave", ["wav"], signals.SOUND_MEGABYTES, signals.read_sound)
         if own is not None:
             st.caption("Your file is shown; “Sound” and “Seconds” above belong to the example.")
-    result = made(kind, seconds, window_ms, hop_ms) if own is None else signal_tokens.cut_frames(own, window_ms, hop_ms)
+    result = (
+        synthesised(kind, seconds, window_ms, hop_ms)
+        if own is None
+        else signal_tokens.cut_frames(own, window_ms, hop_ms)
+    )
     with left:
         at = controls.slider("Frame to look at", "frame", 0, result.frames - 1, min(60, result.frames - 1))
         st.audio(result.samples, sample_rate=signals.RATE)
     with right:
         _sound(result, at)
     n = signal_tokens.tokens_of_frames(result.frames)
-    cost.metrics(n, "Tokens after stride 2", "Frames before", f"{result.frames:,}")
-    hops = sorted({*HOPS[1:], hop_ms})
-    lengths = [signal_tokens.tokens_of_frames(len(result.samples) // round(signals.RATE * hop / 1000)) for hop in hops]
-    cost.curve(hops, lengths, hops.index(hop_ms), "hop (ms)", f"a hop of {hop_ms:g} ms")
-    whole = signal_tokens.frame_count(signal_tokens.SECONDS * signals.RATE, result.hop)
+    cost.metrics(n, "Tokens after stride 2", "Frames before", signal_tokens.spectrogram(result, at).frames_text)
+    hops = sorted({*HOPS, hop_ms})
+    counts = [signal_tokens.frame_count(len(result.samples), round(signals.RATE * hop / 1000)) for hop in hops]
+    lengths = [signal_tokens.tokens_of_frames(count) for count in counts]
+    shown = experiments.cost(hops, lengths, hops.index(hop_ms), "hop (ms)", "a hop of {} ms")
+    cost.curve(shown, hops, lengths, "hop (ms)")
     page.what_to_see(
         "The windows overlap, so nothing falls between two frames. A long window tells pitches apart but blurs when "
         "they began; a short one does the opposite. Whisper reads 30 seconds at a time, silence added at the end, and "
         "a convolution with stride 2 halves the frames: at this hop "
-        f"**{whole:,} frames → {signal_tokens.tokens_of_frames(whole):,} tokens** for half a minute."
+        f"**{signal_tokens.speech_tokens(result.hop)}** for half a minute."
     )
     page.source(signal_tokens.log_mel, signal_tokens.mel_filters)
     if own is None:
-        page.experiment(experiments.frames, kind, float(seconds), window_ms, hop_ms, at)
+        source = made(signals.melody, kind, float(seconds))
     else:
-        page.experiment(experiments.own_frames, "sound.wav", window_ms, hop_ms, at)
+        source = made(experiments.own_sound, "sound.wav")
+    page.experiment(experiments.frames, made(signal_tokens.cut_frames, source, window_ms, hop_ms), at)
     st.caption("Robust Speech Recognition via Large-Scale Weak Supervision (Whisper), section 2.2, arXiv:2212.04356")
     page.question(
         "A second of speech has 16,000 samples, and about three words. How many tokens is it here, and as text?",
@@ -188,26 +191,20 @@ def sound() -> None:
 
 
 def _sound(result: AudioFrames, at: int) -> None:
-    seconds = len(result.samples) / signals.RATE
-    loudest = float(result.hertz[int(result.mel[:, at].argmax())])
+    shown = experiments.frames(result, at)
     figure(
-        figures.spectrogram_figure(result, at, 300),
+        shown.figure,
         key="spectrogram",
         height=300,
-        alt=f"Loudness by pitch of {result.frames:,} frames in {seconds:.1f} seconds; frame {at} is loudest near "
-        f"{loudest:,.0f} hertz.",
-        caption=f"Log-mel spectrogram, shape (80, {result.frames:,}): {seconds:.1f} s at {signals.RATE:,} samples per "
-        f"second, one column every {result.hop} samples. Frame {at} is loudest near {loudest:,.0f} Hz.",
+        alt=shown.alt,
+        caption=shown.caption,
         table=lambda: pd.DataFrame({"hertz": result.hertz, f"log10 power of frame {at}": result.mel[:, at]}),
     )
-    overlap = 1 - result.hop / result.window
-    shared = f"neighbours share {overlap:.0%}" if overlap > 0 else f"a gap of {result.hop - result.window} samples"
+    finding = signal_tokens.frame_overlap(result, at)
     figure(
         figures.frames_figure(result, at, 240),
         key="frames",
         height=240,
-        alt=f"The wave around frame {at} under its window of {result.window} samples and those of its neighbours: "
-        f"{shared}.",
-        caption=f"Frame {at}: {result.window} samples under a Hann window, the next one {result.hop} samples on; "
-        f"{shared}.",
+        alt=f"The wave around a frame, under its window and those of its neighbours. {finding}",
+        caption=str(finding),
     )

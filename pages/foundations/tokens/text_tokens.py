@@ -1,18 +1,19 @@
 """The panel on text: the same text as characters, bytes and tokens, coloured alike."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from pages.foundations.tokens import experiments as experiments
+from pages.foundations.tokens import experiments
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
-from tfcore.analysis.foundations import bpe
-from tfcore.analysis.foundations.bpe import Density, TextPieces
+from pages.ui.program import made
+from tfcore.analysis.foundations import text_pieces
+from tfcore.analysis.foundations.text_pieces import Density, TextPieces
 from tfcore.config import ModelConfig
-from tfcore.figures.foundations import bpe as figures
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 MODEL = "stories"
@@ -33,6 +34,8 @@ KINDS = {
     "Chinese": "从前有一个小女孩，她和妈妈住在一座大房子里。",
     "emoji": "🐱🐶🌳🏠🌊🎂🚲🧵🪁👩‍🚀",
 }
+# texts of KINDS with the same content
+LANGUAGES = {"English": "a children's story", "German": "German", "Russian": "Russian", "Hindi": "Hindi"}
 TRY = {
     "a story": {"text": KINDS["a children's story"]},
     "rare words": {"text": "Photosynthesis, antidisestablishmentarianism and the axolotl's chrysanthemum."},
@@ -56,12 +59,12 @@ def changes_text(_: ModelConfig, tokenizer: Any) -> str | None:
 
 @cache.data(max_entries=32)
 def cut(model_name: str, pasted: str) -> TextPieces:
-    return bpe.cut(pasted, cache.model(model_name)[1])
+    return text_pieces.cut_text(pasted, cache.model(model_name)[1])
 
 
 @cache.data(max_entries=32)
 def densities(model_name: str, pasted: str) -> list[Density]:
-    return bpe.densities({YOURS: pasted, **KINDS}, cache.model(model_name)[1])
+    return text_pieces.densities(cache.model(model_name)[1], {YOURS: pasted, **KINDS})
 
 
 def panel() -> None:
@@ -79,73 +82,49 @@ def panel() -> None:
     with left:
         _rows(found, models.config(model_name).vocab_size)
     with right:
-        _density(found, densities(model_name, pasted))
+        _density(densities(model_name, pasted))
     page.what_to_see(
         "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one token, "
         "with the space before them (·); rare words fall into several. A character that has no token of its own is "
         "never lost: it becomes tokens of its **bytes** (orange), at most four for one character."
     )
-    page.source(bpe.cut, bpe.densities)
-    page.experiment(experiments.text, model_name, pasted, KINDS)
+    page.source(text_pieces.cut_text, text_pieces.densities)
+    page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS}))
     st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
     page.question(
         "The vocabulary of stories was learned from English stories. What does that mean for other languages?",
-        "More tokens for the same content. Of the texts in the figure, stories cuts the English one into "
-        f"{_tokens(0)}, the German one into {_tokens(4)}, the Russian into {_tokens(5)} and the Hindi into "
-        f"{_tokens(6)} tokens. More tokens cost more computation and fill the context sooner; vocabularies learned "
-        "from many languages narrow the gap.",
+        f"More tokens for the same content. {text_pieces.tokens_of_texts(MODEL, densities(MODEL, ''), LANGUAGES)} More "
+        "tokens cost more computation and fill the context sooner; vocabularies learned from many languages narrow "
+        "the gap.",
     )
-
-
-def _tokens(which: int) -> int:
-    """Tokens of one of the example texts, cut by the model that ships."""
-    return densities(MODEL, "")[1 + which].tokens
 
 
 def _rows(found: TextPieces, vocabulary: int) -> None:
     """Characters, bytes and tokens as chips that share the colours of the tokens."""
     hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
     characters = [hue[token] for token in found.token_of_character]
-    parts = int(found.part.sum())
-    rows = (
-        (f"{len(found.text):,} characters", "characters", list(found.text), characters, None),
-        (
-            f"{len(found.data):,} bytes",
-            "bytes",
-            [f"{byte:02X}" for byte in found.data],
-            [hue[token] for token in found.token_of_byte],
-            None,
-        ),
-        (
-            f"{len(found.ids):,} tokens with their ids, {found.per_token:.2f} characters in one",
-            "tokens",
-            list(found.tokens),
-            hue,
-            [str(i) for i in found.ids],
-        ),
+    data = found.data.hex(" ").upper().split()
+    rows: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
+        ("characters", list(found.text), characters, None),
+        ("bytes", data, [hue[token] for token in found.token_of_byte], None),
+        ("tokens", list(found.tokens), hue, [str(i) for i in found.ids]),
     )
-    for title, key, pieces, hues, notes in rows:
+    sizes = text_pieces.text_sizes(found, vocabulary)
+    for title, (key, pieces, hues, notes) in zip(sizes.titles, rows, strict=True):
         st.markdown(f"**{title}**")
         text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
     more = f" Only the first {CHIPS} of each row are drawn." if max(len(found.data), len(found.ids)) > CHIPS else ""
-    fallback = (
-        f"{parts} of {len(found.ids)} tokens are only part of a character (orange)."
-        if parts
-        else ("Every token here is whole characters.")
-    )
-    st.caption(f"{fallback} The vocabulary has {vocabulary:,} ids.{more}")
+    st.caption(f"{sizes}{more}")
 
 
-def _density(found: TextPieces, all_found: list[Density]) -> None:
-    best, worst = (pick(all_found[1:], key=lambda one: one.per_token) for pick in (max, min))
+def _density(found: list[Density]) -> None:
+    shown = experiments.text(found)
     figure(
-        figures.density_figure(all_found, YOURS, 430),
+        shown.figure,
         key="density",
         height=430,
-        alt=f"Characters per token: {found.per_token:.2f} in your text, {best.per_token:.2f} for {best.name}, "
-        f"{worst.per_token:.2f} for {worst.name}.",
-        caption=f"Characters in one token, your text on top. {best.name.capitalize()}: {best.per_token:.2f}; "
-        f"{worst.name}: {worst.per_token:.2f}. Below 1 there are more tokens than characters.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Your text is on top. Below 1 there are more tokens than characters.",
         table=lambda: pd.DataFrame(
             [
                 {
@@ -155,7 +134,7 @@ def _density(found: TextPieces, all_found: list[Density]) -> None:
                     "tokens": one.tokens,
                     "parts of characters": one.parts,
                 }
-                for one in all_found
+                for one in found
             ]
         ),
     )

@@ -51,7 +51,7 @@ def bars(shown: Shown, found: Prediction, key: str) -> None:
         key=key,
         alt=shown.alt,
         height=280,
-        caption=text.escape(shown.caption),
+        caption=shown.caption,
         table=lambda: pd.DataFrame({"token": found.tokens, "probability": found.probabilities}),
     )
 
@@ -91,7 +91,7 @@ def translate_job() -> None:
             min_width=320,
             cursor=True,
             alt=shown.alt,
-            caption=text.escape(shown.caption),
+            caption=shown.caption,
             table=lambda: pd.DataFrame(
                 found.weights(layer, head), index=found.target, columns=numbered(found.source)
             ).reset_index(names="written"),

@@ -115,9 +115,9 @@ def answer(now: Look, names: tuple[str, ...], same: Moment) -> None:
         key="answer",
         height=170,
         min_width=min(560, 150 + 26 * found.tokens),
-        alt=str(found),
-        caption=f"{found} Teacher forcing: every earlier token is the true one. Free-running: the model reads its own "
-        "output, so one mistake may spoil the rest.",
+        alt=f"The model's answer. {found}",
+        caption=f"The end of that row. {found} Teacher forcing: every earlier token is the true one. Free-running: the "
+        "model reads its own output, so one mistake may spoil the rest.",
         table=lambda: answer_table(now, text.tick_labels(names, 4)),
         same=same,
     )

@@ -160,7 +160,8 @@ def test_the_closest_pair_is_one_of_different_tokens():
 def test_what_is_said_of_a_query_is_its_row():
     rng = np.random.default_rng(3)
     vectors = rng.normal(size=(3, 4, 2))
-    steps = attention_steps(*vectors.tolist(), 0.7)
+    query_vectors, key_vectors, value_vectors = vectors.tolist()
+    steps = attention_steps(query_vectors, key_vectors, value_vectors, 0.7)
     tokens = ["a", " b", "c\n", "d"]
     for query in range(4):
         found = attended(steps, tokens, query)

@@ -1,9 +1,8 @@
-"""Characters, bytes and tokens of a text line up; merges end where the tokenizer does, and are learned as published."""
+"""Merges one by one end where the tokenizer does, for any text, and are learned as the paper says."""
 
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +10,30 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models, pre_tokenizers, trainers
 
 import tfcore
-from tfcore.analysis.foundations.bpe import cut, densities, join, learn, longest, replay
-from tfcore.tokenizers.tokenizer import ByteTokenizer, CharacterTokenizer
+from tfcore.analysis.foundations.bpe import (
+    Learned,
+    LearnedLength,
+    LearnedMerges,
+    MergeResult,
+    MergeStep,
+    NextMerge,
+    PairChosen,
+    PiecesByMerges,
+    Shortening,
+    WordMerges,
+    learn,
+    learn_from,
+    learned_length,
+    longest_tokens,
+    merge_pair,
+    merge_result,
+    next_merge,
+    pair_chosen,
+    pieces_by_merges,
+    replay,
+    shortening,
+    word_merges,
+)
 
 TOKENIZER = tfcore.load("stories")[1]
 
@@ -21,48 +42,6 @@ RANKS = {pair: rank for rank, pair in enumerate(TOKENIZER.merges)}
 
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=40)  # lone surrogates too
-
-
-TOKENIZERS = [TOKENIZER, ByteTokenizer(), CharacterTokenizer("abc é")]
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=["bpe", "bytes", "characters"])
-@settings(max_examples=100, deadline=None)
-@given(text=st.text(st.characters(exclude_categories=()), max_size=40))
-def test_the_three_line_up(tokenizer, text):
-    found = cut(text, tokenizer)
-    assert found.data == text.encode("utf-8", "surrogatepass") == b"".join(found.tokens)
-    assert len(found.token_of_byte) == len(found.data)
-    assert len(found.first_byte) == len(found.split) == len(text)
-    for character, first in zip(text, found.first_byte, strict=True):
-        assert found.data[first:].startswith(character.encode("utf-8", "surrogatepass"))
-    for token, data in enumerate(found.tokens):
-        assert bytes(np.frombuffer(found.data, np.uint8)[found.token_of_byte == token]) == data
-
-
-def test_a_cat_falls_back_on_four_bytes():
-    found = cut("a 🐱", TOKENIZER)
-    assert found.part.sum() == 4
-    assert found.split.tolist() == [False, False, True]
-
-
-def test_every_story_word_is_whole():
-    found = cut("Once upon a time", TOKENIZER)
-    assert [t.decode() for t in found.tokens] == ["Once", " upon", " a", " time"]
-    assert not found.part.any()
-    assert found.per_token == 4.0
-
-
-def test_no_text():
-    found = cut("", TOKENIZER)
-    assert found.per_token == 0.0
-    assert found.token_of_character.size == 0
-
-
-def test_densities_by_hand():
-    one, two = densities({"english": "Once upon a time", "cat": "🐱"}, TOKENIZER)
-    assert (one.characters, one.data_bytes, one.tokens, one.parts, one.per_token) == (16, 16, 4, 0, 4.0)
-    assert (two.characters, two.data_bytes, two.tokens, two.parts, two.per_token) == (1, 4, 4, 4, 0.25)
 
 
 def ends(text):
@@ -117,7 +96,7 @@ def test_no_text_has_no_merges():
     ],
 )
 def test_joining_goes_from_left_to_right(pieces, joined):
-    assert join(pieces, (b"a", b"a")) == joined
+    assert merge_pair(pieces, (b"a", b"a")) == joined
 
 
 def test_learning_by_hand():
@@ -157,6 +136,90 @@ def test_learned_merges_cut_the_text_into_as_many_pieces_as_said(words, count):
 def test_the_longest_tokens_come_first_and_each_once():
     merges = learn([b"abcabc abc"], 4)
     made = [b"".join(one.pair) for one in merges]
-    found = longest(merges, 2)
+    found = longest_tokens(merges, 2)
     assert len(found) == len(set(found)) == 2
     assert [len(piece) for piece in found] == sorted((len(piece) for piece in set(made)), reverse=True)[:2]
+
+
+def test_the_merges_of_a_word_by_its_tokenizer():
+    found = word_merges(TOKENIZER, "unhappiness")
+    assert (found.word, found.known, found.same) == ("unhappiness", TOKENIZER.vocab_size - 257, True)
+    assert list(found.steps) == replay([b"unhappiness"], RANKS)
+
+
+def test_another_encoding_is_noticed(monkeypatch):
+    monkeypatch.setattr(TOKENIZER, "encode", lambda text: [len(text)])
+    assert not word_merges(TOKENIZER, "unhappiness").same
+
+
+WORD = WordMerges(
+    "a ba",
+    (
+        MergeStep(None, None, ((b"a",), (b" ", b"b", b"a"))),
+        MergeStep(7, (b"b", b"a"), ((b"a",), (b" ", b"ba"))),
+        MergeStep(9, (b" ", b"ba"), ((b"a",), (b" ba",))),
+    ),
+    1_791,
+    same=False,
+)
+
+
+def test_the_merges_of_a_word_in_words():
+    assert merge_result(WORD) == MergeResult("a ba", 4, 2, (b"a", b" ba"))
+    assert str(merge_result(WORD)) == "'a·ba' goes from 4 bytes to 2 pieces in 2 merges: a | ·ba."
+    assert pieces_by_merges(WORD) == PiecesByMerges(4, 2, 1_791)
+    assert str(pieces_by_merges(WORD)) == (
+        "The same word with only the first merges of the list: 4 pieces with none, 2 with all 1,791."
+    )
+    assert [next_merge(WORD, now).rank for now in range(3)] == [7, 9, None]
+    assert str(next_merge(WORD, 1)) == "Next: · + ba, rank 9."
+    assert str(next_merge(WORD, 2)) == (
+        "No pair is on the list any more. The result is not what the tokenizer itself gives."
+    )
+    assert str(NextMerge(None, None, same=True)).endswith("The result is the same as the tokenizer's own encoding.")
+
+
+LEARNED = LearnedMerges(
+    (b"abab", b" abc"),
+    (Learned((b"a", b"b"), 3, 5, (((b"b", b"a"), 1),)), Learned((b"ab", b"c"), 2, 4, (((b" ", b"ab"), 2),))),
+)
+
+
+def test_learned_merges_in_words():
+    assert LEARNED.tokens == [8, 5, 4]
+    assert learned_length(LEARNED, 1) == LearnedLength(8, 1, 5, 2, 4)
+    assert str(learned_length(LEARNED, 1)) == (
+        "After 1 merges the text of 8 bytes has 5 tokens, 1.60 bytes in one; after 2, 4."
+    )
+    assert LearnedLength(9_000, 1, 5_000, 2, 4).tokens_text == "5,000"
+    assert pair_chosen(LEARNED, 0) == PairChosen(last=False, pair=(b"a", b"b"), count=3, tied=False)
+    assert pair_chosen(LEARNED, 1) == PairChosen(last=False, pair=(b"ab", b"c"), count=2, tied=True)
+    assert pair_chosen(LEARNED, 2) == PairChosen(last=True, pair=(b"ab", b"c"), count=2, tied=True)
+    assert str(pair_chosen(LEARNED, 0)) == (
+        "The next merge joins a + b, which stands 3 times in the text, more often than any other pair."
+    )
+    assert str(pair_chosen(LEARNED, 2)) == (
+        "The last merge joins ab + c, which stands 2 times in the text, no more often than others, but it comes first "
+        "in order."
+    )
+    assert shortening(LEARNED, 0) == Shortening(3, 0, 0, ())
+    assert shortening(LEARNED, 1) == Shortening(3, 1, 3, (b"ab",))
+    assert shortening(LEARNED, 2) == Shortening(3, 2, 1, (b"abc", b"ab"))
+    assert str(shortening(LEARNED, 0)) == "The first merge shortens the text by 3 tokens."
+    assert str(shortening(LEARNED, 2)) == (
+        "The first merge shortens the text by 3 tokens, merge 2 by 1. The longest tokens after 2: “abc”, “ab”."
+    )
+
+
+def test_at_most_four_of_the_longest_tokens_are_named():
+    merges = learn_from(TOKENIZER, "abcdefgh abcdefgh", 9)
+    lengths = [len(piece) for piece in shortening(merges, 7).longest]
+    made = sorted((len(b"".join(one.pair)) for one in merges.merges[:7]), reverse=True)
+    assert lengths == made[:4]
+
+
+def test_learning_from_a_text_counts_its_words():
+    found = learn_from(TOKENIZER, "low low lower", 2)
+    assert found.words == (b"low", b" low", b" lower")
+    assert list(found.merges) == learn([b"low", b" low", b" lower"], 2)
+    assert len(found.merges) == 2

@@ -9,6 +9,16 @@ import torch
 import tfcore
 from tests import small
 from tfcore.analysis.foundations import embedding_table as tables
+from tfcore.analysis.foundations.embedding_table import (
+    MapShare,
+    NearestTokens,
+    Neighbours,
+    Recognised,
+    RowLengths,
+    ScaledLengths,
+    ScaleEffect,
+    TableMap,
+)
 
 MODEL, TOKENIZER = tfcore.load("stories")
 WEIGHTS = tables.rows(MODEL)
@@ -34,7 +44,7 @@ def test_neighbours_equal_those_of_torch():
     token = TOKENIZER.encode(" dog")[0]
     cosines = torch.nn.functional.cosine_similarity(WEIGHTS, WEIGHTS[token][None], dim=1)
     order = [i for i in cosines.argsort(descending=True).tolist() if i != token][:5]
-    found = tables.nearest(MODEL, token, 5)
+    found = tables.nearest(MODEL, TOKENIZER, token, 5)
     assert list(found.ids) == order
     np.testing.assert_allclose(found.cosines, cosines[order], atol=1e-6)
     assert TOKENIZER.token_bytes(found.ids[0]) == b" cat"
@@ -42,7 +52,7 @@ def test_neighbours_equal_those_of_torch():
 
 def test_a_token_outside_the_table_is_refused():
     with pytest.raises(ValueError, match="between 0 and 2047"):
-        tables.nearest(MODEL, 2048, 3)
+        tables.nearest(MODEL, TOKENIZER, 2048, 3)
 
 
 def test_without_the_scale_positions_drown_the_tokens():
@@ -72,3 +82,74 @@ def test_a_small_model_works():
 def test_kinds():
     pieces = [b" dog", b"ing", b" it's", b"7", b".", b" ", b"\xd0", b"", "é".encode()]
     assert tables.kinds(pieces) == [0, 1, 0, 2, 2, 2, 3, 2, 1]
+
+
+def test_the_neighbours_in_words():
+    near = Neighbours(
+        7, tuple(bytes([b]) for b in b"xabcdefg"), (4, 1, 9, 3, 5, 6, 8), (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
+    )
+    assert tables.nearest_tokens(near) == NearestTokens(b"x", 7, (b"a", b"b", b"c", b"d", b"e"), 0.9, 7)
+    assert str(NearestTokens(b" dog", 787, (b" cat", b"a", b"b"), 0.724, 10)) == (
+        "The 10 rows nearest to '·dog' (id 787): first '·cat' with cosine 0.72, then 'a', 'b'."
+    )
+    assert str(NearestTokens(b" dog", 787, (b" cat",), 0.724, 1)).endswith("first '·cat' with cosine 0.72.")
+
+
+def test_the_bytes_of_neighbours_are_those_of_their_ids():
+    near = tables.nearest(MODEL, TOKENIZER, 787, 4)
+    assert near.pieces == tuple(TOKENIZER.token_bytes(i) for i in (787, *near.ids))
+
+
+TABLE = TableMap(
+    np.array([2.0, 0.5, 3.0, 1.5], np.float32), np.zeros((4, 2), np.float32), np.array([0.5, 0.3, 0.2], np.float32)
+)
+
+
+def test_the_map_in_words():
+    near = Neighbours(2, (b" dog", b"a", b"b"), (0, 1), (0.9, 0.8))
+    found = tables.map_share(TABLE, near)
+    assert (found.rows, found.width, found.token, found.near) == (4, 3, b" dog", 2)
+    assert found.share == pytest.approx(0.8)
+    assert str(MapShare(2_048, 192, 0.1234, b" dog", 10)) == (
+        "PCA of the table, shape (2,048, 192), to 2 dimensions: 12.3% of the variance. Ringed: the 10 nearest of "
+        "'·dog' by cosine in all 192."
+    )
+
+
+def test_the_lengths_in_words():
+    found = tables.row_lengths(TABLE, [b"a", b" b", b"c", b"d"], 3)
+    assert found == RowLengths(1.75, b" b", 0.5, b"c", 3.0, b"d", 1.5)
+    assert str(found) == (
+        "Length of each row: 1.75 on average. Shortest '·b' (0.50), longest 'c' (3.00); 'd' has 1.50."
+    )
+
+
+SCALED = ScaleEffect(
+    d_model=192,
+    position=50,
+    norms=np.array([1.0, 2.0], np.float32),
+    position_norm=9.8,
+    scales=np.array([13.9, 0.5, 1.0, 4.0], np.float32),
+    recognised=np.array([1.0, 0.1, 0.25, 0.75], np.float32),
+    share=np.array([0.9, 0.05, 0.2, 0.625], np.float32),
+)
+
+
+def test_a_scale_in_words():
+    found = tables.scaled_lengths(SCALED, 3)
+    assert found == ScaledLengths(4.0, 1.5, 9.8)
+    assert str(found) == "Lengths: E 1.50 on average, 4.0 · E 6.00, PE 9.80."
+    assert (found.mean_text, found.scaled_text, found.position_text) == ("1.50", "6.00", "9.80")
+    share = tables.recognised(SCALED, 3)
+    assert share == Recognised(50, 0.25, 4.0, 0.75, 0.625)
+    assert str(share) == (
+        "Of every fourth token, the share whose own row is still nearest to s · E + PE(50): 25% at s = 1, 75% at s = "
+        "4.0, where 62% of the squared length is the token."
+    )
+    assert share.scaled_text == "75%"
+
+
+def test_what_is_looked_up_is_every_fourth_row():
+    every = tables.scale_effect(MODEL, 7, (1.0,), every=4)
+    assert tables.scale_effect(MODEL, 7, (1.0,)).recognised == every.recognised
+    assert (every.d_model, every.position) == (192, 7)

@@ -1,4 +1,4 @@
-"""Images, sounds, series and proteins cut into tokens, against torch and `transformers`."""
+"""Images, sounds and series cut into tokens, against torch and `transformers`."""
 
 import numpy as np
 import pytest
@@ -7,24 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.audio_utils import mel_filter_bank, spectrogram, window_function
 
-import tfcore
 from tfcore.analysis.foundations.signal_tokens import (
-    GROUPS,
-    LETTERS,
-    SPECIAL,
+    AudioFrames,
+    FrameOverlap,
+    PatchVector,
+    PictureCut,
+    SeriesWindows,
+    Spectrogram,
+    SpeechTokens,
     cut_frames,
     cut_windows,
     frame_count,
+    frame_overlap,
     log_mel,
     mel_filters,
     patch_count,
+    patch_vector,
     patchify,
-    read_protein,
+    picture_cut,
+    series_windows,
+    speech_tokens,
     tokens_of_frames,
     window_count,
 )
+from tfcore.analysis.foundations.signal_tokens import spectrogram as frames_of
 from tfcore.analysis.foundations.signals import melody, scene, temperatures
-from tfcore.analysis.model.flop_count import flops, sequence_cost
 
 
 @pytest.mark.parametrize(("side", "patch", "n"), [(224, 16, 196), (224, 14, 256), (224, 32, 49), (100, 30, 9)])
@@ -124,55 +131,60 @@ def test_windows_of_nothing_are_refused(length, stride):
         cut_windows(np.ones(5), length, stride)
 
 
-def test_cost_by_hand_and_as_the_accountant_says():
-    n = 196
-    cost = sequence_cost([n])
-    assert cost.cells[0] == 38_416
-    assert cost.matrices[0] == 12 * 38_416 * 2
-    counted = flops(tfcore.presets.gpt2_small(), n)
-    inside = sum(v for k, v in counted.by_component.items() if "embed" not in k)
-    assert cost.total[0] == inside
+def test_a_picture_and_its_cuts_in_words():
+    assert picture_cut(224, 48, 5) == PictureCut(224, 48, 4, 5, 32)
+    assert picture_cut(224, 16, 77).lost == 0
+    assert str(picture_cut(448, 4, 900)) == (
+        "448/4 → 112 × 112 = 12,544 patches, numbered line by line; patch 900 is framed."
+    )
+    assert str(picture_cut(224, 48, 5)) == (
+        "224/48 → 4 × 4 = 16 patches, numbered line by line; patch 5 is framed. The last 32 pixels at the right and at "
+        "the bottom fill no patch and are left out."
+    )
 
 
-def test_attention_is_half_of_the_work_at_six_widths():
-    assert sequence_cost([6 * 768]).share[0] == pytest.approx(0.5)
+def test_a_patch_has_the_mean_colour_of_its_pixels():
+    image = np.random.default_rng(2).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    found = patch_vector(patchify(image, 16), 6)  # the second row, the third column
+    pixels = [image[y, x].tolist() for y in range(16, 32) for x in range(32, 48)]
+    assert found.mean == pytest.approx([sum(pixel[i] for pixel in pixels) / 256 for i in range(3)])
+    assert (found.at, found.n, found.values) == (6, 16, 768)
+    assert str(PatchVector(6, 1_024, 1_200, (1.4, 2.6, 255.0))) == (
+        "The sequence has shape (1,024, 1,200); patch 6 has mean red, green, blue 1, 3, 255 of 255."
+    )
 
 
-def test_the_samples_are_the_same_every_time_and_never_too_loud():
-    assert scene(64).shape == (64, 64, 3)
-    np.testing.assert_array_equal(scene(96), scene(96))
-    for kind in ("notes", "sweep", "vowel"):
-        sound = melody(kind, 1.0)
-        assert len(sound) == 16_000
-        assert 0.3 < np.abs(sound).max() <= 1
-        np.testing.assert_array_equal(sound, melody(kind, 1.0))
-    np.testing.assert_array_equal(temperatures(), temperatures())
+def test_the_loudest_band_is_that_of_the_frame():
+    mel = np.full((4, 6), -8.0, np.float32)
+    mel[2, 3], mel[1, 4], mel[3, 2] = 0, 1, 2
+    sound = AudioFrames(np.zeros(24_000, np.float32), 400, 160, mel, np.array([100.0, 200.0, 1_300.0, 400.0]))
+    assert frames_of(sound, 3) == Spectrogram(6, 1.5, 160, 3, 1_300.0)
+    assert str(Spectrogram(3_000, 1.5, 160, 3, 1_300.0)) == (
+        "Log-mel spectrogram, shape (80, 3,000): 1.5 s at 16,000 samples per second, one column every 160 samples. "
+        "Frame 3 is loudest near 1,300 Hz."
+    )
+    assert Spectrogram(3_000, 1.5, 160, 3, 1_300.0).frames_text == "3,000"
+    assert frame_overlap(sound, 2) == FrameOverlap(2, 400, 160)
+    assert str(FrameOverlap(2, 400, 160)) == (
+        "Frame 2: 400 samples under a Hann window, the next one 160 samples on; neighbours share 60%."
+    )
+    assert str(FrameOverlap(2, 80, 480)).endswith("the next one 480 samples on; a gap of 400 samples.")
 
 
-def test_a_protein_as_esm_numbers_it():
-    found = read_protein("> test\nla gv\nC*")
-    assert found.name == "test"
-    assert found.residues == "LAGVC"
-    assert found.ids == (0, 4, 5, 6, 7, 23, 2)
+def test_the_tokens_of_half_a_minute_of_speech():
+    assert speech_tokens(160) == SpeechTokens(30, 3_000, 1_500)
+    assert str(speech_tokens(160)) == "3,000 frames → 1,500 tokens"
 
 
-def test_every_letter_has_an_id_and_a_group():
-    assert sorted("".join(GROUPS.values())) == sorted(LETTERS)
-    found = read_protein(LETTERS)
-    assert found.ids[1:-1] == tuple(range(len(SPECIAL), len(SPECIAL) + len(LETTERS)))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "no residues"),
-        (">only a name", "no residues"),
-        ("MQ1F", "letter 3 is '1'"),
-        ("MQJ", "letter 3 is 'J'"),
-        (">a\nMQ\n>b\nMQ", "two proteins"),
-        ("猫", "letter 1"),
-    ],
-)
-def test_what_is_no_protein_is_said(text, words):
-    with pytest.raises(ValueError, match=words):
-        read_protein(text)
+def test_a_window_in_words_is_the_one_in_its_place():
+    values = np.random.default_rng(6).normal(3.0, 2.0, 40)
+    found = series_windows(cut_windows(values, 6, 4), 5)
+    mean, deviation = float(np.mean(values)), float(np.std(values))
+    window = sum(values[20 + i] for i in range(6)) / 6
+    assert (found.steps, found.windows, found.length, found.at, found.start) == (40, 10, 6, 5, 20)
+    assert (found.mean, found.deviation) == (pytest.approx(mean), pytest.approx(deviation))
+    assert found.window_mean == pytest.approx((window - mean) / deviation)
+    assert str(SeriesWindows(1_336, 11.0, 6.25, 42, 16, 12, 96, -0.514)) == (
+        "1,336 steps, mean 11, deviation 6.25, in 42 windows of 16. Window 12: steps 96 to 111, -0.51 deviations from "
+        "the mean."
+    )

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tfcore.analysis.foundations import signals
-from tfcore.analysis.foundations.signals import melody, number, read_column, scene, temperatures
+from tfcore.analysis.foundations.signals import (
+    ColumnReport,
+    column_report,
+    melody,
+    parse_number,
+    read_column,
+    scene,
+    temperatures,
+)
 
 RED = (200, 30, 40)
 
@@ -214,17 +222,18 @@ def test_what_is_no_column_is_said(text, index, words):
 
 @pytest.mark.parametrize("cell", ["", "x", "nan", "inf", "-inf", "1e400", "1e16", "1_000", "0x10", "1,5", "1 2"])
 def test_what_is_no_number(cell):
-    assert number(cell) is None
+    assert parse_number(cell) is None
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_in_a_sentence(text):
+    refusal = ""
     try:
         found = read_column(text)
     except ValueError as problem:
-        found = str(problem)
-    if isinstance(found, str):
-        assert len(found) > 20
+        refusal = str(problem)
+    if refusal:
+        assert len(refusal) > 20
     else:
         assert len(found.values) > 0
         assert np.isfinite(found.values).all()
@@ -240,3 +249,18 @@ def test_the_samples_are_the_same_every_time_and_never_too_loud():
         assert 0.3 < np.abs(sound).max() <= 1
         np.testing.assert_array_equal(sound, melody(kind, 1.0))
     np.testing.assert_array_equal(temperatures(), temperatures())
+
+
+def test_a_column_is_reported_with_the_rows_it_lacks():
+    found = read_column("t;v\n1;2,5\n2;oops\n3;4,5\n4;\n5;1,0\n", 1)
+    assert column_report(found, 9) == ColumnReport("v", 3, ((3, "oops"), (5, "")), 3)
+    assert str(column_report(found, 2)) == (
+        "3 numbers in “v”. 2 rows have no number there and were left out: line 3 (oops), line 5 (empty). The first 2 "
+        "are used."
+    )
+    assert str(ColumnReport("v" * 40, 2_500, ((7, "x"),), 2_500)) == (
+        f"2,500 numbers in “{'v' * 29}…”. 1 row has no number there and was left out: line 7 (x)."
+    )
+    many = tuple((line, "?") for line in range(1, 8))
+    assert str(ColumnReport("v", 2, many, 2)).endswith("line 1 (?), line 2 (?), line 3 (?), line 4 (?) and 3 more.")
+    assert str(ColumnReport("v", 2, (), 2)) == "2 numbers in “v”."

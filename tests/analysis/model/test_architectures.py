@@ -83,9 +83,9 @@ def test_allowed_pairs_are_counted_one_by_one(architecture, pairs):
 
 def test_the_sentence_of_allowed_pairs():
     assert str(allowed_pairs("decoder", READ, WRITTEN)) == (
-        "Attention mask of decoder only, 4 source and 3 target tokens: 28 of 49 pairs allowed."
+        "Attention mask, decoder only, 4 source and 3 target tokens: 28 of 49 pairs allowed."
     )
-    assert str(allowed_pairs("encoder-decoder", 2, 1)).startswith("Attention mask of encoder-decoder, 2 source and 1 ")
+    assert str(allowed_pairs("encoder-decoder", 2, 1)).startswith("Attention mask, encoder-decoder, 2 source and 1 ")
 
 
 def planted():

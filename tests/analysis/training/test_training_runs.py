@@ -102,7 +102,7 @@ def test_the_answers_of_a_look():
     forced = sum(int(a == b) for a, b in zip(look.forced, look.ids[2:], strict=True))
     free = sum(int(a == b) for a, b in zip(look.free, look.ids[2:], strict=True))
     assert (found.tokens, found.forced, found.free) == (4, forced, free) == (4, 3, 1)
-    assert str(found) == "The end of that row: of 4 tokens 3 are right with teacher forcing and 1 free-running."
+    assert str(found) == "Of 4 tokens 3 are right with teacher forcing and 1 free-running."
     assert (right_shares(look).forced, right_shares(look).free) == (0.5, 0.25)
     assert str(right_shares(look)) == "50% right with teacher forcing, 25% free-running."
     assert str(head_maps(look)) == "Attention of 6 heads at step 1,200, on a held-out row of 5 tokens."

@@ -3,7 +3,8 @@
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations.bpe import densities, learn, replay
+from tfcore.analysis.foundations.bpe import learn, replay
+from tfcore.analysis.foundations.text_pieces import densities, piece_label
 from tfcore.figures import theme
 from tfcore.figures.foundations import bpe
 
@@ -13,25 +14,21 @@ MODEL, TOKENIZER = tfcore.load("stories")
 RANKS = {pair: rank for rank, pair in enumerate(TOKENIZER.merges)}
 
 
-def label(piece: bytes) -> str:
-    return piece.decode("utf-8", "replace")
-
-
 @pytest.mark.parametrize("word", ["unhappiness", "", "x", "мир", "a b c", "l" * 32])
 def test_merges_at_every_step(word):
     steps = replay(TOKENIZER.words(word), RANKS)
     for now in {0, len(steps) // 2, len(steps) - 1}:
-        theme.check(bpe.merges_figure(steps, now, label, 400))
+        theme.check(bpe.merges_figure(steps, now, piece_label, 400))
         if word:
             theme.check(bpe.vocabulary_figure(steps, now, 1791, 240))
 
 
 def test_the_letters_shown_are_the_pieces_of_each_step():
     steps = replay(TOKENIZER.words("unhappiness"), RANKS)
-    letters = bpe.merges_figure(steps, 3, label, 400).data[-1]
+    letters = bpe.merges_figure(steps, 3, piece_label, 400).data[-1]
     for y in range(4):
         shown = [text for text, at in zip(letters.text, letters.y, strict=True) if at == y]
-        assert shown == [label(piece) for piece in steps[y].pieces]
+        assert shown == [piece_label(piece) for piece in steps[y].pieces]
     assert max(letters.y) == 3
 
 
@@ -44,12 +41,12 @@ def test_vocabulary_steps_where_a_merge_applies():
 
 def test_learning():
     merges = learn([b"low", b"lower", b"lowest"] * 3, 8)
-    theme.check(bpe.pairs_figure(merges[0], label, 240))
-    theme.check(bpe.learning_figure(42, merges, len(merges), 240))
+    theme.check(bpe.pairs_figure(merges[0], piece_label, 240))
+    theme.check(bpe.learning_figure([42, *(one.tokens for one in merges)], len(merges), 240))
 
 
 def test_density():
-    found = densities({"a": "Once upon", "b": "猫", "c": ""}, TOKENIZER)
-    figure = bpe.density_figure(found, "b", 300)
+    found = densities(TOKENIZER, {"a": "Once upon", "b": "猫", "c": ""})
+    figure = bpe.density_figure(found, 300)
     theme.check(figure)
     assert list(figure.data[0].x) == [one.per_token for one in found]

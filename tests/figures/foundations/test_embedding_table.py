@@ -18,7 +18,7 @@ def label(piece: bytes) -> str:
 
 
 def test_embedding_table():
-    found, near = embedding_table.table_map(MODEL), embedding_table.nearest(MODEL, 787, 10)
+    found, near = embedding_table.table_map(MODEL), embedding_table.nearest(MODEL, TOKENIZER, 787, 10)
     pieces = [TOKENIZER.token_bytes(i) for i in range(TOKENIZER.vocab_size)]
     kinds, labels = embedding_table.kinds(pieces), [label(piece) for piece in pieces]
     figure = tables.map_figure(found, kinds, embedding_table.KINDS, labels, near, 400)
@@ -31,6 +31,6 @@ def test_embedding_table():
 def test_scale():
     found = embedding_table.scale_effect(MODEL, 5, (13.9, 1.0, 5.0), every=64)
     theme.check(tables.lengths_figure(found, 13.9, 300))
-    figure = tables.recognised_figure(found, 0, 192, 300)
+    figure = tables.recognised_figure(found, 0, 300)
     theme.check(figure)
     assert list(figure.data[0].x) == pytest.approx([1.0, 5.0, 13.9])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tfcore.analysis.foundations import signal_tokens, signals
+from tfcore.analysis.foundations.protein import Composition
 from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures import theme
 from tfcore.figures.foundations import signal_tokens as figures
@@ -46,12 +47,12 @@ def test_a_long_spectrogram_travels_in_few_columns():
 def test_series(length, stride):
     found = signal_tokens.cut_windows(signals.temperatures(200), length, stride)
     at = len(found.starts) - 1
-    theme.check(figures.series_figure(found, length, at, 300))
+    theme.check(figures.series_figure(found, at, 300))
     theme.check(figures.windows_figure(found, at, 300))
 
 
 def test_a_flat_series():
-    theme.check(figures.series_figure(signal_tokens.cut_windows(np.ones(4), 2, 2), 2, 0, 300))
+    theme.check(figures.series_figure(signal_tokens.cut_windows(np.ones(4), 2, 2), 0, 300))
 
 
 def test_cost_marks_the_chosen_length():
@@ -62,6 +63,6 @@ def test_cost_marks_the_chosen_length():
 
 
 def test_composition():
-    figure = figures.composition_figure(["L", "K"], [3, 1], [0, 2], ["a", "b", "c", "d", "e"], 300)
+    figure = figures.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
     theme.check(figure)
-    assert [trace.name for trace in figure.data] == ["a", "c"]
+    assert [trace.name for trace in figure.data] == ["water-avoiding", "positive"]

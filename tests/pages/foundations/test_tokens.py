@@ -21,7 +21,8 @@ PARTS = ("Text", "Merges, one by one", "Learning merges", "Image", "Sound", "Tim
 
 
 def said(test: AppTest) -> str:
-    return visits.said(test, "caption", "markdown", "warning", "info")
+    """What the page says, without the backslashes of Markdown."""
+    return visits.said(test, "caption", "markdown", "warning", "info").replace("\\", "")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -229,10 +230,12 @@ def test_what_is_said_of_the_vocabulary_of_stories_holds():
     assert len(tokenizer.encode(" happy")) == 1
     for token, near in ((" dog", " cat"), (" red", " blue")):
         (row,) = tokenizer.encode(token)
-        found = embedding_table.nearest(model, row, 1)
+        found = embedding_table.nearest(model, tokenizer, row, 1)
         assert tokenizer.tokens([int(found.ids[0])]) == [near]
 
 
 def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
     sizes = sorted(build().vocab_size for build in presets.PRESETS.values())
-    assert embedding_table.published_vocabularies() == (sizes[0], sizes[-1]) == (30_522, 256_000)
+    found = embedding_table.published_vocabularies()
+    assert (found.smallest, found.largest) == (sizes[0], sizes[-1]) == (30_522, 256_000)
+    assert str(found) == "Published models have vocabularies of 30,522 to 256,000 tokens."

@@ -214,7 +214,7 @@ def test_what_each_choice_changes(longer, choice):
 
 def clipped():
     """The share of steps of the only run whose gradient is longer than 1, and their number."""
-    (run_,) = runs.RUNS.book.runs.values()
+    (run_,) = runs.RUNS.book.records.values()
     norms = [float(norm) for norm in run_.curves.norm]
     return f"{sum(norm > 1 for norm in norms) / len(norms):.0%} of {len(norms)} steps"
 

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int, UInt8
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.signals import RATE
 
 CHANNELS = 3
@@ -38,6 +39,73 @@ def patchify(image: UInt8[ndarray, "height width 3"], patch: int) -> UInt8[ndarr
 def patch_count(side: int, patch: int) -> int:
     """How many patches a square image gives."""
     return (side // patch) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class PictureCut(Finding):
+    """A square picture under its cuts.
+
+    Args:
+        side, patch: of the picture and of a patch, in pixels.
+        rows: of patches, and as many columns.
+        at: the patch that is framed.
+        lost: pixels at the right and at the bottom that fill no patch.
+    """
+
+    side: int
+    patch: int
+    rows: int
+    at: int
+    lost: int
+
+    @property
+    def sentence(self) -> str:
+        rest = f" The last {self.lost} pixels at the right and at the bottom fill no patch and are left out."
+        return (
+            f"{self.side}/{self.patch} → {self.rows} × {self.rows} = {self.rows**2:,} patches, numbered line by line; "
+            f"patch {self.at} is framed.{rest if self.lost else ''}"
+        )
+
+
+def picture_cut(side: int, patch: int, at: int) -> PictureCut:
+    """The patches of a square picture."""
+    return PictureCut(side, patch, side // patch, at, side % patch)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchVector(Finding):
+    """One patch as the model reads it.
+
+    Args:
+        at: its place in the sequence.
+        n: patches in the sequence.
+        values: numbers in each.
+        mean: of its red, green and blue, from 0 to 255.
+    """
+
+    at: int
+    n: int
+    values: int
+    mean: tuple[float, float, float]
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The sequence has shape ({self.n:,}, {self.values_text}); patch {self.at} has mean red, green, blue "
+            f"{', '.join(f'{value:.0f}' for value in self.mean)} of 255."
+        )
+
+    @property
+    def values_text(self) -> str:
+        """The length of the vector as it is written."""
+        return f"{self.values:,}"
+
+
+def patch_vector(vectors: UInt8[ndarray, "n values"], at: int) -> PatchVector:
+    """The patch in one place of the sequence."""
+    red, green, blue = vectors[at].reshape(-1, CHANNELS).mean(axis=0).tolist()
+    n, values = vectors.shape
+    return PatchVector(at, n, values, (red, green, blue))
 
 
 # Whisper's (arXiv:2212.04356, section 2.2).
@@ -125,6 +193,96 @@ Values = Float[ndarray, " time"]
 
 
 @dataclass(frozen=True, slots=True)
+class Spectrogram(Finding):
+    """A sound as a sequence of frames, and one of them.
+
+    Args:
+        frames: how many.
+        seconds: of the sound.
+        hop: samples from frame to frame.
+        at: the frame that is looked at.
+        hertz: the middle of the band where it is loudest.
+    """
+
+    frames: int
+    seconds: float
+    hop: int
+    at: int
+    hertz: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Log-mel spectrogram, shape ({N_MELS}, {self.frames_text}): {self.seconds:.1f} s at {RATE:,} samples per "
+            f"second, one column every {self.hop} samples. Frame {self.at} is loudest near {self.hertz:,.0f} Hz."
+        )
+
+    @property
+    def frames_text(self) -> str:
+        """The number of frames as it is written."""
+        return f"{self.frames:,}"
+
+
+def spectrogram(result: AudioFrames, at: int) -> Spectrogram:
+    """The frames of a sound, and the loudest band of one of them."""
+    loudest = float(result.hertz[int(result.mel[:, at].argmax())])
+    return Spectrogram(result.frames, len(result.samples) / RATE, result.hop, at, loudest)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameOverlap(Finding):
+    """A frame and its neighbours.
+
+    Args:
+        at: the frame.
+        window, hop: samples in a frame, and from one to the next.
+    """
+
+    at: int
+    window: int
+    hop: int
+
+    @property
+    def sentence(self) -> str:
+        shared = 1 - self.hop / self.window
+        between = f"neighbours share {shared:.0%}" if shared > 0 else f"a gap of {self.hop - self.window} samples"
+        return (
+            f"Frame {self.at}: {self.window} samples under a Hann window, the next one {self.hop} samples on; "
+            f"{between}."
+        )
+
+
+def frame_overlap(result: AudioFrames, at: int) -> FrameOverlap:
+    """How far neighbouring frames overlap."""
+    return FrameOverlap(at, result.window, result.hop)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechTokens(Finding):
+    """The tokens of as much sound as Whisper always reads.
+
+    Args:
+        seconds: of the sound.
+        frames: before the convolution.
+        tokens: after it.
+    """
+
+    seconds: int
+    frames: int
+    tokens: int
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.frames:,} frames → {self.tokens:,} tokens"
+
+
+def speech_tokens(hop: int) -> SpeechTokens:
+    """Frames and tokens of 30 seconds with `hop` samples from frame to frame."""
+    frames = frame_count(SECONDS * RATE, hop)
+    return SpeechTokens(SECONDS, frames, tokens_of_frames(frames))
+
+
+@dataclass(frozen=True, slots=True)
 class Windows:
     """A series, normalised and cut up.
 
@@ -171,60 +329,38 @@ def window_count(steps: int, length: int, stride: int) -> int:
     return (steps - length) // stride + 2
 
 
-# The order of the ids of ESM-2 (doi:10.1126/science.ade2574, its published code); the first 20 are the amino acids.
-SPECIAL = ("<cls>", "<pad>", "<eos>", "<unk>")
-LETTERS = "LAGVSERTIDPKQNFYMHWCXBUZO.-"
-
-# One of each letter's usual groupings by side chain.
-GROUPS = {
-    "water-avoiding": "AVLIMFWC",
-    "polar": "STNQYGPH",
-    "positive": "KR",
-    "negative": "DE",
-    "unsure or rare": "XBUZO.-",
-}
-_GROUP = {letter: i for i, letters in enumerate(GROUPS.values()) for letter in letters}
-
-
 @dataclass(frozen=True, slots=True)
-class Protein:
-    """A protein as a model reads it.
+class SeriesWindows(Finding):
+    """A series cut into windows, and one of them.
 
     Args:
-        name: from the first line of a FASTA text; empty if there is none.
-        residues: the letters.
-        ids: one a letter, between those of <cls> and <eos>.
-        groups: the place of each letter in GROUPS.
+        steps: of the series.
+        mean, deviation: of its values.
+        windows, length: how many windows, of how many steps.
+        at, start: the window that is looked at, and its first step.
+        window_mean: of its values, in deviations from the mean of the series.
     """
 
-    name: str
-    residues: str
-    ids: tuple[int, ...]
-    groups: tuple[int, ...]
+    steps: int
+    mean: float
+    deviation: float
+    windows: int
+    length: int
+    at: int
+    start: int
+    window_mean: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.steps:,} steps, mean {self.mean:.3g}, deviation {self.deviation:.3g}, in {self.windows} windows of "
+            f"{self.length}. Window {self.at}: steps {self.start} to {self.start + self.length - 1}, "
+            f"{self.window_mean:+.2f} deviations from the mean."
+        )
 
 
-def read_protein(text: str) -> Protein:
-    """Read a sequence of one-letter residues, plain or as FASTA; blanks are skipped, small letters are taken as large.
-
-    Raises:
-        ValueError: a letter that is no residue, a second protein, or nothing at all.
-    """
-    name = ""
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.lstrip().startswith(">"):
-            if lines or name:
-                raise ValueError("there are two proteins here; paste one at a time")
-            name = line.lstrip()[1:].strip()
-        else:
-            lines.append(line)
-    residues = "".join("".join(lines).split()).upper().removesuffix("*")
-    if not residues:
-        raise ValueError("there are no residues yet; paste a sequence such as MQIFVKTLTGK")
-    for place, letter in enumerate(residues, start=1):
-        if letter not in LETTERS:
-            raise ValueError(
-                f"letter {place} is {letter!r}, which is no amino acid; use {''.join(sorted(LETTERS[:20]))}"
-            )
-    ids = (0, *(len(SPECIAL) + LETTERS.index(letter) for letter in residues), 2)
-    return Protein(name, residues, ids, tuple(_GROUP[letter] for letter in residues))
+def series_windows(result: Windows, at: int) -> SeriesWindows:
+    """The series, and the window in one place of the sequence."""
+    windows, length = result.windows.shape
+    start, mean = int(result.starts[at]), float(result.windows[at].mean())
+    return SeriesWindows(len(result.values), result.mean, result.deviation, windows, length, at, start, mean)

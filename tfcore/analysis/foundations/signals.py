@@ -14,6 +14,9 @@ from jaxtyping import Float, UInt8
 from numpy import ndarray
 from PIL import Image, ImageOps
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.token_text import shorten
+
 PICTURE_MEGABYTES = 8  # of a file
 PICTURE_PIXELS = 25_000_000  # 100 MB once unpacked with transparency
 PICTURE_SIDE = 448  # pixels, after scaling
@@ -141,6 +144,39 @@ class Column:
     skipped: tuple[tuple[int, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnReport(Finding):
+    """What was read of a column, and what was not.
+
+    Args:
+        name: of the column.
+        count: numbers that were read.
+        skipped: (line, what stands there) of the rows without a number.
+        used: how many of the numbers are used, from the first on.
+    """
+
+    name: str
+    count: int
+    skipped: tuple[tuple[int, str], ...]
+    used: int
+
+    @property
+    def sentence(self) -> str:
+        words = f"{self.count:,} numbers in “{shorten(self.name, 30)}”."
+        if n := len(self.skipped):
+            first = [f"line {line} ({shorten(cell.strip() or 'empty', 12)})" for line, cell in self.skipped[:4]]
+            more = f" and {n - 4} more" if n > 4 else ""
+            rows, were = ("1 row has", "was") if n == 1 else (f"{n:,} rows have", "were")
+            words += f" {rows} no number there and {were} left out: {', '.join(first)}{more}."
+        return words + (f" The first {self.used:,} are used." if self.used < self.count else "")
+
+
+def column_report(found: Column, most: int) -> ColumnReport:
+    """What was read of a column of which at most `most` numbers are used."""
+    count = len(found.values)
+    return ColumnReport(found.names[found.index], count, found.skipped, min(count, most))
+
+
 def read_column(text: str, index: int | None = None) -> Column:
     """Read one column of numbers from CSV text.
 
@@ -158,17 +194,19 @@ def read_column(text: str, index: int | None = None) -> Column:
     rows, decimal_comma = _rows(text)
     if not rows:
         raise ValueError("there is no table yet; paste one number a line, or rows of a CSV file")
-    header = all(number(cell, decimal_comma) is None for cell in rows[0][1]) and len(rows) > 1
+    header = all(parse_number(cell, decimal_comma) is None for cell in rows[0][1]) and len(rows) > 1
     body = rows[1:] if header else rows
     width = max(len(cells) for _, cells in rows)
     given = rows[0][1] if header else []
     names = tuple((given[i].strip() if i < len(given) else "") or f"column {i + 1}" for i in range(width))
     if index is None:
-        found = [sum(number(_cell(cells, i), decimal_comma) is not None for _, cells in body) for i in range(width)]
+        found = [
+            sum(parse_number(_cell(cells, i), decimal_comma) is not None for _, cells in body) for i in range(width)
+        ]
         index = max(range(width), key=lambda i: (min(2 * found[i], len(body)), i))
     if not 0 <= index < width:
         raise ValueError(f"there is no column {index + 1}; this table has {width}")
-    read = [(line, _cell(cells, index), number(_cell(cells, index), decimal_comma)) for line, cells in body]
+    read = [(line, _cell(cells, index), parse_number(_cell(cells, index), decimal_comma)) for line, cells in body]
     values = np.array([value for *_, value in read if value is not None], dtype=np.float64)
     skipped = tuple((line, cell) for line, cell, value in read if value is None)
     if not len(values):
@@ -176,7 +214,7 @@ def read_column(text: str, index: int | None = None) -> Column:
     return Column(names, index, values, skipped)
 
 
-def number(cell: str, decimal_comma: bool = False) -> float | None:
+def parse_number(cell: str, decimal_comma: bool = False) -> float | None:
     """The number a cell holds, or None: words, blanks, infinities and numbers beyond 1e15 are none."""
     cell = cell.strip().replace("−", "-")
     if decimal_comma and cell.count(",") == 1 and "." not in cell:

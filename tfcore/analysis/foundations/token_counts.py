@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
 from tfcore.analysis.foundations.signals import RATE
+from tfcore.analysis.model.flop_count import LengthCost
 
 
 def text(characters: int, per_token: float) -> int:
@@ -251,3 +253,62 @@ SEQUENCES: dict[str, Modality] = {
         see="tokens?part=sound",
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceCost(Finding):
+    """What a sequence of one length costs a Transformer of 12 layers and width 768.
+
+    Args:
+        what: has this length, in words: "patches of 16 pixels".
+        tokens: the length n.
+        pairs: n * n, the cells of one head's attention map.
+        weights, attention: FLOPs of a forward pass that grow with n and with n squared.
+        memory: bytes of all attention maps of one layer in half precision.
+    """
+
+    what: str
+    tokens: int
+    pairs: int
+    weights: float
+    attention: float
+    memory: int
+
+    @property
+    def sentence(self) -> str:
+        share = self.attention / max(self.weights + self.attention, 1)
+        return (
+            f"With {self.what}: n = {self.tokens_text} tokens, {si(self.weights)} FLOPs for weights and "
+            f"{si(self.attention)} for attention, {share:.1%} of the whole; the maps of one layer take "
+            f"{si(self.memory)}B in half precision."
+        )
+
+    @property
+    def tokens_text(self) -> str:
+        """The length as it is written."""
+        return f"{self.tokens:,}"
+
+    @property
+    def pairs_text(self) -> str:
+        """The cells of a map as they are written."""
+        return f"{self.pairs:,}"
+
+    @property
+    def flops_text(self) -> str:
+        """All FLOPs as they are written."""
+        return si(self.weights + self.attention)
+
+
+def cost_at(cost: LengthCost, at: int, what: str) -> SequenceCost:
+    """One of the lengths of `cost`; `what` says in words what has this length."""
+    weights, attention = float(cost.linear[at]), float(cost.squared[at])
+    return SequenceCost(what, int(cost.n[at]), int(cost.cells[at]), weights, attention, int(cost.matrices[at]))
+
+
+def si(value: Number) -> str:
+    """A number with a letter for its thousands, three digits: 35.1 G."""
+    number, letters = float(value), iter(("", "k", "M", "G", "T", "P", "E"))
+    letter = next(letters)
+    while abs(number) >= 999.5 and (following := next(letters, "")):
+        number, letter = number / 1000, following
+    return f"{number:.3g} {letter}"

@@ -40,7 +40,7 @@ class AllowedPairs(Finding):
     def sentence(self) -> str:
         kind = self.architecture if self.architecture == "encoder-decoder" else f"{self.architecture} only"
         return (
-            f"Attention mask of {kind}, {self.read} source and {self.written} target tokens: {self.allowed} of "
+            f"Attention mask, {kind}, {self.read} source and {self.written} target tokens: {self.allowed} of "
             f"{(self.read + self.written) ** 2} pairs allowed."
         )
 

@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.attention_maps import NAMES
-from tfcore.analysis.foundations.bpe import cut
+from tfcore.analysis.foundations.text_pieces import cut_text
 from tfcore.analysis.one_text import one_text
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
@@ -141,7 +140,7 @@ class Writing:
 @torch.no_grad()
 def writing(model: Transformer, read: Sequence[int], written: Sequence[int]) -> Writing:
     """Let the model write `written` after it has read `read`, in one pass (teacher forcing)."""
-    names = [NAMES["cross"].format(layer) for layer in range(model.config.decoder_layers)]
+    names = [f"decoder.blocks.{layer}.cross_attn.pattern" for layer in range(model.config.decoder_layers)]
     decoder_ids = [model.config.start_id, *written[:-1]]
     output = model(one_text(model, read), decoder_ids=one_text(model, decoder_ids), capture=names)
     patterns = torch.stack([output.activations[name][0] for name in names])
@@ -156,7 +155,7 @@ def tokens_of(text: str, word: str, tokenizer: BPETokenizer) -> list[int]:
         ValueError: the word is not there.
     """
     start = text.index(word)
-    return sorted(set(cut(text, tokenizer).token_of_character[start : start + len(word)].tolist()))
+    return sorted(set(cut_text(text, tokenizer).token_of_character[start : start + len(word)].tolist()))
 
 
 def alignment_accuracy(

@@ -163,7 +163,7 @@ def cut_bytes(text: str, most: int) -> str:
     return data[:most].decode("utf-8", "surrogatepass")
 
 
-# ---- what is said of a text ----
+# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)

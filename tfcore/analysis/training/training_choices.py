@@ -103,7 +103,7 @@ def smoothing(epsilon: float, vocab: int) -> Smoothing:
     return Smoothing(epsilon, vocab, float(q[0]), float(q[-1]), p, -np.log(p), loss, float(q[0]), abs(floor))
 
 
-# ---- what is said of them ----
+# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def free_running(model: Transformer, ids: Int[Tensor, "row given"], count: int) 
     return torch.cat(written, dim=1)
 
 
-# ---- what is said of a run ----
+# ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +310,7 @@ class RightTokens(Finding):
 
     @property
     def sentence(self) -> str:
-        return (
-            f"The end of that row: of {self.tokens} tokens {self.forced} are right with teacher forcing and "
-            f"{self.free} free-running."
-        )
+        return f"Of {self.tokens} tokens {self.forced} are right with teacher forcing and {self.free} free-running."
 
 
 def right_tokens(look: Look) -> RightTokens:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.bpe import Density, Learned, MergeStep
+from tfcore.analysis.foundations.bpe import Learned, MergeStep
+from tfcore.analysis.foundations.text_pieces import Density
 from tfcore.figures import theme
 from tfcore.figures.tokens import label_room
 
@@ -185,9 +186,9 @@ def pairs_figure(learned: Learned, label: Label, height: int) -> go.Figure:
     return theme.build([trace], layout)
 
 
-def learning_figure(data_bytes: int, learned: Sequence[Learned], now: int, height: int) -> go.Figure:
-    """How many tokens the text has after each merge learned."""
-    tokens = np.array([data_bytes, *(one.tokens for one in learned)])
+def learning_figure(lengths: Sequence[int], now: int, height: int) -> go.Figure:
+    """How many tokens the text has after 0, 1, 2 ... merges."""
+    tokens = np.array(lengths)
     line = {
         "type": "scatter",
         "mode": "lines",
@@ -214,15 +215,15 @@ def learning_figure(data_bytes: int, learned: Sequence[Learned], now: int, heigh
     return theme.build([line, dot], layout)
 
 
-def density_figure(found: Sequence[Density], chosen: str, height: int) -> go.Figure:
-    """Characters per token of several texts as bars, the chosen one in full colour."""
+def density_figure(found: Sequence[Density], height: int) -> go.Figure:
+    """Characters per token of several texts as bars, the first one in full colour."""
     names = [one.name for one in found]
     trace = {
         "type": "bar",
         "orientation": "h",
         "x": [one.per_token for one in found],
         "y": names,
-        "marker": {"color": ["@embedding" if name == chosen else "@embedding/0.4" for name in names]},
+        "marker": {"color": ["@embedding", *["@embedding/0.4"] * (len(names) - 1)]},
         "text": [f"{one.per_token:.2f}" for one in found],
         "textposition": "outside",
         "cliponaxis": False,

@@ -200,7 +200,7 @@ def lengths_figure(result: ScaleEffect, scale: float, height: int) -> go.Figure:
     return theme.build(traces, layout)
 
 
-def recognised_figure(result: ScaleEffect, now: int, d_model: int, height: int) -> go.Figure:
+def recognised_figure(result: ScaleEffect, now: int, height: int) -> go.Figure:
     """By scale: the share of tokens still found after a position vector was added, and the token's share of the sum."""
     order = np.argsort(result.scales)
     scales = result.scales[order].astype(np.float32)
@@ -229,7 +229,7 @@ def recognised_figure(result: ScaleEffect, now: int, d_model: int, height: int) 
         "marker": {"size": 12, "color": "@accent"},
         "showlegend": False,
     }
-    root = float(np.sqrt(d_model))
+    root = float(np.sqrt(result.d_model))
     layout = theme.base_layout(
         height,
         xaxis={"title": "scale", "range": [0, 20.5]},
@@ -253,7 +253,7 @@ def recognised_figure(result: ScaleEffect, now: int, d_model: int, height: int) 
                 "yanchor": "bottom",
                 "xanchor": "right",
                 "xshift": -4,
-                "text": f"√{d_model} = {root:.1f}",
+                "text": f"√{result.d_model} = {root:.1f}",
                 "showarrow": False,
                 "font": {"size": 12, "color": "@muted"},
             }

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.foundations.protein import GROUPS, Composition
 from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
 from tfcore.analysis.foundations.signals import RATE
 from tfcore.analysis.model.flop_count import LengthCost
@@ -221,9 +222,9 @@ def spectrogram_figure(result: AudioFrames, at: int, height: int) -> go.Figure:
     return theme.build([trace], layout)
 
 
-def series_figure(result: Windows, length: int, at: int, height: int) -> go.Figure:
+def series_figure(result: Windows, at: int, height: int) -> go.Figure:
     """A series with its windows as bands below it, one of them marked; what is filled up at the end is dotted."""
-    values, n = result.values, len(result.values)
+    values, n, length = result.values, len(result.values), result.windows.shape[1]
     low, high = float(values.min()), float(values.max())
     room = (high - low) or 1.0
     line = {
@@ -385,28 +386,18 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
 GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
 
 
-def composition_figure(
-    letters: Sequence[str], counts: Sequence[int], groups: Sequence[int], names: Sequence[str], height: int
-) -> go.Figure:
-    """How often each residue occurs, as bars coloured by group.
-
-    Args:
-        letters: the residues, in the order of the bars.
-        counts: of each.
-        groups: of each, a place in `names`.
-        names: of the groups.
-        height: in pixels.
-    """
+def composition_figure(found: Composition, height: int) -> go.Figure:
+    """How often each residue occurs, as bars coloured by group."""
     traces = []
-    for i, name in enumerate(names):
-        mine = [place for place, group in enumerate(groups) if group == i]
+    for i, name in enumerate(GROUPS):
+        mine = [place for place, group in enumerate(found.groups) if group == i]
         if mine:
             traces.append(
                 {
                     "type": "bar",
                     "name": name,
-                    "x": [letters[place] for place in mine],
-                    "y": [counts[place] for place in mine],
+                    "x": [found.letters[place] for place in mine],
+                    "y": [found.counts[place] for place in mine],
                     "marker": {"color": GROUP_COLOURS[i]},
                     "hovertemplate": "%{x}: %{y} times<extra></extra>",
                 }
@@ -417,7 +408,7 @@ def composition_figure(
             "title": "residue",
             "type": "category",
             "categoryorder": "array",
-            "categoryarray": list(letters),
+            "categoryarray": list(found.letters),
             "showgrid": False,
         },
         yaxis={"title": "times"},

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from tfcore.analysis.foundations.bpe import densities
 from tfcore.analysis.foundations.masks import mask_cost
 from tfcore.analysis.foundations.position_effects import shuffle_experiment
 from tfcore.analysis.foundations.rope_and_alibi import rotary_scores
 from tfcore.analysis.foundations.score_scale import product_spread
 from tfcore.analysis.foundations.sinusoidal_positions import sinusoidal_shift, wavelengths
+from tfcore.analysis.foundations.text_pieces import densities
 from tfcore.analysis.inference.head_vectors import head_vectors
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
 from tfcore.attention import attention_weights
@@ -128,7 +128,7 @@ def causal_is_half() -> Checked:
 def characters_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
     """Characters per token of four kinds of text, cut by the shipped tokenizer."""
     del model
-    cases = {density.name: density.per_token for density in densities(TEXTS, tokenizer)}
+    cases = {density.name: density.per_token for density in densities(tokenizer, TEXTS)}
     return _by_another(
         compare(4, cases, ", ".join(f"{value:.1f} ({name})" for name, value in cases.items())), tokenizer
     )
@@ -143,7 +143,7 @@ def _by_another(found: Checked, tokenizer: Any) -> Checked:
 def words_in_a_token(model: Transformer, tokenizer: Any) -> Checked:
     """Words per token of the same texts."""
     del model
-    cases = {d.name: len(TEXTS[d.name].split()) / d.tokens for d in densities(TEXTS, tokenizer)}
+    cases = {d.name: len(TEXTS[d.name].split()) / d.tokens for d in densities(tokenizer, TEXTS)}
     words = ", ".join(f"{value:.2f} ({name})" for name, value in cases.items())
     return _by_another(compare(0.75, cases, words, rough=0.25), tokenizer)
 

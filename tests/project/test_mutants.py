@@ -1,0 +1,73 @@
+"""The mutation tester on modules of its own: what it leaves out, which tests it runs, who survives."""
+
+import ast
+import itertools
+import sys
+
+import pytest
+
+from tools import mutants
+
+SOURCE = '''\
+"""Module."""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Size:
+    count: int | None = None
+
+
+HEIGHT = 400
+
+
+def most(values: list[int], at: int = 1) -> int:
+    figure(height=300)
+    columns([3, 1])
+    return max(values) - at
+'''
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """A repository of one module."""
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "tfcore" / "analysis").mkdir(parents=True)
+    path = tmp_path / "tfcore" / "analysis" / "most.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_sizes_layout_annotations_and_decorators_are_left_out(planted):
+    found = list(mutants.mutants(planted))
+    lines = {SOURCE.splitlines()[mutant.line - 1].strip() for mutant in found}
+    assert lines == {"def most(values: list[int], at: int = 1) -> int:", "return max(values) - at"}
+    assert any("max(values) + at" in mutant.code() for mutant in found)
+    for mutant in found:
+        assert ast.dump(ast.parse(mutant.code())) != ast.dump(ast.parse(SOURCE))
+
+
+def test_who_passes_its_tests_survives_and_the_module_is_as_before(planted):
+    mutant = next(mutant for mutant in mutants.mutants(planted) if "max(values) + at" in mutant.code())
+    said = "import sys; sys.path.insert(0, 'tfcore/analysis'); "
+    source = said + "text = open('tfcore/analysis/most.py').read(); sys.exit({} in text)"
+    notices = [sys.executable, "-c", source.format("'max(values) + at'")]
+    blind = [sys.executable, "-c", source.format("'another'")]
+    assert not mutants.survives(mutant, planted.parents[2], notices)
+    assert mutants.survives(mutant, planted.parents[2], blind)
+    assert planted.read_text() == SOURCE
+
+
+def test_tests_that_do_not_run_are_no_kill(planted):
+    mutant = next(mutants.mutants(planted))
+    with pytest.raises(RuntimeError, match="do not run"):
+        mutants.survives(mutant, planted.parents[2], [sys.executable, "-c", "raise SystemExit(4)"])
+
+
+def test_a_seed_gives_the_same_sample_and_no_mutant_twice():
+    first = list(itertools.islice(mutants.sampled(3), 20))
+    assert first == list(itertools.islice(mutants.sampled(3), 20))
+    assert len(set(first)) == 20
+    for mutant in first:
+        assert mutants.tests_of(mutant.path), mutant.path

@@ -1,0 +1,119 @@
+"""A protein as a sequence: one residue, one letter, one token."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding
+
+# The order of the ids of ESM-2 (doi:10.1126/science.ade2574, its published code); the first 20 are the amino acids.
+SPECIAL = ("<cls>", "<pad>", "<eos>", "<unk>")
+LETTERS = "LAGVSERTIDPKQNFYMHWCXBUZO.-"
+
+# A usual grouping of amino acids by their side chains.
+GROUPS = {
+    "water-avoiding": "AVLIMFWC",
+    "polar": "STNQYGPH",
+    "positive": "KR",
+    "negative": "DE",
+    "unsure or rare": "XBUZO.-",
+}
+_GROUP = {letter: i for i, letters in enumerate(GROUPS.values()) for letter in letters}
+
+
+@dataclass(frozen=True, slots=True)
+class Protein:
+    """A protein as a model reads it.
+
+    Args:
+        name: from the first line of a FASTA text; empty if there is none.
+        residues: the letters.
+        ids: one a letter, between those of <cls> and <eos>.
+        groups: the place of each letter in GROUPS.
+    """
+
+    name: str
+    residues: str
+    ids: tuple[int, ...]
+    groups: tuple[int, ...]
+
+
+def read_protein(text: str) -> Protein:
+    """Read a sequence of one-letter residues, plain or as FASTA; blanks are skipped, small letters are taken as large.
+
+    Raises:
+        ValueError: a letter that is no residue, a second protein, or nothing at all.
+    """
+    name = ""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.lstrip().startswith(">"):
+            if lines or name:
+                raise ValueError("there are two proteins here; paste one at a time")
+            name = line.lstrip()[1:].strip()
+        else:
+            lines.append(line)
+    residues = "".join("".join(lines).split()).upper().removesuffix("*")
+    if not residues:
+        raise ValueError("there are no residues yet; paste a sequence such as MQIFVKTLTGK")
+    for place, letter in enumerate(residues, start=1):
+        if letter not in LETTERS:
+            raise ValueError(
+                f"letter {place} is {letter!r}, which is no amino acid; use {''.join(sorted(LETTERS[:20]))}"
+            )
+    ids = (0, *(len(SPECIAL) + LETTERS.index(letter) for letter in residues), 2)
+    return Protein(name, residues, ids, tuple(_GROUP[letter] for letter in residues))
+
+
+@dataclass(frozen=True, slots=True)
+class Composition(Finding):
+    """How often each residue occurs in a protein.
+
+    Args:
+        letters: the residues, by group, the frequent ones of each group first.
+        counts: of each.
+        groups: of each, the place in GROUPS.
+        most: the most frequent residue; the one that comes first in the protein where several are.
+    """
+
+    letters: tuple[str, ...]
+    counts: tuple[int, ...]
+    groups: tuple[int, ...]
+    most: str
+
+    @property
+    def sentence(self) -> str:
+        times = self.counts[self.letters.index(self.most)]
+        return f"{len(self.letters)} kinds of residue; most often {self.most}, {times} of {sum(self.counts):,}."
+
+
+def composition(found: Protein) -> Composition:
+    """Count the residues of a protein."""
+    counts = Counter(found.residues)
+    letters = tuple(sorted(counts, key=lambda letter: (_GROUP[letter], -counts[letter])))
+    most = counts.most_common(1)[0][0]
+    return Composition(letters, tuple(counts[c] for c in letters), tuple(_GROUP[c] for c in letters), most)
+
+
+@dataclass(frozen=True, slots=True)
+class ProteinTokens(Finding):
+    """The length of a protein as a sequence.
+
+    Args:
+        residues: its letters, each a token.
+        pieces: tokens that the tokenizer of a language model makes of it.
+    """
+
+    residues: int
+    pieces: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.residues_text}, with a token before and one after; ids as in ESM-2, whose vocabulary has 33. The "
+            f"tokenizer of stories would make {self.pieces:,} meaningless pieces of it."
+        )
+
+    @property
+    def residues_text(self) -> str:
+        """The residues with their noun."""
+        return f"{self.residues:,} residues"
