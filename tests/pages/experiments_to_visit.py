@@ -70,6 +70,7 @@ VISITS = {
     "laws": ("training/scaling/page.py", {"part": "law"}),
     "Kaplan": ("training/scaling/page.py", {"part": "law", "of": "kaplan", "against": "compute"}),
     "real models": ("training/scaling/page.py", {"part": "models"}),
+    "model sizes": ("training/scaling/page.py", {"part": "models", "view": "years"}),
     "cost": ("training/scaling/page.py", {"part": "cost"}),
     "beyond": ("training/scaling/page.py", {"part": "beyond"}),
     "own ladder": ("training/scaling/page.py", {"part": "ours"}),

@@ -1,37 +1,17 @@
 """Panel of the page on scaling: over-training, what it costs in loss and when it pays in inference."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling import experiments as experiments
-from pages.training.scaling.words import choose_law, metrics, ten_to, times
-from pages.ui import cache, page
+from pages.training.scaling import experiments
+from pages.training.scaling.words import choose_law, metrics, ten_to
+from pages.ui import page
 from pages.ui.components.figure import figure
-from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training import compute_optimal, over_training
-from tfcore.analysis.training.over_training import Lifetime, OverTraining
-from tfcore.analysis.training.published_laws import LAWS, LawName
-from tfcore.figures.training import over_training as figures
-
-RATIOS = np.logspace(0, 4.5, 73)
-
-
-@cache.data(max_entries=256)
-def compared(name: LawName, flops: float, ratio: float) -> OverTraining:
-    return over_training.over_training(LAWS[name], flops, ratio)
-
-
-@cache.data(max_entries=64)
-def losses(name: LawName, flops: float) -> list[float]:
-    """At every ratio, of the same budget."""
-    return [compute_optimal.at_ratio(LAWS[name], flops, float(ratio)).loss for ratio in RATIOS]
-
-
-@cache.data(max_entries=64)
-def whole_life(name: LawName, flops: float, served: float) -> Lifetime:
-    best = compute_optimal.optimum(LAWS[name], flops)
-    return over_training.lifetime(LAWS[name], best.loss, served, RATIOS)
+from tfcore.analysis.quantities import round_count
+from tfcore.analysis.training import over_training
+from tfcore.analysis.training.compute_budget import optimum
+from tfcore.analysis.training.over_training import RATIOS, OverTraining
+from tfcore.analysis.training.scaling_laws import LAWS, LawName
 
 
 def panel() -> None:
@@ -43,44 +23,37 @@ def panel() -> None:
         ratio = ten_to("Tokens per parameter", "r", 0.0, 4.5, 2.3, 0.05)
         served = ten_to("Inference tokens T", "t", 9.0, 17.0, 13.0, 0.1)
         name = choose_law()
-    found, life = compared(name, flops, ratio), whole_life(name, flops, served)
-    best, budget, same = found.best, found.same_budget, found.same_loss
+    found = over_training.over_training(LAWS[name], flops, ratio)
     with right:
         first, second = st.columns(2, gap="medium")
         with first:
-            extra = np.array(losses(name, flops)) - best.loss
+            extra = experiments.beyond(name, flops, ratio)
             figure(
-                figures.extra_loss_figure(RATIOS, extra, best.ratio, ratio, found.extra_loss, 360),
+                extra.figure,
                 key="extra",
                 height=360,
-                table=lambda: pd.DataFrame({"tokens per parameter": RATIOS, "extra loss": extra}),
-                alt=f"Extra loss of one budget against tokens per parameter: 0 at {times(best.ratio)}, "
-                f"{found.extra_loss:.4f} nats at {times(ratio)}.",
-                caption=f"Same budget, {power(flops)}: {times(ratio)} tokens per parameter make a model of "
-                f"{round_count(budget.n)} instead of {round_count(best.n)}, {found.extra_loss:+.4f} nats.",
+                table=lambda: pd.DataFrame(
+                    {
+                        "tokens per parameter": RATIOS,
+                        "extra loss": over_training.extra_losses(LAWS[name], flops, RATIOS),
+                    }
+                ),
+                alt=f"Extra loss of one budget against tokens per parameter. {extra.alt}",
+                caption=extra.alt,
             )
         with second:
-            cheapest = life.cheapest
+            life = experiments.whole_life(name, flops, served, ratio)
             figure(
-                figures.lifetime_figure(life, ratio, 360),
+                life.figure,
                 key="life",
                 height=360,
                 min_width=300,
-                table=lambda: pd.DataFrame(
-                    {
-                        "tokens per parameter": life.ratio,
-                        "parameters": life.n,
-                        "training": life.training,
-                        "inference": life.use,
-                    }
-                ),
-                alt=f"Operations of training and inference against tokens per parameter, all at loss {best.loss:.3f}: "
-                f"cheapest at {times(life.ratio[cheapest])} with {round_count(served)} inference tokens.",
-                caption=f"Same loss, {best.loss:.3f}, and {round_count(served)} inference tokens: cheapest in all at "
-                f"{times(life.ratio[cheapest])} tokens per parameter, {round_count(life.n[cheapest])} parameters.",
+                table=lambda: _table(name, flops, served),
+                alt=f"Operations of training and inference against tokens per parameter. {life.alt}",
+                caption=life.caption,
             )
     with right:
-        numbers(found)
+        _numbers(found)
     page.try_this(
         {
             "ten times the tokens": {"r": 2.3, "t": 13.0, "c": 23.76},
@@ -91,12 +64,9 @@ def panel() -> None:
         }
     )
     page.what_to_see(
-        f"At {times(ratio)} tokens per parameter the same budget ends {found.extra_loss:.4f} nats above the optimum, "
-        f"and each inference token costs {budget.n / best.n:.0%} of what it would. For the same loss, train with "
-        f"{same.flops / best.flops:.2f} times the operations: the model then has {round_count(same.n)} parameters "
-        f"instead of {round_count(best.n)}. On the right, inference moves the cheapest point away from the "
-        "compute-optimal training, the further the more tokens are served. The law was fitted at moderate ratios; "
-        "beyond a few hundred tokens per parameter it is an extrapolation."
+        f"{found} On the right, inference moves the cheapest point away from the compute-optimal training, the further "
+        "the more tokens are served. The law was fitted at moderate ratios; beyond a few hundred tokens per parameter "
+        "it is an extrapolation."
     )
     page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
     page.experiment_of("The extra loss", experiments.beyond, name, flops, ratio)
@@ -112,13 +82,25 @@ def panel() -> None:
     )
 
 
-def numbers(found: OverTraining) -> None:
-    """The two ways in numbers."""
-    best, budget, same = found.best, found.same_budget, found.same_loss
-    pays = round_count(found.pays_after) if np.isfinite(found.pays_after) else "never"
+def _numbers(found: OverTraining) -> None:
+    """The same budget and the same loss in numbers."""
+    budget, same = found.same_budget, found.same_loss
+    loss, inference, training, pays = found.numbers
     metrics(
-        ("Same budget: loss", f"{found.extra_loss:+.4f}", "nats per token"),
-        ("inference costs", f"{budget.n / best.n:.0%}", f"{round_count(budget.n)} parameters"),
-        ("Same loss: training", f"{same.flops / best.flops:.2f} ×", f"{round_count(same.n)} on {round_count(same.d)}"),
+        ("Same budget: loss", loss, "nats per token"),
+        ("inference costs", inference, f"{round_count(budget.n)} parameters"),
+        ("Same loss: training", training, f"{round_count(same.n)} on {round_count(same.d)}"),
         ("which pays after", pays, "inference tokens"),
+    )
+
+
+def _table(name: LawName, flops: float, served: float) -> pd.DataFrame:
+    life = over_training.lifetime(LAWS[name], optimum(LAWS[name], flops).loss, served, RATIOS)
+    return pd.DataFrame(
+        {
+            "tokens per parameter": life.ratio,
+            "parameters": life.n,
+            "training": life.training,
+            "inference": life.inference,
+        }
     )

@@ -3,19 +3,17 @@
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling import experiments as experiments
+from pages.training.scaling import experiments
 from pages.training.scaling.words import metrics, ten_to
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.loading.presets import NAMES as PRESET_NAMES
-from tfcore import presets
+from pages.ui.program import made
 from tfcore.analysis.model import flop_count
-from tfcore.analysis.model.flop_count import RuleError
-from tfcore.analysis.quantities import power, round_count
+from tfcore.analysis.quantities import round_count, whole
 from tfcore.analysis.training import training_cost
 from tfcore.analysis.training.known_models import MODELS
-from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Cost, Plan
-from tfcore.figures.training import training_cost as figures
+from tfcore.analysis.training.training_cost import HARDWARE, RUNS, Plan
 
 OWN = "own"
 PUE = "power usage effectiveness: energy of the whole facility over that of its IT equipment"
@@ -49,9 +47,7 @@ COUNTED = (
 )
 
 
-@cache.data(max_entries=12)
-def errors(seq: int) -> dict[str, RuleError]:
-    return flop_count.rule_errors({PRESET_NAMES[name]: presets.PRESETS[name]() for name in COUNTED}, seq)
+count_errors = cache.data(max_entries=12)(experiments.count_errors)
 
 
 def panel() -> None:
@@ -59,13 +55,11 @@ def panel() -> None:
     _planned()
     _assumptions()
     _rule()
-    low, high = training_cost.reached()
     page.what_to_see(
-        "Time is operations over speed, so twice the accelerators take half the time and the same money. The peak is "
-        f"never reached: the published runs in the table above come out at {low:.0%} to {high:.0%} of it (MFU), and "
-        "days, dollars and energy follow from that number alike. 6 N D is good to a few per cent for wide models on "
-        "short sequences; it leaves out attention's products, which grow with the length, and what counts as N decides "
-        "the rest."
+        "Time is operations over speed, so twice the accelerators take half the time and the same money. "
+        f"{training_cost.reached_peak()} Days, dollars and energy follow from that number alike. 6 N D is good to a "
+        "few per cent for wide models on short sequences; it leaves out attention's products, which grow with the "
+        "length, and what counts as N decides the rest."
     )
     page.source(training_cost.training_cost, training_cost.Plan, flop_count.rule_errors)
     st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
@@ -82,15 +76,25 @@ def _planned() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         plan = choose_plan()
-    cost = training_cost.training_cost(plan)
+    found = training_cost.planned_cost(plan)
     with right:
-        picture(plan, cost)
-        metrics(
-            ("Time", days(cost.days), f"{plan.count:,} × {HARDWARE[plan.hardware].name}"),
-            ("Accelerator hours", round_count(cost.hours), f"{power(cost.flops)} operations"),
-            ("Money", f"${round_count(cost.dollars)}", f"${plan.price:.2f} per hour"),
-            ("Energy", energy(cost), f"{HARDWARE[plan.hardware].watts:,.0f} W each, PUE {plan.pue:.2f}"),
+        shown = experiments.cost(plan)
+        figure(
+            shown.figure,
+            key="days",
+            height=400,
+            min_width=340,
+            alt=f"Time against the number of accelerators. {shown.alt}",
+            caption=shown.caption,
+            table=lambda: pd.DataFrame(
+                {
+                    "accelerator": HARDWARE_NAMES.values(),
+                    "hours of all": [24 * plan.count * days for days in found.days.values()],
+                }
+            ),
         )
+        labels = ("Time", "Accelerator hours", "Money", "Energy")
+        metrics(*((label, *values) for label, values in zip(labels, found.numbers, strict=True)))
     page.try_this(
         {
             "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
@@ -113,30 +117,13 @@ def choose_plan() -> Plan:
         n, d = TRAINED[run]
     st.caption(f"{round_count(n)} parameters active per token, {round_count(d)} tokens.")
     hardware = controls.select("Accelerator", "on", list(HARDWARE), "h100", HARDWARE_NAMES)
-    count = controls.stops("How many", "count", COUNTS, 16384, {count: f"{count:,}" for count in COUNTS})
+    count = controls.stops("How many", "count", COUNTS, 16384, {count: whole(count) for count in COUNTS})
     mfu = controls.slider(
         "MFU, % of the peak", "mfu", 5, 70, 40, help="model FLOPs utilisation: 6 N D over peak and time"
     )
     price = controls.slider("Dollars per accelerator hour", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
     pue = controls.slider("PUE", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f", help=PUE)
     return Plan(n=n, d=d, hardware=hardware, count=count, mfu=mfu / 100, price=price, pue=pue)
-
-
-def picture(plan: Plan, cost: Cost) -> None:
-    """Days against accelerators."""
-    hours = {
-        key: cost.hours * HARDWARE[plan.hardware].peak / hardware.peak for key, hardware in HARDWARE.items()
-    }  # all at the same share of their peak
-    said = "; ".join(f"{HARDWARE[key].name} {days(total / 24 / plan.count)}" for key, total in hours.items())
-    figure(
-        figures.days_figure(hours, plan.hardware, plan.count, 400),
-        key="days",
-        height=400,
-        min_width=340,
-        alt=f"Time against the number of accelerators. With {plan.count:,}, at {plan.mfu:.0%} of the peak: {said}.",
-        caption=f"{power(cost.flops)} operations at {plan.mfu:.0%} of the peak. With {plan.count:,}: {said}.",
-        table=lambda: pd.DataFrame({"accelerator": HARDWARE_NAMES.values(), "hours of all": hours.values()}),
-    )
 
 
 def _assumptions() -> None:
@@ -166,8 +153,8 @@ def _assumptions() -> None:
                         "N": round_count(r.n),
                         "D": round_count(r.d),
                         "on": HARDWARE[r.hardware].name,
-                        "hours": f"{r.hours:,}",
-                        "share of the peak": f"{r.mfu:.0%}",
+                        "hours": r.numbers[0],
+                        "share of the peak": r.numbers[1],
                         "source": r.source,
                     }
                     for r in RUNS
@@ -181,35 +168,19 @@ def _assumptions() -> None:
 def _rule() -> None:
     st.subheader("How far off is 6 N D?", anchor=False)
     seq = 2 ** controls.slider("Sequence length: 2 to the power of", "seq", 7, 17, 11)
-    found = errors(seq)
-    worst = max(found, key=lambda name: abs(found[name].of_all - 1))
-    words = f"{worst} is furthest, {found[worst].of_all:.2f} times with embeddings in N"
+    counted = {PRESET_NAMES[name]: name for name in COUNTED}
+    found = count_errors(counted, seq)
+    shown = experiments.rule(found, seq)
     figure(
-        figures.rule_figure(found, seq, 400),
+        shown.figure,
         key="rule",
         height=400,
         min_width=340,
-        alt=f"Exact count of operations over 6 N D for {len(found)} models on sequences of {seq:,} tokens: {words}.",
-        caption=f"Forward and backward matrix products, attention over all pairs included, counted for each model on "
-        f"sequences of {seq:,} tokens: {words}.",
+        alt=f"Exact count of operations over 6 N D. {shown.alt}",
+        caption="Forward and backward matrix products, attention over all pairs included, counted for each model. "
+        f"{shown.caption}",
         table=lambda: pd.DataFrame(
             [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
         ),
     )
-    page.experiment(experiments.rule, {PRESET_NAMES[name]: name for name in COUNTED}, seq)
-
-
-def days(value: float) -> str:
-    """In the unit that a person would say."""
-    for size, unit in ((365.25, "years"), (1.0, "days"), (1 / 24, "hours")):
-        if value >= 2 * size:
-            return f"{value / size:,.0f} {unit}" if value >= 10 * size else f"{value / size:.1f} {unit}"
-    return f"{value * 1440:,.0f} minutes"
-
-
-def energy(cost: Cost) -> str:
-    """In kWh, MWh or GWh."""
-    for size, unit in ((1e6, "GWh"), (1e3, "MWh")):
-        if cost.kwh >= size:
-            return f"{cost.kwh / size:,.1f} {unit}"
-    return f"{cost.kwh:,.1f} kWh"
+    page.experiment(experiments.rule, made(experiments.count_errors, counted, seq), seq)

@@ -1,25 +1,19 @@
 """Panel of the page on scaling: each published law as curves, and what the loss of one model is made of."""
 
-from typing import Literal
-
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling import experiments as experiments
+from pages.training.scaling import experiments
 from pages.training.scaling.words import LAW_NAMES, WHENCE, metrics, ten_to
-from pages.ui import cache, controls, page
+from pages.ui import controls, page
 from pages.ui.components.figure import figure
-from tfcore.analysis.quantities import power, round_count
+from tfcore.analysis.quantities import round_count
 from tfcore.analysis.training import law_curves
-from tfcore.analysis.training.compute_optimal import PER_TOKEN
 from tfcore.analysis.training.law_curves import Against, LawCurves
-from tfcore.analysis.training.published_laws import KAPLAN, KAPLAN_COMPUTE, LAWS, KaplanLaw, LawName
-from tfcore.analysis.training.scaling_law import Law
-from tfcore.figures.training import scaling as figures
+from tfcore.analysis.training.scaling_laws import LAWS, AnyLawName, KaplanLaw, Law, named_law
 
-Any4 = LawName | Literal["kaplan"]
-NAMES: dict[Any4, str] = {**{name: LAW_NAMES[name] for name in LAWS}, "kaplan": "Kaplan 2020"}
-FROM: dict[Any4, str] = {
+NAMES: dict[AnyLawName, str] = {**{name: LAW_NAMES[name] for name in LAWS}, "kaplan": "Kaplan 2020"}
+FROM: dict[AnyLawName, str] = {
     **{name: WHENCE[name] for name in LAWS},
     "kaplan": "Kaplan et al., arXiv:2001.08361, equation 1.5 with table 2; N without embeddings, D the size of the "
     "data set.",
@@ -29,15 +23,6 @@ EQUATIONS = {
     "kaplan": r"L(N, D) = \Big[\Big(\tfrac{6.4\cdot10^{13}}{N}\Big)^{0.076/0.103} + \tfrac{1.8\cdot10^{13}}{D}"
     r"\Big]^{0.103} \qquad L(C_{min}) = \Big(\tfrac{3.1\cdot10^{8}\ \text{PF-days}}{C_{min}}\Big)^{0.050}"
 }
-
-
-def law_of(name: Any4) -> Law | KaplanLaw:
-    return KAPLAN if name == "kaplan" else LAWS[name]
-
-
-@cache.data(max_entries=12)
-def curves(name: Any4, against: Against) -> LawCurves:
-    return law_curves.law_curves(law_of(name), against)
 
 
 def panel() -> None:
@@ -50,13 +35,8 @@ def panel() -> None:
         n = ten_to("Your parameters N", "n", 6.0, 13.0, 10.84)
         d = ten_to("Your tokens D", "d", 8.0, 14.0, 12.14)
         above = controls.toggle("Reducible loss only", "above", help="L − E: a power law is then a straight line.")
-        law, flops = law_of(name), PER_TOKEN * n * d
-        found = law_curves.shares(law, n, d)
-        by_compute = name == "kaplan" and against == "compute"
-        shown = KAPLAN_COMPUTE.loss(flops / 2) if by_compute else found.loss
-    result = curves(name, against)
-    yours = f"{round_count(n)} parameters on {round_count(d)} tokens ({power(flops)} operations)"
-    shares = f"E {found.floor:.2f}, size {found.size:.3f}, data {found.data:.3f}"
+    shown = experiments.law(name, against, n, d, above)
+    by_compute = name == "kaplan" and against == "compute"
     with right:
         if name == "kaplan":
             st.latex(EQUATIONS["kaplan"])
@@ -66,22 +46,22 @@ def panel() -> None:
                 rf"L(N, D) = {law.floor} + \frac{{{law.a}}}{{N^{{{law.alpha}}}}} + "
                 rf"\frac{{{law.b}}}{{D^{{{law.beta}}}}}"
             )
-        x = {"size": n, "data": d, "compute": flops / 2 if by_compute else flops}[against]
         figure(
-            figures.law_figure(result, x, shown, 450, above_floor=above),
+            shown.figure,
             key="law",
             height=450,
             min_width=360,
-            alt=f"Loss against {AGAINST[against]}, {NAMES[name]}. {yours}: {shown:.3f} nats per token; {shares}.",
-            caption=f"{NAMES[name]}: {yours} end at {shown:.3f} nats per token. What it is made of: {shares}."
+            alt=f"Loss against {AGAINST[against]}, {NAMES[name]}: {shown.alt}",
+            caption=f"{NAMES[name]}: {shown.caption}"
             + (" Drawn is equation 1.3, for the best size of every budget C_min = C/2." if by_compute else ""),
-            table=lambda: _table(result),
+            table=lambda: _table(law_curves.law_curves(named_law(name), against)),
         )
+        loss, floor, size, data = law_curves.loss_parts(named_law(name), n, d, against).numbers
         metrics(
-            ("Loss, nats per token", f"{shown:.3f}", "at the best size" if by_compute else "of your model"),
-            ("Irreducible loss E", f"{found.floor:.2f}" if found.floor else "none", "entropy of the text"),
-            ("Due to finite N", f"{found.size:.3f}", "0 for N → ∞"),
-            ("Due to finite D", f"{found.data:.3f}", "0 for D → ∞"),
+            ("Loss, nats per token", loss, "at the best size" if by_compute else "of your model"),
+            ("Irreducible loss E", floor, "entropy of the text"),
+            ("Due to finite N", size, "0 for N → ∞"),
+            ("Due to finite D", data, "0 for D → ∞"),
         )
     page.try_this(
         {
@@ -95,15 +75,11 @@ def panel() -> None:
     page.what_to_see(
         "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens is flat "
         "from some ten billion parameters on. Against compute every size has a range where it is the best one, and the "
-        "dashed line, the compute-optimal frontier, touches them all. Without E that line is straight: a power law "
-        f"with exponent αβ / (α + β), {_frontier():.2f} for the refit. Kaplan's law has no E: its loss goes to zero, "
-        "below the entropy of any text."
+        f"dashed line, the compute-optimal frontier, touches them all. {law_curves.frontier_exponent()} "
+        "Kaplan's law has no E: its loss goes to zero, below the entropy of any text."
     )
     page.source(Law, KaplanLaw, law_curves.law_curves)
-    if name == "kaplan":
-        page.experiment(experiments.kaplan, against, n, d, above)
-    else:
-        page.experiment(experiments.law, name, against, n, d, above)
+    page.experiment(experiments.law, name, against, n, d, above)
     st.caption(
         "arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each law "
         "speaks of its own text and tokens: compare shapes between papers, not losses. Alone, Kaplan's L(N) is "
@@ -111,23 +87,13 @@ def panel() -> None:
     )
     page.question(
         "GPT-3 trained 175 B parameters on 300 B tokens. Did parameters or tokens limit its loss more?",
-        f"Tokens: by the refitted law, unlimited parameters would lower its loss by {_share(175e9, 300e9).size:.3f} "
-        f"nats, unlimited tokens by {_share(175e9, 300e9).data:.3f}. For Chinchilla, 70 B on 1.4 T, it would be "
-        f"{_share(70e9, 1.4e12).size:.3f} and {_share(70e9, 1.4e12).data:.3f}.",
+        str(law_curves.due_to_size_and_data()),
     )
 
 
-def _share(n: float, d: float) -> law_curves.Shares:
-    return law_curves.shares(LAWS["refit"], n, d)
-
-
-def _frontier() -> float:
-    """The exponent of the compute-optimal frontier."""
-    law = LAWS["refit"]
-    return law.alpha * law.beta / (law.alpha + law.beta)
-
-
 def _table(result: LawCurves) -> pd.DataFrame:
-    columns = {f"loss, held at {held:.0e}": values for held, values in zip(result.held, result.loss, strict=True)}
+    columns = {
+        f"loss, held at {round_count(held)}": values for held, values in zip(result.held, result.loss, strict=True)
+    }
     best = {"best": result.best} if len(result.best) else {}
     return pd.DataFrame({AGAINST[result.against]: result.x} | columns | best)

@@ -5,18 +5,15 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from pages.training.scaling import experiments as experiments
-from pages.training.scaling.budget import way
-from pages.training.scaling.words import times
+from pages.training.scaling import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from tfcore import shipped
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training import compute_optimal
+from tfcore.analysis.training import compute_budget, known_models
+from tfcore.analysis.training.compute_budget import tokens_per_parameter
 from tfcore.analysis.training.known_models import MODELS, KnownModel
-from tfcore.analysis.training.published_laws import LAWS
-from tfcore.figures.training import known_models as figures
 
 View = Literal["plane", "years"]
 VIEWS: dict[View, str] = {"plane": "tokens", "years": "years"}
@@ -42,23 +39,15 @@ def panel() -> None:
         until = controls.slider("Published until", "until", FIRST, LAST, LAST)
         least = controls.stops("Tokens per parameter, at least", "least", list(RATIOS), 0, RATIOS)
         chosen = controls.select("Model", "who", NAMES, "Chinchilla", help="or click a point")
-        _facts(next(model for model in MODELS if model.name == chosen))
-    shown = [
-        model
-        for model in MODELS
-        if (kind in ("all", model.kind)) and model.year < until + 1 and (not least or (model.ratio or 0) >= least)
-    ]
+        st.caption(str(known_models.model_facts(chosen)))
+    shown = known_models.select(kind, until, least)
+    known = [model for model in shown if model.tokens]
     with right:
         if view == "plane":
-            _plane([model for model in shown if model.tokens], chosen)
+            _plane(known, chosen)
         else:
             _years(shown, chosen)
-    st.dataframe(
-        _table([model for model in shown if model.tokens or view == "years"]),
-        hide_index=True,
-        height=280,
-        placeholder="–",
-    )
+    st.dataframe(_table(known if view == "plane" else shown), hide_index=True, height=280, placeholder="–")
     page.try_this(
         {
             "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
@@ -75,8 +64,12 @@ def panel() -> None:
         "that costs. Over the years, the largest dense model of known size has stayed near 540 B since 2022; what is "
         "larger is a mixture of experts, with a small part of its parameters active per token."
     )
-    page.source(KnownModel, compute_optimal.optimum)
-    page.experiment(experiments.models, [model.name for model in shown], chosen)
+    page.source(KnownModel, compute_budget.optimum)
+    names = [model.name for model in shown]
+    if view == "plane" and known:
+        page.experiment(experiments.models, names, chosen)
+    elif view == "years" and shown:
+        page.experiment(experiments.years, names, ours(), chosen, LAST + 1.0)
     st.caption(
         "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
         "active per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "
@@ -89,58 +82,36 @@ def panel() -> None:
     )
 
 
-def _facts(model: KnownModel) -> None:
-    size = f"{round_count(model.parameters)} parameters"
-    size += f", {round_count(model.active)} active per token" if model.active else ""
-    if not model.tokens or not model.ratio or not model.flops:
-        st.caption(f"**{model.name}**: {size}; its tokens are not given. {model.source}")
-        return
-    best = compute_optimal.optimum(LAWS["refit"], model.flops)
-    st.caption(
-        f"**{model.name}**: {size}, {round_count(model.tokens)} tokens, **{times(model.ratio)}** per parameter, "
-        f"{power(model.flops)} operations. {model.source}. By the refitted law that budget is best spent on "
-        f"{round_count(best.n)} parameters and {round_count(best.d)} tokens."
-    )
-
-
-def _plane(shown: list[KnownModel], chosen: str) -> None:
-    if not shown:
+def _plane(listed: list[KnownModel], chosen: str) -> None:
+    if not listed:
         st.info("No model with a known number of tokens is left: ask for less, or for another kind.")
         return
-    low, high = (choose(shown, key=lambda m: m.ratio or 0) for choose in (min, max))
-    many = sum((m.ratio or 0) >= 20 for m in shown)
-    words = (
-        f"{many} of {len(shown)} read 20 tokens per parameter or more; from {low.name} with {times(low.ratio or 0)} to "
-        f"{high.name} with {times(high.ratio or 0)}"
-    )
+    shown = experiments.models([model.name for model in listed], chosen)
     figure(
-        figures.plane_figure(shown, way("refit"), chosen, HEIGHT),
+        shown.figure,
         key="plane",
         height=HEIGHT,
         min_width=640,
-        alt=f"Tokens of training against parameters of {len(shown)} published models: {words}.",
-        caption=f"{len(shown)} models: {words}. Dotted: equal compute.",
-        table=lambda: _table(shown),
+        alt=f"Tokens of training against parameters of published models. {shown.alt}",
+        caption=f"{shown.caption} Dotted: equal compute.",
+        table=lambda: _table(listed),
         on_click=_choose,
     )
 
 
-def _years(shown: list[KnownModel], chosen: str) -> None:
-    if not shown:
+def _years(listed: list[KnownModel], chosen: str) -> None:
+    if not listed:
         st.info("No model is left: ask for less, or for another kind.")
         return
-    small, large = (choose(shown, key=lambda m: m.parameters) for choose in (min, max))
-    words = (
-        f"from {small.name} with {round_count(small.parameters)} to {large.name} with {round_count(large.parameters)}"
-    )
+    shown = experiments.years([model.name for model in listed], ours(), chosen, LAST + 1.0)
     figure(
-        figures.years_figure(shown, ours(), chosen, LAST + 1.0, HEIGHT),
+        shown.figure,
         key="years",
         height=HEIGHT,
         min_width=640,
-        alt=f"Parameters of {len(shown)} published models over the years, {words}.",
-        caption=f"{len(shown)} models, {words}; a power of ten a line. Across: the models that ship here.",
-        table=lambda: _table(shown),
+        alt=f"Parameters of published models over the years. {shown.alt}",
+        caption=f"{shown.caption} A power of ten a line. Across: the models that ship here.",
+        table=lambda: _table(listed),
         on_click=_choose,
     )
 
@@ -159,7 +130,7 @@ def _table(shown: list[KnownModel]) -> pd.DataFrame:
                 "parameters": round_count(m.parameters),
                 "active per token": round_count(m.used),
                 "tokens": round_count(m.tokens) if m.tokens else "",
-                "tokens per parameter": times(m.ratio) if m.ratio else "",
+                "tokens per parameter": tokens_per_parameter(m.ratio) if m.ratio else "",
                 "6 N D": power(m.flops) if m.flops else "",
                 "source": m.source,
             }

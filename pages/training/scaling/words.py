@@ -1,9 +1,9 @@
-"""What the panels of the page on scaling share: the laws' names, sliders over powers of ten, numbers in words."""
+"""What the panels of the page on scaling share: the laws' names, sliders over powers of ten, rows of numbers."""
 
 import streamlit as st
 
 from pages.ui import controls
-from tfcore.analysis.training.published_laws import LawName
+from tfcore.analysis.training.scaling_laws import LawName
 
 LAW_NAMES: dict[LawName, str] = {
     "refit": "refitted 2024",
@@ -36,8 +36,3 @@ def metrics(*numbers: tuple[str, ...]) -> None:
         for label, value, *note in numbers:
             quiet = note[0] if note else None
             st.metric(label, value, quiet, delta_color="off", delta_arrow="off", width=WIDTH)
-
-
-def times(ratio: float) -> str:
-    """20 or 1,875 or 0.8 tokens per parameter."""
-    return f"{ratio:,.0f}" if ratio >= 99.5 else f"{ratio:.3g}"

@@ -5,12 +5,9 @@ import pytest
 
 from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
-from tfcore.analysis.training.budget_splits import splits
-from tfcore.analysis.training.compute_optimal import at_size, iso_flops, optimum
-from tfcore.analysis.training.ladder_fit import LadderFit
+from tfcore.analysis.training.compute_budget import at_size, iso_flops, lifetime, optimum, splits
 from tfcore.analysis.training.law_curves import law_curves
-from tfcore.analysis.training.over_training import lifetime
-from tfcore.analysis.training.published_laws import KAPLAN, LAWS
+from tfcore.analysis.training.scaling_laws import KAPLAN, LAWS, LadderFit
 from tfcore.figures import theme
 from tfcore.figures.training import known_models as models_figures
 from tfcore.figures.training import ladder as ladder_figures

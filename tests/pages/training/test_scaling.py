@@ -1,4 +1,4 @@
-"""The page on scaling: published figures come out, each choice counts, our own ladder shows what was foretold."""
+"""The page on scaling: published figures come out, each choice counts, our own ladder shows what was predicted."""
 
 import json
 from functools import partial
@@ -10,7 +10,7 @@ from tests import small_ladder
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run, said
-from tfcore.analysis.training import scaling_law
+from tfcore.analysis.training import scaling_laws
 from tfcore.training import ladder
 
 opened = partial(visits.opened, "training/scaling/page.py")
@@ -90,7 +90,7 @@ def made(tmp_path_factory):
 @pytest.fixture
 def shipped(made, monkeypatch):
     monkeypatch.setattr(ladder, "SHIPPED", made)
-    monkeypatch.setattr(scaling_law, "STEPS", 10)
+    monkeypatch.setattr(scaling_laws, "STEPS", 10)
     st.cache_data.clear()
     yield made
     st.cache_data.clear()
@@ -99,18 +99,18 @@ def shipped(made, monkeypatch):
 def test_our_ladder_shows_what_its_recipe_wrote_down(shipped):
     rows = {row["name"]: row for row in ladder.read_table(shipped / "scaling.csv")}
     content = json.loads((shipped / "scaling.json").read_text())
-    name, foretold = list(content["predicted"].items())[-1]
+    name, predicted = list(content["predicted"].items())[-1]
     test = opened(part="Our own ladder")
     found = metrics(test)
-    assert found["Predicted"] == f"{foretold:.4f}"
+    assert found["Predicted"] == f"{predicted:.4f}"
     assert found["Then measured"] == f"{rows[name]['loss']:.4f}"
     table = test.dataframe[0].value
     assert len(table) == len(rows)
     assert (table["predicted"] == "yes").sum() == len(content["predicted"])
     shown = table.iloc[-1]
-    assert shown["off by, %"] == pytest.approx(100 * (rows[name]["loss"] / foretold - 1), abs=0.006)
+    assert shown["off by, %"] == pytest.approx(100 * (rows[name]["loss"] / predicted - 1), abs=0.006)
     drawn = figures(test)
-    assert f"{foretold:.4f}" in drawn["rungs"][0]["alt"]
+    assert f"{predicted:.4f}" in drawn["rungs"][0]["alt"]
     assert drawn["residuals"][1]["data"][1]["name"] == "predicted"
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.training.compute_optimal import PER_TOKEN, optimum
-from tfcore.analysis.training.published_laws import KAPLAN_COMPUTE, KaplanLaw
-from tfcore.analysis.training.scaling_law import Law
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.quantities import power, round_count
+from tfcore.analysis.training.compute_budget import PER_TOKEN, optimum
+from tfcore.analysis.training.scaling_laws import KAPLAN_COMPUTE, LAWS, KaplanLaw, Law
 
 Against = Literal["size", "data", "compute"]
 POINTS = 81
@@ -63,24 +64,111 @@ def law_curves(law: Law | KaplanLaw, against: Against) -> LawCurves:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class LossParts(Finding):
     """What the loss of one model is made of, in nats a token.
 
     Args:
-        floor: what is left with endless size and data.
-        size: what endless size would take away, data the same.
-        data: what endless data would take away, size the same.
+        n: parameters.
+        d: tokens.
+        floor: the irreducible loss E; 0 where the law has none.
+        size: by how much unlimited parameters would lower the loss, the tokens the same.
+        data: by how much unlimited tokens would lower it, the parameters the same.
         loss: all of it. The three parts add up to it where the law is a sum.
     """
 
+    n: float
+    d: float
     floor: float
     size: float
     data: float
     loss: float
 
+    @property
+    def numbers(self) -> tuple[str, str, str, str]:
+        """Loss, irreducible loss, and what is due to finite parameters and to finite tokens."""
+        floor = f"{self.floor:.2f}" if self.floor else "none"
+        return f"{self.loss:.3f}", floor, f"{self.size:.3f}", f"{self.data:.3f}"
 
-def shares(law: Law | KaplanLaw, n: float, d: float) -> Shares:
-    """Take the loss apart by letting size, then data, go to infinity."""
-    loss, endless = law.loss(n, d), float("inf")
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{round_count(self.n)} parameters on {round_count(self.d)} tokens "
+            f"({power(PER_TOKEN * self.n * self.d)} operations) end at {self.loss:.3f} nats per token. "
+            f"What it is made of: E {self.floor:.2f}, size {self.size:.3f}, data {self.data:.3f}."
+        )
+
+
+def loss_parts(law: Law | KaplanLaw, n: float, d: float, against: Against = "size") -> LossParts:
+    """Take the loss of one model apart by letting parameters, then tokens, go to infinity.
+
+    Against compute, the loss of arXiv:2001.08361 is that of the curve that law_curves draws: see operations.
+    """
+    endless, loss = float("inf"), law.loss(n, d)
     floor = law.floor if isinstance(law, Law) else 0.0
-    return Shares(floor, loss - law.loss(endless, d), loss - law.loss(n, endless), loss)
+    size, data = loss - law.loss(endless, d), loss - law.loss(n, endless)
+    if isinstance(law, KaplanLaw) and against == "compute":
+        loss = KAPLAN_COMPUTE.loss(operations(law, n, d))
+    return LossParts(n, d, floor, size, data, loss)
+
+
+def operations(law: Law | KaplanLaw, n: float, d: float) -> float:
+    """Training operations of a model as the law counts them: 6 N D; half of that where equation 1.3 of
+    arXiv:2001.08361 counts C_min, since a training at the critical batch size takes twice C_min (its section 5.1).
+    """
+    flops = PER_TOKEN * n * d
+    return flops / 2 if isinstance(law, KaplanLaw) else flops
+
+
+@dataclass(frozen=True, slots=True)
+class DueToSizeAndData(Finding):
+    """Whether parameters or tokens limit the loss of GPT-3 more, by the refitted law, and that of Chinchilla.
+
+    Args:
+        gpt3, chinchilla: their losses, taken apart.
+    """
+
+    gpt3: LossParts
+    chinchilla: LossParts
+
+    @property
+    def limit(self) -> str:
+        """Of GPT-3: the part that is larger."""
+        return "Tokens" if self.gpt3.data > self.gpt3.size else "Parameters"
+
+    @property
+    def sentence(self) -> str:
+        gpt3, other = self.gpt3, self.chinchilla
+        return (
+            f"{self.limit}: by the refitted law, unlimited parameters would lower its loss by {gpt3.size:.3f} nats, "
+            f"unlimited tokens by {gpt3.data:.3f}. For Chinchilla, {round_count(other.n)} on {round_count(other.d)}, "
+            f"it would be {other.size:.3f} and {other.data:.3f}."
+        )
+
+
+def due_to_size_and_data() -> DueToSizeAndData:
+    """GPT-3, of 175 B parameters on 300 B tokens, and Chinchilla, of 70 B on 1.4 T."""
+    law = LAWS["refit"]
+    return DueToSizeAndData(loss_parts(law, 175e9, 300e9), loss_parts(law, 70e9, 1.4e12))
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierExponent(Finding):
+    """The slope of the compute-optimal frontier by the refitted law, on logarithmic axes.
+
+    Args:
+        exponent: of the budget, its sign turned.
+    """
+
+    exponent: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "Without E that line is straight: a power law with exponent αβ / (α + β), "
+            f"{self.exponent:.2f} for the refit."
+        )
+
+
+def frontier_exponent() -> FrontierExponent:
+    """Of the refitted law."""
+    return FrontierExponent(LAWS["refit"].frontier_exponent)

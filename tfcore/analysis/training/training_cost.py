@@ -1,8 +1,14 @@
 """What a training takes on real hardware: days, money and energy, from stated assumptions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tfcore.analysis.training.compute_optimal import PER_TOKEN
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.model.flop_count import RuleError
+from tfcore.analysis.quantities import power, round_count
+from tfcore.analysis.training.compute_budget import PER_TOKEN
+
+ORDINARY = 0.4  # share of the peak, between what published runs reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,11 @@ class Run:
         """The share of the peak that follows from 6 N D and the hours."""
         return PER_TOKEN * self.n * self.d / (self.hours * 3600 * HARDWARE[self.hardware].peak)
 
+    @property
+    def numbers(self) -> tuple[str, str]:
+        """Hours, and the share of the peak."""
+        return f"{self.hours:,}", f"{self.mfu:.0%}"
+
 
 RUNS = (
     Run("BLOOM", 176.2e9, 366e9, "a100", 1_082_990, "arXiv:2211.05100, arXiv:2211.02001"),
@@ -126,7 +137,138 @@ RUNS = (
 )
 
 
-def reached() -> tuple[float, float]:
-    """The lowest and the highest share of the peak among the runs above."""
+@dataclass(frozen=True, slots=True)
+class ReachedPeak(Finding):
+    """The share of the peak that the published runs reached.
+
+    Args:
+        lowest, highest: among them.
+    """
+
+    lowest: float
+    highest: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "The peak is never reached: the published runs in the table above come out at "
+            f"{self.lowest:.0%} to {self.highest:.0%} of it (MFU)."
+        )
+
+
+def reached_peak() -> ReachedPeak:
+    """The lowest and the highest share among RUNS."""
     shares = [run.mfu for run in RUNS]
-    return min(shares), max(shares)
+    return ReachedPeak(min(shares), max(shares))
+
+
+def duration(days: float) -> str:
+    """A time in years, days, hours or minutes: the largest unit of which there are two or more."""
+    for size, unit in ((365.25, "years"), (1.0, "days"), (1 / 24, "hours")):
+        if days >= 2 * size:
+            return f"{days / size:,.0f} {unit}" if days >= 10 * size else f"{days / size:.1f} {unit}"
+    return f"{days * 1440:,.0f} minutes"
+
+
+def energy(kwh: float) -> str:
+    """In kWh, MWh or GWh."""
+    for size, unit in ((1e6, "GWh"), (1e3, "MWh")):
+        if kwh >= size:
+            return f"{kwh / size:,.1f} {unit}"
+    return f"{kwh:,.1f} kWh"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCost(Finding):
+    """What a plan comes to, and how long as many accelerators of each kind would take.
+
+    Args:
+        plan: what is trained, and on what.
+        cost: what that takes.
+        days: by key of HARDWARE, all at the plan's share of their peak.
+    """
+
+    plan: Plan
+    cost: Cost
+    days: Mapping[str, float]
+
+    @property
+    def numbers(self) -> tuple[tuple[str, str], ...]:
+        """Time, accelerator hours, money and energy, each with what it follows from."""
+        plan, cost, hardware = self.plan, self.cost, HARDWARE[self.plan.hardware]
+        return (
+            (duration(cost.days), f"{plan.count:,} × {hardware.name}"),
+            (round_count(cost.hours), f"{power(cost.flops)} operations"),
+            (f"${round_count(cost.dollars)}", f"${plan.price:.2f} per hour"),
+            (energy(cost.kwh), f"{hardware.watts:,.0f} W each, PUE {plan.pue:.2f}"),
+        )
+
+    @property
+    def sentence(self) -> str:
+        plan, cost = self.plan, self.cost
+        each = "; ".join(f"{HARDWARE[key].name} {duration(days)}" for key, days in self.days.items())
+        return (
+            f"{power(cost.flops)} operations at {plan.mfu:.0%} of the peak. With {plan.count:,}: {each}. With "
+            f"{HARDWARE[plan.hardware].name}: {round_count(cost.hours)} accelerator hours, "
+            f"${round_count(cost.dollars)}, {energy(cost.kwh)}."
+        )
+
+
+def planned_cost(plan: Plan) -> PlannedCost:
+    """The cost of a plan, and the time it would take on the other accelerators."""
+    cost, peak = training_cost(plan), HARDWARE[plan.hardware].peak
+    return PlannedCost(plan, cost, {key: cost.days * peak / other.peak for key, other in HARDWARE.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class OneGpu(Finding):
+    """How long one H100 takes for a budget.
+
+    Args:
+        flops: operations.
+        days: at ORDINARY of its peak.
+    """
+
+    flops: float
+    days: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{power(self.flops)} operations: {duration(self.days)} of one H100 at {100 * ORDINARY:.0f} % of its peak."
+        )
+
+
+def one_gpu(flops: float) -> OneGpu:
+    """Time of a single accelerator for a budget of so many operations."""
+    return OneGpu(flops, flops / (HARDWARE["h100"].peak * ORDINARY) / (24 * 3600))
+
+
+@dataclass(frozen=True, slots=True)
+class FurthestFromRule(Finding):
+    """The model whose exact count of operations is furthest from 6 N D.
+
+    Args:
+        models: how many were counted.
+        seq: tokens of a sequence.
+        model: its name.
+        times: exact count over 6 N D, embeddings in N.
+    """
+
+    models: int
+    seq: int
+    model: str
+    times: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Of {self.models} models on sequences of {self.seq:,} tokens, {self.model} is furthest, "
+            f"{self.times:.2f} times with embeddings in N."
+        )
+
+
+def furthest_from_rule(errors: Mapping[str, RuleError], seq: int) -> FurthestFromRule:
+    """Of models by name, the one furthest from 6 N D, above or below."""
+    model = max(errors, key=lambda name: abs(errors[name].of_all - 1))
+    return FurthestFromRule(len(errors), seq, model, errors[model].of_all)

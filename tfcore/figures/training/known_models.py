@@ -1,4 +1,4 @@
-"""Pictures of published models: tokens against parameters, and parameters over the years."""
+"""Figures of published models: tokens against parameters, and parameters over the years."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training.compute_optimal import Training
+from tfcore.analysis.training.compute_budget import Training
 from tfcore.analysis.training.known_models import KnownModel
 from tfcore.figures import theme
 from tfcore.figures.training.scaling import counts_axis

@@ -1,4 +1,4 @@
-"""Pictures of our own ladder: its rungs on the fitted law, and how far each is from it."""
+"""Figures of our own ladder of models: its rungs on the fitted law, and how far each is from it."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ POINTS = 60
 
 
 def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
-    """Loss against size, a curve of the law for each number of tokens; full points were fitted, stars foretold."""
+    """Loss against size, a curve of the law for each number of tokens; circles were fitted, stars predicted."""
     n = np.geomspace(min(fit.sizes) / 1.3, max(fit.sizes) * 1.5, POINTS)
     data: list[dict[str, Any]] = []
     for i, tokens in enumerate(sorted(set(fit.d.tolist()))):
@@ -30,8 +30,8 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
                 "hoverinfo": "skip",
             }
         )
-        for foretold in (False, True):
-            mine = (fit.d == tokens) & (fit.foretold == foretold)
+        for predicted in (False, True):
+            mine = (fit.d == tokens) & (fit.predicted == predicted)
             data.append(
                 {
                     "type": "scatter",
@@ -40,18 +40,18 @@ def ladder_figure(fit: LadderFit, height: int) -> go.Figure:
                     "y": fit.loss[mine],
                     "name": name,
                     "showlegend": False,
-                    "customdata": fit.said[mine],
+                    "customdata": fit.law_loss[mine],
                     "marker": {
-                        "size": 14 if foretold else 9,
-                        "symbol": "star" if foretold else "circle",
+                        "size": 14 if predicted else 9,
+                        "symbol": "star" if predicted else "circle",
                         "color": colour,
                         "line": {"color": "@paper", "width": 1},
                     },
                     "hovertemplate": "%{x:,} parameters: measured %{y:.4f}, the law says %{customdata:.4f}"
-                    f"<extra>{'predicted' if foretold else 'fitted'}, {name}</extra>",
+                    f"<extra>{'predicted' if predicted else 'fitted'}, {name}</extra>",
                 }
             )
-    values = np.concatenate([fit.loss, fit.said])
+    values = np.concatenate([fit.loss, fit.law_loss])
     room = 0.08 * (values.max() - values.min() + 0.1)
     layout = theme.base_layout(
         height,
@@ -84,10 +84,10 @@ def residuals_figure(fit: LadderFit, height: int) -> go.Figure:
         {
             "type": "bar",
             "name": words,
-            "x": np.flatnonzero(fit.foretold[order] == kind),
-            "y": residual[fit.foretold[order] == kind],
+            "x": np.flatnonzero(fit.predicted[order] == kind),
+            "y": residual[fit.predicted[order] == kind],
             "marker": {"color": colour},
-            "customdata": [name for name, said in zip(names, fit.foretold[order], strict=True) if said == kind],
+            "customdata": [name for name, mine in zip(names, fit.predicted[order], strict=True) if mine == kind],
             "hovertemplate": f"%{{customdata}} tokens: %{{y:+.2f}} %<extra>{words}</extra>",
         }
         for kind, words, colour in looks

@@ -1,4 +1,4 @@
-"""Pictures of smaller models on more tokens: what the same budget loses, and what a life of use costs."""
+"""Figures of over-training: what the same budget loses, and what training and inference cost together."""
 
 import math
 
@@ -10,7 +10,7 @@ from tfcore.analysis.quantities import round_count
 from tfcore.analysis.training.over_training import Lifetime
 from tfcore.figures import theme
 
-RATIOS = [1, 10, 100, 1_000, 10_000]
+TICKS = [1, 10, 100, 1_000, 10_000]
 
 
 def extra_loss_figure(
@@ -21,13 +21,13 @@ def extra_loss_figure(
     here: float,
     height: int,
 ) -> go.Figure:
-    """Nats that a budget loses with other tokens per parameter than the best.
+    """Loss above the optimum of one budget against tokens per parameter.
 
     Args:
         ratios: tokens per parameter.
         extra: nats a token more than the best.
         best: the best ratio.
-        ratio, here: the chosen ratio and what it loses.
+        ratio, here: the chosen ratio and its extra loss.
         height: in pixels.
     """
     data = [
@@ -61,7 +61,7 @@ def extra_loss_figure(
 
 
 def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
-    """Operations of training and of use against tokens per parameter, all at one loss, the cheapest marked.
+    """Operations of training and of inference against tokens per parameter, all at one loss, the cheapest marked.
 
     Args:
         life: models that reach the same loss.
@@ -70,7 +70,7 @@ def lifetime_figure(life: Lifetime, at: float, height: int) -> go.Figure:
     """
     parts = (
         ("training", life.training, "@cat0", "dash"),
-        ("inference", life.use, "@cat1", "dot"),
+        ("inference", life.inference, "@cat1", "dot"),
         ("both", life.total, "@ink", "solid"),
     )
     data = [
@@ -123,8 +123,8 @@ def _ratio_axis(ratios: Float[ndarray, " ratio"]) -> dict[str, object]:
         "type": "log",
         "title": "tokens per parameter",
         "fixedrange": True,
-        "tickvals": RATIOS,
-        "ticktext": [f"{r:,}" for r in RATIOS],
+        "tickvals": TICKS,
+        "ticktext": [f"{r:,}" for r in TICKS],
         "range": [math.log10(ratios[0]), math.log10(ratios[-1])],
     }
 

@@ -1,4 +1,4 @@
-"""Pictures of scaling laws: loss against size, data and compute, curves of equal compute, tokens per parameter."""
+"""Figures of scaling laws: loss against size, data and compute, curves of equal compute, tokens per parameter."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from numpy import ndarray
 
 from tfcore.analysis.quantities import power, round_count
-from tfcore.analysis.training.budget_splits import Splits
-from tfcore.analysis.training.compute_optimal import IsoFlops, Training
+from tfcore.analysis.training.compute_budget import IsoFlops, Splits, Training
 from tfcore.analysis.training.law_curves import LawCurves
 from tfcore.figures import theme
 

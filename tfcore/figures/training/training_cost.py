@@ -1,4 +1,4 @@
-"""Pictures of what training takes: days against accelerators, and how far 6 N D is from the exact count."""
+"""Figures of what training takes: days against accelerators, and how far 6 N D is from the exact count."""
 
 import math
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from tfcore.figures.training.scaling import counts_axis
 SPAN = (0.0, 5.3)  # powers of ten of accelerators
 
 
-def days_figure(hours: Mapping[str, float], chosen: str, count: int, height: int) -> go.Figure:
+def days_figure(days: Mapping[str, float], chosen: str, count: int, height: int) -> go.Figure:
     """Days against the number of accelerators, a line for each kind.
 
     Args:
-        hours: of all accelerators together, by key of HARDWARE.
-        chosen: the kind that is looked at.
-        count: how many of it.
+        days: with `count` accelerators, by key of HARDWARE.
+        chosen: the kind that is marked.
+        count: accelerators.
         height: in pixels.
     """
     counts = np.array([10.0 ** SPAN[0], 10.0 ** SPAN[1]])
@@ -30,20 +30,19 @@ def days_figure(hours: Mapping[str, float], chosen: str, count: int, height: int
             "type": "scatter",
             "mode": "lines",
             "x": counts,
-            "y": total / 24 / counts,
+            "y": total * count / counts,
             "name": HARDWARE[key].name,
             "line": {"color": f"@cat{i}", "width": 4 if key == chosen else 1.5, "dash": "dot" if i % 2 else "solid"},
             "hoverinfo": "skip",
         }
-        for i, (key, total) in enumerate(hours.items())
+        for i, (key, total) in enumerate(days.items())
     ]
-    days = hours[chosen] / 24 / count
     data.append(
         {
             "type": "scatter",
             "mode": "markers",
             "x": [count],
-            "y": [days],
+            "y": [days[chosen]],
             "showlegend": False,
             "marker": {"size": 12, "color": "@accent", "line": {"color": "@paper", "width": 1.5}},
             "hovertemplate": "%{x:,}: %{y:,.3g} days<extra></extra>",
@@ -58,7 +57,7 @@ def days_figure(hours: Mapping[str, float], chosen: str, count: int, height: int
         3652.5: "10 years",
         36525: "a century",
     }
-    middle = math.log10(days)
+    middle = math.log10(days[chosen])
     span = [min(-2.0, middle - 0.5), max(4.6, middle + 0.5)]
     layout = theme.base_layout(
         height,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfcore.analysis.model.parameter_count import EMBEDDINGS, parameters
-from tfcore.analysis.training.scaling_law import Law, fit_law
+from tfcore.analysis.training.scaling_laws import Law, fit_law
 from tfcore.config import ModelConfig
 from tfcore.training import story_texts
 from tfcore.training.ladder import Halves, Rung, climb, rows_of

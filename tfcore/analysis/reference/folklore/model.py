@@ -12,7 +12,7 @@ from tfcore.analysis.model.flop_count import Pairs, flops
 from tfcore.analysis.model.memory_use import memory
 from tfcore.analysis.model.parameter_count import parameters, published_sizes
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare
-from tfcore.analysis.training.budget_splits import splits
+from tfcore.analysis.training.compute_budget import splits
 from tfcore.config import ModelConfig
 
 COUNTED = ("no embeddings, all pairs", "no embeddings, causal", "all parameters, all pairs", "all parameters, causal")

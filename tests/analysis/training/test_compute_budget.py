@@ -1,11 +1,18 @@
-"""The closed form is the bottom of the valley that a naive search finds."""
-
 import numpy as np
 import pytest
 
-from tfcore.analysis.training.compute_optimal import at_ratio, at_size, budget_for, iso_flops, optimum
+from tfcore.analysis.training.compute_budget import (
+    at_ratio,
+    at_size,
+    budget_for,
+    for_loss,
+    iso_flops,
+    lifetime,
+    optimum,
+    over_training,
+)
 from tfcore.analysis.training.law_curves import law_curves, shares
-from tfcore.analysis.training.published_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
+from tfcore.analysis.training.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
 
 
 def searched(law, flops):
@@ -67,3 +74,45 @@ def test_shares_add_up_where_the_law_is_a_sum():
     assert found.floor + found.size + found.data == pytest.approx(found.loss)
     assert found.size == pytest.approx(482.01 / 70e9**0.3478)
     assert shares(KAPLAN, 70e9, 1.4e12).floor == 0
+
+
+LAW = LAWS["refit"]
+
+
+def test_both_ways_keep_what_they_promise():
+    found = over_training(LAW, 5.76e23, 200.0)
+    assert found.same_budget.flops == pytest.approx(found.best.flops)
+    assert found.same_loss.loss == pytest.approx(found.best.loss, abs=1e-12)
+    assert found.same_budget.ratio == pytest.approx(200)
+    assert found.same_loss.ratio == pytest.approx(200)
+    assert found.same_budget.n < found.same_loss.n < found.best.n
+    assert found.extra_loss == pytest.approx(0.01435, abs=1e-4)
+
+
+def test_after_that_many_tokens_both_have_cost_the_same():
+    found = over_training(LAW, 1e22, 500.0)
+    served = found.pays_after
+    small = found.same_loss.flops + 2 * found.same_loss.n * served
+    assert small == pytest.approx(found.best.flops + 2 * found.best.n * served)
+    assert over_training(LAW, 1e22, 2.0).pays_after == float("inf"), "a larger model never pays"
+
+
+def test_the_best_ratio_loses_nothing():
+    best = over_training(LAW, 1e22, 20.0).best
+    same = over_training(LAW, 1e22, best.ratio)
+    assert same.extra_loss == pytest.approx(0, abs=1e-9)
+    assert same.extra_training / best.flops == pytest.approx(0, abs=1e-6)
+
+
+def test_the_cheapest_life_moves_with_use():
+    ratios, loss = np.logspace(0, 4, 81), over_training(LAW, 1e22, 20.0).best.loss
+    lives = [lifetime(LAW, loss, served, ratios) for served in (1.0, 1e12, 1e15)]
+    cheapest = [float(ratios[life.cheapest]) for life in lives]
+    assert cheapest[0] == pytest.approx(over_training(LAW, 1e22, 20.0).best.ratio, rel=0.1)
+    assert cheapest == sorted(set(cheapest))
+    assert lives[1].use == pytest.approx(2e12 * lives[1].n)
+
+
+def test_a_loss_below_the_floor_is_refused():
+    with pytest.raises(ValueError, match="not above the floor"):
+        for_loss(LAW, 1.8, 20.0)

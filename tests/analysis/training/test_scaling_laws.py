@@ -1,0 +1,162 @@
+import json
+
+import numpy as np
+import pytest
+
+from tests import small_ladder
+from tfcore.analysis.training import published_laws as laws
+from tfcore.analysis.training import scaling_laws
+from tfcore.analysis.training.compute_budget import RULES, agreed_ratio, optimum, splits
+from tfcore.analysis.training.scaling_laws import LAWS, Law, fit_law
+from tfcore.training import ladder
+
+CHINCHILLA = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # arXiv:2203.15556, equation 10
+SIZES = [(n, d) for n in (1e4, 3e4, 1e5, 3e5, 1e6, 3e6) for d in (1e6, 2e6, 4e6)]
+
+
+def test_the_published_law_is_found_again():
+    n, d = zip(*SIZES, strict=True)
+    law = fit_law(n, d, [CHINCHILLA.loss(*size) for size in SIZES])
+    for name in ("floor", "a", "alpha", "b", "beta"):
+        assert getattr(law, name) == pytest.approx(getattr(CHINCHILLA, name), rel=1e-3)
+
+
+def test_a_larger_size_is_foretold_from_noisy_ones():
+    noise = np.random.default_rng(0).normal(1, 0.003, len(SIZES))
+    n, d = zip(*SIZES, strict=True)
+    law = fit_law(n, d, [CHINCHILLA.loss(*size) * factor for size, factor in zip(SIZES, noise, strict=True)])
+    assert law.loss(1e7, 4e6) == pytest.approx(CHINCHILLA.loss(1e7, 4e6), rel=0.005)
+
+
+# arXiv:2203.15556, tables 3 and A3: parameters, operations, tokens.
+APPROACH_1 = [
+    (4e8, 1.92e19, 8.0e9),
+    (1e9, 1.21e20, 20.2e9),
+    (1e10, 1.23e22, 205.1e9),
+    (67e9, 5.76e23, 1.5e12),
+    (175e9, 3.85e24, 3.7e12),
+    (280e9, 9.90e24, 5.9e12),
+    (1e12, 1.27e26, 21.2e12),
+]
+APPROACH_2 = [
+    (4e8, 1.84e19, 7.7e9),
+    (1e9, 1.20e20, 20.0e9),
+    (1e10, 1.32e22, 219.5e9),
+    (67e9, 6.88e23, 1.7e12),
+    (175e9, 4.54e24, 4.3e12),
+    (280e9, 1.18e25, 7.1e12),
+    (1e12, 1.59e26, 26.5e12),
+]
+APPROACH_3 = [
+    (4e8, 2.21e19, 9.2e9),
+    (1e9, 1.62e20, 27.1e9),
+    (1e10, 2.46e22, 410.1e9),
+    (67e9, 1.71e24, 4.1e12),
+    (280e9, 3.52e25, 20.1e12),
+    (1e12, 5.65e26, 94.1e12),
+]
+
+
+@pytest.mark.parametrize(("split", "table"), [(laws.APPROACH_1, APPROACH_1), (laws.APPROACH_2, APPROACH_2)])
+def test_the_first_two_approaches_are_those_of_the_tables(split, table):
+    for n, flops, _ in table:
+        assert split.size(flops) == pytest.approx(n, rel=0.06)
+
+
+def test_the_unrounded_constants_give_the_third_table():
+    for n, flops, d in APPROACH_3:
+        best = optimum(laws.LAWS["unrounded"], flops)
+        assert best.n == pytest.approx(n, rel=0.07)
+        assert best.d == pytest.approx(d, rel=0.12)  # 6 N D of a row is up to 7 % off its operations
+
+
+def test_the_printed_constants_do_not_and_the_refit_says_twenty():
+    ratios = {name: [optimum(law, c).ratio for c in (1e20, 1e22, 5.76e23, 1e26)] for name, law in laws.LAWS.items()}
+    assert ratios["refit"] == pytest.approx([22.9, 20.4, 18.4, 16.1], abs=0.1)
+    assert ratios["printed"] == pytest.approx([40.1, 62.6, 92.6, 152.6], abs=0.1)
+
+
+def test_kaplans_split_is_that_of_table_6_and_of_the_comparison_in_chinchilla():
+    assert laws.KAPLAN_SPLIT.size(1e21) == pytest.approx(4.68e9, rel=0.002)  # arXiv:2203.15556, section D.4
+    tokens = 2 * laws.PF_DAY / (6 * laws.KAPLAN_SPLIT.size(2 * laws.PF_DAY))
+    assert tokens == pytest.approx(2e10, rel=0.15)  # D_e of arXiv:2001.08361, table 6, which has one digit
+
+
+def test_kaplans_laws_by_hand():
+    assert laws.KAPLAN_SIZE.loss(8.8e13) == laws.KAPLAN_DATA.loss(5.4e13) == 1
+    assert laws.KAPLAN_SIZE.loss(8.8e10) == pytest.approx(10 ** (3 * 0.076))
+    assert laws.KAPLAN_COMPUTE.loss(3.1e6 * laws.PF_DAY) == pytest.approx(100**0.05)
+    endless = laws.KAPLAN.loss(1e9, float("inf"))
+    assert endless == pytest.approx((6.4e13 / 1e9) ** 0.076)
+    assert laws.KAPLAN.loss(float("inf"), 1e9) == pytest.approx((1.8e13 / 1e9) ** 0.103)
+
+
+def test_every_rule_spends_the_whole_budget():
+    budgets = np.array([1e18, 1e22, 1e26])
+    found = splits(budgets)
+    assert [rule.name for rule in found] == list(RULES)
+    for rule in found:
+        assert 6 * rule.n * rule.d == pytest.approx(budgets)
+        assert rule.ratio == pytest.approx(rule.d / rule.n)
+    at = {rule.name: rule.ratio[1] for rule in found}
+    assert at["Kaplan"] < 10 < at["Chinchilla, approach 1"] < 25
+    assert at["Chinchilla, approach 3 refitted"] == pytest.approx(20, abs=1)
+
+
+def test_where_the_rules_agree_is_the_range_of_three_of_them():
+    ratios = [rule.ratio for rule in splits(np.logspace(20, 24, 9)) if rule.name.endswith(("1", "2", "refitted"))]
+    assert len(ratios) == 3
+    low, high = agreed_ratio(1e20, 1e24)
+    assert (low, high) == pytest.approx((np.min(ratios), np.max(ratios)))
+    assert (round(low), round(high)) == (18, 26)
+
+
+SCALING_LAW = ladder.SHIPPED / "scaling.json"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = small_ladder.write(tmp_path_factory.mktemp("ladder"))
+    return ladder.read_table(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text())
+
+
+def test_what_was_written_down_is_what_is_shown(files):
+    rows, content = files
+    found = scaling_laws.as_written(rows, Law(**content["law"]), content["predicted"])
+    assert found.loss.tolist() == [row["loss"] for row in rows]
+    assert found.foretold.tolist() == [False] * 8 + [True] * 2
+    assert found.said[found.foretold].tolist() == list(content["predicted"].values())
+    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
+    assert found.residual == pytest.approx((found.loss - found.said) / found.said)
+    assert len(found.sizes) == 5
+
+
+def test_a_fit_to_fewer_sizes_foretells_the_others(files, monkeypatch):
+    monkeypatch.setattr(scaling_law, "STEPS", 10)  # as many as the recipe took
+    rows, content = files
+    found = scaling_laws.refitted(rows, 3, Law(**content["law"]))
+    assert found.foretold.tolist() == [False] * 6 + [True] * 4
+    again = scaling_laws.refitted(rows, 4)
+    assert again.law.loss(1e4, 1e4) == pytest.approx(Law(**content["law"]).loss(1e4, 1e4)), "the recipe's own fit"
+    with pytest.raises(ValueError, match="sizes=2 are too few"):
+        scaling_laws.refitted(rows, 2)
+
+
+def test_a_known_law_is_foretold_from_its_small_sizes():
+    law = LAWS["refit"]
+    rows = [
+        {"name": f"{n}-{d}", "parameters": n, "tokens": d, "loss": law.loss(float(n), float(d))}
+        for n in (10**4, 10**5, 10**6, 10**7)
+        for d in (10**6, 10**7, 10**8)
+    ]
+    found = scaling_laws.refitted(rows, 3, LAWS["printed"])
+    assert np.abs(found.residual).max() < 1e-3
+
+
+def test_the_ladder_that_ships_foretold_its_largest_rungs():
+    rows, content = ladder.read_table(ladder.SHIPPED / "scaling.csv"), json.loads(SCALING_LAW.read_text())
+    found = scaling_laws.as_written(rows, Law(**content["law"]), content["predicted"])
+    assert (len(found.sizes), len(found.n), int(found.foretold.sum())) == (6, 18, 3)
+    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
+    assert abs(found.residual[found.foretold]).max() < 0.015
+    assert found.n[found.foretold].min() > 2 * found.n[~found.foretold].max()
