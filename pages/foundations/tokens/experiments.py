@@ -39,7 +39,8 @@ from tfcore.figures.foundations.bpe import (
     vocabulary_figure,
 )
 from tfcore.figures.foundations.embedding_table import neighbours_figure, recognised_figure
-from tfcore.figures.foundations.signal_tokens import composition_figure, cost_figure, spectrogram_figure, windows_figure
+from tfcore.figures.foundations.protein import composition_figure
+from tfcore.figures.foundations.signal_tokens import cost_figure, spectrogram_figure, windows_figure
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer

@@ -7,6 +7,7 @@ from tfcore.analysis.foundations import signal_tokens, signals
 from tfcore.analysis.foundations.protein import Composition
 from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.figures import theme
+from tfcore.figures.foundations import protein
 from tfcore.figures.foundations import signal_tokens as figures
 
 
@@ -63,6 +64,6 @@ def test_cost_marks_the_chosen_length():
 
 
 def test_composition():
-    figure = figures.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
+    figure = protein.composition_figure(Composition(("L", "K"), (3, 1), (0, 2), "L"), 300)
     theme.check(figure)
     assert [trace.name for trace in figure.data] == ["water-avoiding", "positive"]

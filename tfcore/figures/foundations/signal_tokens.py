@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.foundations.protein import GROUPS, Composition
 from tfcore.analysis.foundations.signal_tokens import AudioFrames, Windows
 from tfcore.analysis.foundations.signals import RATE
 from tfcore.analysis.model.flop_count import LengthCost
@@ -380,38 +379,3 @@ def cost_figure(sizes: Sequence[int | float], cost: LengthCost, now: int, title:
         margin={"t": 36},
     )
     return theme.build([*traces, dots], layout)
-
-
-# Of the groups, in their order; alike in the chips beside it.
-GROUP_COLOURS = ("@cat0", "@cat2", "@cat6", "@cat1", "@cat5")
-
-
-def composition_figure(found: Composition, height: int) -> go.Figure:
-    """How often each residue occurs, as bars coloured by group."""
-    traces = []
-    for i, name in enumerate(GROUPS):
-        mine = [place for place, group in enumerate(found.groups) if group == i]
-        if mine:
-            traces.append(
-                {
-                    "type": "bar",
-                    "name": name,
-                    "x": [found.letters[place] for place in mine],
-                    "y": [found.counts[place] for place in mine],
-                    "marker": {"color": GROUP_COLOURS[i]},
-                    "hovertemplate": "%{x}: %{y} times<extra></extra>",
-                }
-            )
-    layout = theme.base_layout(
-        height,
-        xaxis={
-            "title": "residue",
-            "type": "category",
-            "categoryorder": "array",
-            "categoryarray": list(found.letters),
-            "showgrid": False,
-        },
-        yaxis={"title": "times"},
-        margin={"t": 52},
-    )
-    return theme.build(traces, layout)
