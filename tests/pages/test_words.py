@@ -18,7 +18,6 @@ SOURCES = ("pages", "tfcore", "deploy", "tools", "docs")
 # Names that files and columns have; nobody reads them on a page.
 NAMES = {
     "pages/reference/check/training.py": {"bits a byte"},  # it seeds the numbers of a question, in old links too
-    "tfcore/training/recipes/ladder_scaling.py": {"foretold"},
     "tfcore/training/recipes/stories.py": {"twin"},
 }
 FORMER = "pages/ui/former_labels.py"  # the words that links of earlier releases carry

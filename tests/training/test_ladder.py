@@ -40,7 +40,7 @@ def test_a_ladder_that_was_stopped_goes_on_with_the_rung_it_was_at(corpus, tmp_p
         assert path.read_text() == (tmp_path / "two" / path.name).read_text()
 
 
-def test_the_largest_size_is_foretold_before_it_is_trained(corpus, tmp_path):
+def test_the_largest_size_is_predicted_before_it_is_trained(corpus, tmp_path):
     recipe = tiny_run.in_small("ladder-scaling", 0.0)
     seen = {}
 

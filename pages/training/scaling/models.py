@@ -13,11 +13,16 @@ from tfcore.analysis.model.parameter_count import parameters
 from tfcore.analysis.quantities import power, round_count
 from tfcore.analysis.training import compute_budget, known_models
 from tfcore.analysis.training.compute_budget import tokens_per_parameter
-from tfcore.analysis.training.known_models import MODELS, KnownModel
+from tfcore.analysis.training.known_models import MODELS, Kind, KnownModel
 
 View = Literal["plane", "years"]
 VIEWS: dict[View, str] = {"plane": "tokens", "years": "years"}
-KINDS = {"all": "all", "recurrent": "recurrent", "dense": "Transformers", "mixture": "with experts"}
+KINDS: dict[Kind | Literal["all"], str] = {
+    "all": "all",
+    "recurrent": "recurrent",
+    "dense": "Transformers",
+    "mixture": "with experts",
+}
 RATIOS = {0: "any", 10: "10", 20: "20", 100: "100", 1000: "1,000"}
 FIRST, LAST = 2013, 2025
 NAMES = sorted(model.name for model in MODELS)
@@ -40,14 +45,13 @@ def panel() -> None:
         least = controls.stops("Tokens per parameter, at least", "least", list(RATIOS), 0, RATIOS)
         chosen = controls.select("Model", "who", NAMES, "Chinchilla", help="or click a point")
         st.caption(str(known_models.model_facts(chosen)))
-    shown = known_models.select(kind, until, least)
-    known = [model for model in shown if model.tokens]
+    listed = [model for model in known_models.select(kind, until, least) if model.tokens or view == "years"]
     with right:
         if view == "plane":
-            _plane(known, chosen)
+            _plane(listed, chosen)
         else:
-            _years(shown, chosen)
-    st.dataframe(_table(known if view == "plane" else shown), hide_index=True, height=280, placeholder="–")
+            _years(listed, chosen)
+    st.dataframe(_table(listed), hide_index=True, height=280, placeholder="–")
     page.try_this(
         {
             "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
@@ -65,11 +69,10 @@ def panel() -> None:
         "larger is a mixture of experts, with a small part of its parameters active per token."
     )
     page.source(KnownModel, compute_budget.optimum)
-    names = [model.name for model in shown]
-    if view == "plane" and known:
-        page.experiment(experiments.models, names, chosen)
-    elif view == "years" and shown:
-        page.experiment(experiments.years, names, ours(), chosen, LAST + 1.0)
+    if view == "plane" and listed:
+        page.experiment(experiments.models, [model.name for model in listed], chosen)
+    elif listed:
+        page.experiment(experiments.years, [model.name for model in listed], ours(), chosen, LAST + 1.0)
     st.caption(
         "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
         "active per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "

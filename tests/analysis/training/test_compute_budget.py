@@ -1,18 +1,26 @@
+"""Splits of a budget: the closed form against a search, published rules, and what is said of them."""
+
 import numpy as np
 import pytest
 
 from tfcore.analysis.training.compute_budget import (
+    RULES,
+    BudgetSplit,
+    RuleRatios,
+    Training,
+    agreed_ratio,
     at_ratio,
     at_size,
     budget_for,
-    for_loss,
+    budget_split,
     iso_flops,
-    lifetime,
+    optima,
     optimum,
-    over_training,
+    rule_ratios,
+    splits,
+    tokens_per_parameter,
 )
-from tfcore.analysis.training.law_curves import law_curves, shares
-from tfcore.analysis.training.scaling_laws import KAPLAN, KAPLAN_COMPUTE, LAWS
+from tfcore.analysis.training.scaling_laws import LAWS
 
 
 def searched(law, flops):
@@ -56,63 +64,69 @@ def test_other_splits_spend_the_same():
     assert at_ratio(law, 1e22, 300.0).ratio == pytest.approx(300)
 
 
-def test_the_best_of_every_budget_is_below_every_size():
-    found = law_curves(LAWS["refit"], "compute")
-    assert (found.loss >= found.best - 1e-12).all()
-    assert (found.loss.min(0) - found.best).min() < 0.01, "sizes come close to it"
-    slope = np.diff(np.log(found.best - found.floor)) / np.diff(np.log(found.x))
-    assert slope == pytest.approx(-0.3478 * 0.3658 / (0.3478 + 0.3658)), "a straight line above the floor"
-    size = law_curves(LAWS["refit"], "size")
-    assert size.loss[-1] == pytest.approx(1.8172 + 482.01 / size.x**0.3478)
-    kaplan = law_curves(KAPLAN, "compute")
-    assert kaplan.best == pytest.approx(KAPLAN_COMPUTE.loss(kaplan.x))
-    assert kaplan.loss.shape == (0, len(kaplan.x))
+def test_the_optima_go_from_small_budgets_to_large():
+    found = optima(LAWS["printed"])
+    assert [found[0].flops, found[1].flops, found[-1].flops] == pytest.approx([1e14, 10**14.5, 1e30])
+    assert found[16] == optimum(LAWS["printed"], 1e22)
 
 
-def test_shares_add_up_where_the_law_is_a_sum():
-    found = shares(LAWS["refit"], 70e9, 1.4e12)
-    assert found.floor + found.size + found.data == pytest.approx(found.loss)
-    assert found.size == pytest.approx(482.01 / 70e9**0.3478)
-    assert shares(KAPLAN, 70e9, 1.4e12).floor == 0
+def test_every_rule_spends_the_whole_budget():
+    budgets = np.array([1e18, 1e22, 1e26])
+    found = splits(budgets.tolist())
+    assert [rule.name for rule in found] == list(RULES)
+    for rule in found:
+        assert 6 * rule.n * rule.d == pytest.approx(budgets)
+        assert rule.ratio == pytest.approx(rule.d / rule.n)
+    at = {rule.name: rule.ratio[1] for rule in found}
+    assert at["Kaplan"] < 10 < at["Chinchilla, approach 1"] < 25
+    assert at["Chinchilla, approach 3 refitted"] == pytest.approx(20, abs=1)
 
 
-LAW = LAWS["refit"]
+def test_where_the_rules_agree_is_the_range_of_three_of_them():
+    ratios = [
+        rule.ratio for rule in splits(np.logspace(20, 24, 9).tolist()) if rule.name.endswith(("1", "2", "refitted"))
+    ]
+    assert len(ratios) == 3
+    found = agreed_ratio(1e20, 1e24)
+    assert found.ratios == pytest.approx((np.min(ratios), np.max(ratios)))
+    assert str(found) == (
+        "The rule of **20 tokens per parameter** is close to what approaches 1 and 2 of Chinchilla and the refit of "
+        "approach 3 say from 10²⁰ to 10²⁴ operations: between 18 and 26."
+    )
 
 
-def test_both_ways_keep_what_they_promise():
-    found = over_training(LAW, 5.76e23, 200.0)
-    assert found.same_budget.flops == pytest.approx(found.best.flops)
-    assert found.same_loss.loss == pytest.approx(found.best.loss, abs=1e-12)
-    assert found.same_budget.ratio == pytest.approx(200)
-    assert found.same_loss.ratio == pytest.approx(200)
-    assert found.same_budget.n < found.same_loss.n < found.best.n
-    assert found.extra_loss == pytest.approx(0.01435, abs=1e-4)
+@pytest.mark.parametrize(("ratio", "words"), [(0.408, "0.408"), (18.44, "18.4"), (99.6, "100"), (1875.0, "1,875")])
+def test_tokens_per_parameter_in_words(ratio, words):
+    assert tokens_per_parameter(ratio) == words
 
 
-def test_after_that_many_tokens_both_have_cost_the_same():
-    found = over_training(LAW, 1e22, 500.0)
-    served = found.pays_after
-    small = found.same_loss.flops + 2 * found.same_loss.n * served
-    assert small == pytest.approx(found.best.flops + 2 * found.best.n * served)
-    assert over_training(LAW, 1e22, 2.0).pays_after == float("inf"), "a larger model never pays"
+def test_the_best_split_needs_less_for_the_loss_of_kaplans():
+    law = LAWS["refit"]
+    found = budget_split(law, 5.76e23)
+    assert found.best == optimum(law, 5.76e23)
+    n = 1.3e9 * (5.76e23 / (2 * 8.64e19)) ** 0.73  # arXiv:2001.08361, table 6, at twice C_min
+    assert found.kaplan.n == pytest.approx(n)
+    loss = 1.8172 + 482.01 / n**0.3478 + 2085.43 / (5.76e23 / 6 / n) ** 0.3658
+    assert found.kaplan.loss == pytest.approx(loss)
+    assert searched(law, (1 - found.saved) * 5.76e23)[1] == pytest.approx(loss, abs=1e-6)
+    assert 0.6 < found.saved < 0.8
 
 
-def test_the_best_ratio_loses_nothing():
-    best = over_training(LAW, 1e22, 20.0).best
-    same = over_training(LAW, 1e22, best.ratio)
-    assert same.extra_loss == pytest.approx(0, abs=1e-9)
-    assert same.extra_training / best.flops == pytest.approx(0, abs=1e-6)
+def test_what_is_said_of_a_split():
+    best = Training(5.76e23, 72.2e9, 1.33e12, 1.9744)
+    found = BudgetSplit(best, Training(5.76e23, 485e9, 198e9, 2.0131), 0.7)
+    assert str(found) == (
+        "With 5.8 × 10²³ operations the minimum is at 72.2 B parameters on 1.33 T tokens, 18.4 per parameter, loss "
+        "1.974. Kaplan's split of 2020, 485 B on 198 B, ends at 2.013, which the best split reaches with 70% less."
+    )
+    assert found.loss == "1.974"
 
 
-def test_the_cheapest_life_moves_with_use():
-    ratios, loss = np.logspace(0, 4, 81), over_training(LAW, 1e22, 20.0).best.loss
-    lives = [lifetime(LAW, loss, served, ratios) for served in (1.0, 1e12, 1e15)]
-    cheapest = [float(ratios[life.cheapest]) for life in lives]
-    assert cheapest[0] == pytest.approx(over_training(LAW, 1e22, 20.0).best.ratio, rel=0.1)
-    assert cheapest == sorted(set(cheapest))
-    assert lives[1].use == pytest.approx(2e12 * lives[1].n)
-
-
-def test_a_loss_below_the_floor_is_refused():
-    with pytest.raises(ValueError, match="not above the floor"):
-        for_loss(LAW, 1.8, 20.0)
+def test_the_ratio_of_every_rule_at_one_budget():
+    found = rule_ratios(1e22)
+    assert [name for name, _ in found.rules] == list(RULES)
+    for (_, ratio), (rule, _) in zip(found.rules, RULES.values(), strict=True):
+        n = optimum(rule, 1e22).n if rule in LAWS.values() else rule.n * (1e22 / rule.flops) ** rule.exponent
+        assert ratio == pytest.approx(1e22 / 6 / n**2)
+    told = RuleRatios(5.76e23, (("Kaplan", 0.408), ("another", 1875.0)))
+    assert str(told) == "At 5.8 × 10²³ operations: Kaplan 0.408; another 1,875."

@@ -1,14 +1,11 @@
-import json
+"""The fit against a law that is known, and published constants against the tables of their papers."""
 
 import numpy as np
 import pytest
 
-from tests import small_ladder
-from tfcore.analysis.training import published_laws as laws
-from tfcore.analysis.training import scaling_laws
-from tfcore.analysis.training.compute_budget import RULES, agreed_ratio, optimum, splits
-from tfcore.analysis.training.scaling_laws import LAWS, Law, fit_law
-from tfcore.training import ladder
+from tfcore.analysis.training import scaling_laws as laws
+from tfcore.analysis.training.compute_budget import optimum
+from tfcore.analysis.training.scaling_laws import Law, fit_law
 
 CHINCHILLA = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # arXiv:2203.15556, equation 10
 SIZES = [(n, d) for n in (1e4, 3e4, 1e5, 3e5, 1e6, 3e6) for d in (1e6, 2e6, 4e6)]
@@ -21,7 +18,7 @@ def test_the_published_law_is_found_again():
         assert getattr(law, name) == pytest.approx(getattr(CHINCHILLA, name), rel=1e-3)
 
 
-def test_a_larger_size_is_foretold_from_noisy_ones():
+def test_a_larger_size_is_predicted_from_noisy_ones():
     noise = np.random.default_rng(0).normal(1, 0.003, len(SIZES))
     n, d = zip(*SIZES, strict=True)
     law = fit_law(n, d, [CHINCHILLA.loss(*size) * factor for size, factor in zip(SIZES, noise, strict=True)])
@@ -91,72 +88,22 @@ def test_kaplans_laws_by_hand():
     assert laws.KAPLAN.loss(float("inf"), 1e9) == pytest.approx((1.8e13 / 1e9) ** 0.103)
 
 
-def test_every_rule_spends_the_whole_budget():
-    budgets = np.array([1e18, 1e22, 1e26])
-    found = splits(budgets)
-    assert [rule.name for rule in found] == list(RULES)
-    for rule in found:
-        assert 6 * rule.n * rule.d == pytest.approx(budgets)
-        assert rule.ratio == pytest.approx(rule.d / rule.n)
-    at = {rule.name: rule.ratio[1] for rule in found}
-    assert at["Kaplan"] < 10 < at["Chinchilla, approach 1"] < 25
-    assert at["Chinchilla, approach 3 refitted"] == pytest.approx(20, abs=1)
+def test_the_exponents_of_the_best_split_are_those_of_its_slope():
+    law = Law(1.0, 3.0, 0.3, 5.0, 0.5)
+    one, other = optimum(law, 1e20), optimum(law, 1e22)
+    assert np.log10(other.n / one.n) / 2 == pytest.approx(law.size_exponent)
+    assert np.log10(other.d / one.d) / 2 == pytest.approx(law.data_exponent)
+    assert np.log10((one.loss - 1) / (other.loss - 1)) / 2 == pytest.approx(law.frontier_exponent)
+    assert (law.size_exponent, law.data_exponent) == pytest.approx((0.625, 0.375))
 
 
-def test_where_the_rules_agree_is_the_range_of_three_of_them():
-    ratios = [rule.ratio for rule in splits(np.logspace(20, 24, 9)) if rule.name.endswith(("1", "2", "refitted"))]
-    assert len(ratios) == 3
-    low, high = agreed_ratio(1e20, 1e24)
-    assert (low, high) == pytest.approx((np.min(ratios), np.max(ratios)))
-    assert (round(low), round(high)) == (18, 26)
+def test_a_law_in_latex():
+    law = Law(1.69, 406.4, 0.34, 9951.2, 0.285)
+    assert law.latex == r"L(N, D) = 1.69 + \frac{406}{N^{0.34}} + \frac{9{,}951}{D^{0.28}}"
+    assert r"\frac{1.23 \cdot 10^{7}}{N" in Law(1.0, 12.34e6, 0.3, 2.0, 0.3).latex
+    assert r"\frac{12.3}{D" in Law(1.0, 2.0, 0.3, 12.34, 0.3).latex
 
 
-SCALING_LAW = ladder.SHIPPED / "scaling.json"
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = small_ladder.write(tmp_path_factory.mktemp("ladder"))
-    return ladder.read_table(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text())
-
-
-def test_what_was_written_down_is_what_is_shown(files):
-    rows, content = files
-    found = scaling_laws.as_written(rows, Law(**content["law"]), content["predicted"])
-    assert found.loss.tolist() == [row["loss"] for row in rows]
-    assert found.foretold.tolist() == [False] * 8 + [True] * 2
-    assert found.said[found.foretold].tolist() == list(content["predicted"].values())
-    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
-    assert found.residual == pytest.approx((found.loss - found.said) / found.said)
-    assert len(found.sizes) == 5
-
-
-def test_a_fit_to_fewer_sizes_foretells_the_others(files, monkeypatch):
-    monkeypatch.setattr(scaling_law, "STEPS", 10)  # as many as the recipe took
-    rows, content = files
-    found = scaling_laws.refitted(rows, 3, Law(**content["law"]))
-    assert found.foretold.tolist() == [False] * 6 + [True] * 4
-    again = scaling_laws.refitted(rows, 4)
-    assert again.law.loss(1e4, 1e4) == pytest.approx(Law(**content["law"]).loss(1e4, 1e4)), "the recipe's own fit"
-    with pytest.raises(ValueError, match="sizes=2 are too few"):
-        scaling_laws.refitted(rows, 2)
-
-
-def test_a_known_law_is_foretold_from_its_small_sizes():
-    law = LAWS["refit"]
-    rows = [
-        {"name": f"{n}-{d}", "parameters": n, "tokens": d, "loss": law.loss(float(n), float(d))}
-        for n in (10**4, 10**5, 10**6, 10**7)
-        for d in (10**6, 10**7, 10**8)
-    ]
-    found = scaling_laws.refitted(rows, 3, LAWS["printed"])
-    assert np.abs(found.residual).max() < 1e-3
-
-
-def test_the_ladder_that_ships_foretold_its_largest_rungs():
-    rows, content = ladder.read_table(ladder.SHIPPED / "scaling.csv"), json.loads(SCALING_LAW.read_text())
-    found = scaling_laws.as_written(rows, Law(**content["law"]), content["predicted"])
-    assert (len(found.sizes), len(found.n), int(found.foretold.sum())) == (6, 18, 3)
-    assert found.said == pytest.approx(found.law.loss(found.n, found.d), abs=1e-5), "the law said what was foretold"
-    assert abs(found.residual[found.foretold]).max() < 0.015
-    assert found.n[found.foretold].min() > 2 * found.n[~found.foretold].max()
+def test_laws_by_name():
+    assert laws.named_law("kaplan") is laws.KAPLAN
+    assert laws.named_law("printed") == CHINCHILLA

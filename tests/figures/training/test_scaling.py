@@ -5,9 +5,11 @@ import pytest
 
 from tfcore.analysis.model.flop_count import RuleError
 from tfcore.analysis.training import known_models, training_cost
-from tfcore.analysis.training.compute_budget import at_size, iso_flops, lifetime, optimum, splits
+from tfcore.analysis.training.compute_budget import at_size, iso_flops, optimum, splits
+from tfcore.analysis.training.ladder_fit import LadderFit
 from tfcore.analysis.training.law_curves import law_curves
-from tfcore.analysis.training.scaling_laws import KAPLAN, LAWS, LadderFit
+from tfcore.analysis.training.over_training import lifetime
+from tfcore.analysis.training.scaling_laws import KAPLAN, LAWS
 from tfcore.figures import theme
 from tfcore.figures.training import known_models as models_figures
 from tfcore.figures.training import ladder as ladder_figures
@@ -34,7 +36,7 @@ FIGURES = {
     "compute": lambda: scaling.law_figure(law_curves(LAW, "compute"), 1e23, 2.0, 400, above_floor=True),
     "kaplan": lambda: scaling.law_figure(law_curves(KAPLAN, "compute"), 1e23, 2.0, 400, above_floor=True),
     "equal": lambda: scaling.iso_flops_figure(CURVES, 0, at_size(LAW, 5.76e23, 5e11), WAY, 400),
-    "ratios": lambda: scaling.ratios_figure(splits(np.logspace(17, 28, 12)), 1e22, 400),
+    "ratios": lambda: scaling.ratios_figure(splits(np.logspace(17, 28, 12).tolist()), 1e22, 400),
     "plane": lambda: models_figures.plane_figure(KNOWN, WAY, "Chinchilla", 500),
     "years": lambda: models_figures.years_figure(known_models.MODELS, {"ours": 2_200_000}, "GShard", 2026.0, 500),
     "one model": lambda: models_figures.years_figure(known_models.MODELS[:1], {}, None, 2026.0, 500),
@@ -76,7 +78,7 @@ def test_names_of_models_do_not_touch():
     assert len(notes) > len(KNOWN) / 2
 
 
-def test_residuals_are_in_per_cent_and_foretold_ones_apart():
+def test_residuals_are_in_per_cent_and_predicted_ones_apart():
     found = traces("residuals")
     assert found["predicted"]["y"] == pytest.approx([100 * (3.5 / 3.4 - 1)])
     assert list(found["predicted"]["x"]) == [2]
@@ -91,3 +93,10 @@ def test_our_own_models_have_one_label_however_close_they_are():
     assert len(labels) == 1
     assert all(name in labels[0] for name in ours)
     assert len(figure.layout.shapes) == 6
+
+
+def test_days_fall_with_the_number_of_accelerators():
+    figure = cost_figures.days_figure({"a100": 30.0, "h100": 10.0}, "h100", 512, 400)
+    line = next(trace for trace in figure.data if trace["name"] == training_cost.HARDWARE["a100"].name)
+    assert [x * y for x, y in zip(line["x"], line["y"], strict=True)] == pytest.approx([30 * 512] * 2)
+    assert [(list(t["x"]), list(t["y"])) for t in figure.data if t["mode"] == "markers"] == [([512], [10.0])]

@@ -6,6 +6,8 @@ from functools import partial
 import pytest
 import streamlit as st
 
+from pages.training.scaling import models
+from pages.ui import controls
 from tests import small_ladder
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -60,6 +62,26 @@ def test_models_are_filtered_and_a_click_chooses():
     assert "LSTM with experts" in figures(run(test))["years"][0]["alt"]
     assert "ours: stories" in str(figures(test)["years"][1]["layout"]["annotations"])
     assert "1,875" in said(opened(part="Real models", who="Llama 3 8B"), "caption")
+
+
+@pytest.mark.parametrize("view", ["plane", "years"])
+def test_a_click_on_a_point_chooses_its_model(monkeypatch, view):
+    handlers, chosen = {}, {}
+    original = models.figure
+
+    def noted(*args, key, on_click=None, **options):
+        handlers[key] = on_click
+        original(*args, key=key, on_click=on_click, **options)
+
+    monkeypatch.setattr(models, "figure", noted)
+    test = opened(part="Real models", view=view)
+    monkeypatch.setattr(controls, "set_values", chosen.update)
+    points = next(trace for trace in figures(test)[view][1]["data"] if "Gopher" in trace.get("customdata", ()))
+    at = next(i for i, words in enumerate(points["text"]) if "<b>Gopher</b>" in words)
+    handlers[view]({"customdata": points["customdata"][at]})
+    assert chosen == {"who": "Gopher"}
+    handlers[view]({"customdata": None})
+    assert chosen == {"who": "Gopher"}
 
 
 def test_the_cost_of_a_run_that_is_known():

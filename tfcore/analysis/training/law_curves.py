@@ -91,10 +91,11 @@ class LossParts(Finding):
 
     @property
     def sentence(self) -> str:
+        floor = f"E {self.floor:.2f}" if self.floor else "no E"
         return (
             f"{round_count(self.n)} parameters on {round_count(self.d)} tokens "
             f"({power(PER_TOKEN * self.n * self.d)} operations) end at {self.loss:.3f} nats per token. "
-            f"What it is made of: E {self.floor:.2f}, size {self.size:.3f}, data {self.data:.3f}."
+            f"What it is made of: {floor}, size {self.size:.3f}, data {self.data:.3f}."
         )
 
 

@@ -124,7 +124,7 @@ class Run:
     @property
     def numbers(self) -> tuple[str, str]:
         """Hours, and the share of the peak."""
-        return f"{self.hours:,}", f"{self.mfu:.0%}"
+        return f"{self.hours:,.0f}", f"{self.mfu:.0%}"
 
 
 RUNS = (

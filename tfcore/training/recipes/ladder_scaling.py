@@ -1,4 +1,4 @@
-"""The ladder of `scaling`: six sizes with three budgets of tokens, a law fitted, its largest rungs foretold."""
+"""The ladder of `scaling`: six sizes with three budgets of tokens, a law fitted, its largest rungs predicted."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ class ScalingRecipe:
 
     Args:
         model: the design; width, layers and heads are set by the sizes.
-        sizes: (d_model, n_layers) of each, from small to large; the last is foretold from the others.
+        sizes: (d_model, n_layers) of each, from small to large; the last is predicted from the others.
         budgets: how many times settings.steps each size is trained for, every time from the start.
         settings: of one budget; the learning rate is that of d_model 64, others get it times sqrt(64 / d_model).
         windows: held-out windows the loss is measured on, at most.
@@ -87,14 +87,14 @@ def foretell(rows: Sequence[dict[str, Any]], last: Sequence[Rung], seq: int, pat
 
 
 def measured(folder: Path) -> dict[str, float]:
-    """The law in `folder`, and how far from it the largest model came out: foretold over measured loss."""
+    """The law in `folder`, and how far from it the largest model came out: predicted over measured loss."""
     rows, content = rows_of(folder / "scaling.csv"), json.loads((folder / "scaling.json").read_text("utf-8"))
     found = {row["name"]: row["loss"] for row in rows}
-    law, foretold = Law(**content["law"]), content["predicted"]
-    name = list(foretold)[-1]
+    law, predicted = Law(**content["law"]), content["predicted"]
+    name = list(predicted)[-1]
     return {
         **{part: round(value, 4) for part, value in asdict(law).items()},
-        "predicted": foretold[name],
+        "predicted": predicted[name],
         "measured": found[name],
-        "worst_error": round(max(abs(foretold[n] / found[n] - 1) for n in foretold), 4),
+        "worst_error": round(max(abs(predicted[n] / found[n] - 1) for n in predicted), 4),
     }

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 
 from tfcore import presets
@@ -117,7 +116,7 @@ def six_n() -> Checked:
 
 def twenty_tokens() -> Checked:
     """D / N of each rule of arXiv:2203.15556 and of the refit of arXiv:2404.10102, at three budgets C = 6 N D."""
-    rules = [rule for rule in splits(np.array(list(BUDGETS.values()))) if rule.name.startswith("Chinchilla")]
+    rules = [rule for rule in splits(list(BUDGETS.values())) if rule.name.startswith("Chinchilla")]
     cases = {
         f"{rule.name}, {name}": float(ratio) for rule in rules for name, ratio in zip(BUDGETS, rule.ratio, strict=True)
     }
