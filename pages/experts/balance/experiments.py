@@ -1,8 +1,7 @@
 """The experiment of the page on balance."""
 
-from tfcore.analysis.experts.balance import BalanceConfig, train_together
+from tfcore.analysis.experts.balance import BalanceConfig, fact_floor, train_together
 from tfcore.analysis.experts.balance_findings import ending
-from tfcore.analysis.experts.fact_sentences import fact_floor
 from tfcore.figures.experts.balance import Curve, curves_figure
 from tfcore.figures.theme import Figure
 

@@ -12,10 +12,18 @@ from pages.experts.balance.words import WORDS
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.work import jobs, live
-from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, likeness, train_run
+from tfcore.analysis.experts.balance import (
+    REMEDIES,
+    BalanceConfig,
+    Look,
+    Remedy,
+    Where,
+    fact_floor,
+    likeness,
+    train_run,
+)
 from tfcore.analysis.experts.balance import train_together as train
 from tfcore.analysis.experts.balance_findings import ending, finding
-from tfcore.analysis.experts.fact_sentences import fact_floor
 from tfcore.figures.experts import balance as figures
 
 HEIGHT, SMALL, CURVES = 300, 210, 720

@@ -3,11 +3,13 @@
 from tfcore import load
 from tfcore.analysis.experts.expert_scan import load_scan, of_text, preferred
 from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
+from tfcore.analysis.experts.routing_rules import cost
 from tfcore.analysis.experts.shared_experts import shared_work
-from tfcore.analysis.experts.text_routing import RouterChange, agreement, cost, route
+from tfcore.analysis.experts.text_routing import RouterChange, agreement, route
 from tfcore.config import ModelConfig
 from tfcore.figures.experts.expert_sizes import weights_figure
-from tfcore.figures.experts.routing import cost_figure, overview_figure, preferred_figure
+from tfcore.figures.experts.routing import overview_figure, preferred_figure
+from tfcore.figures.experts.routing_rules import cost_figure
 from tfcore.figures.experts.shared_experts import missed_figure
 from tfcore.figures.theme import Figure
 from tfcore.model import Transformer

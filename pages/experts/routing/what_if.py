@@ -12,9 +12,11 @@ from pages.experts.routing import reading as reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from tfcore import routing
-from tfcore.analysis.experts import text_routing
-from tfcore.analysis.experts.text_routing import RouterChange, RoutingSweep, TextRouting, sweep
+from tfcore.analysis.experts import routing_rules, text_routing
+from tfcore.analysis.experts.routing_rules import RoutingSweep, sweep
+from tfcore.analysis.experts.text_routing import RouterChange, TextRouting
 from tfcore.figures.experts import routing as figures
+from tfcore.figures.experts import routing_rules as rule_figures
 from tfcore.part_configs import Routing
 
 HEIGHT, CURVES = 300, 330
@@ -167,11 +169,11 @@ def show_load(now: reading.Reading, after: TextRouting, layer: int, at: int) -> 
 
 def show_cost(now: reading.Reading, before: TextRouting, after: TextRouting, layer: int, at: int) -> None:
     """Which tokens are predicted worse."""
-    change, lost = text_routing.cost(before, after, at)
+    change, lost = routing_rules.cost(before, after, at)
     worst = int(change.argmax())
     st.markdown("**Change of each token's loss**: above 0 it is predicted worse")
     figure(
-        figures.cost_figure(text.tick_labels(now.tokens), change, lost, HEIGHT),
+        rule_figures.cost_figure(text.tick_labels(now.tokens), change, lost, HEIGHT),
         key="cost",
         height=HEIGHT,
         min_width=420,
@@ -192,7 +194,7 @@ def show_sweep(now: reading.Reading, before: TextRouting, after: TextRouting, se
     best = found.top_k[int(np.argmin(found.tokens))]
     st.markdown("**The loss of this text, one thing changed at a time** (dotted: as trained; dashed: as set above)")
     figure(
-        figures.sweep_figure(found, before.loss, after.loss, CURVES),
+        rule_figures.sweep_figure(found, before.loss, after.loss, CURVES),
         key="sweep",
         height=CURVES,
         min_width=560,

@@ -9,9 +9,20 @@ import torch.nn.functional as F
 
 from tfcore.analysis.block import pitfall_tasks
 from tfcore.analysis.experts import balance
-from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig, Look, load_entropy, over, train_run, train_together
+from tfcore.analysis.experts.balance import (
+    REMEDIES,
+    BalanceConfig,
+    Look,
+    fact_floor,
+    fact_stream,
+    facts,
+    load_entropy,
+    over,
+    texts,
+    train_run,
+    train_together,
+)
 from tfcore.analysis.experts.balance_findings import ending, finding
-from tfcore.analysis.experts.fact_sentences import fact_floor, fact_stream, facts, texts
 from tfcore.model import Transformer
 from tfcore.routing import importance_loss
 

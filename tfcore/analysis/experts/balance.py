@@ -3,17 +3,17 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.block.pitfall_tasks import LETTERS, Batch, text_batch
-from tfcore.analysis.experts.fact_sentences import texts
+from tfcore.analysis.block.pitfall_tasks import LETTERS, SENTENCE, SLOTS, Batch, encode, text_batch
 from tfcore.analysis.training.entropy import entropy
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import ModelConfig
@@ -32,6 +32,51 @@ SEQ, ROWS, HELD_OUT = 48, 16, 8  # letters in a row, rows of a batch, rows that 
 RATE, WARMUP, CLIP, EVERY = 3e-3, 20, 1.0, 5  # steps between two looks
 ROOM = 1.25  # the capacity factor by which overflow is counted where nothing is dropped
 ROUTER = "blocks.0.mlp.router."
+GIVEN = 2  # words of a sentence that are drawn; the others follow from them
+TABLE_SEED = 7
+
+
+@cache
+def facts() -> dict[tuple[int, ...], tuple[int, ...]]:
+    """What follows from every pair of an adjective and an animal: the words of the other three slots, drawn once."""
+    generator = torch.Generator().manual_seed(TABLE_SEED)
+    first, second = (len(slot) for slot in SLOTS[:GIVEN])
+    table = torch.stack([torch.randint(0, len(slot), (first, second), generator=generator) for slot in SLOTS[GIVEN:]])
+    return {(i, j): tuple(table[:, i, j].tolist()) for i in range(first) for j in range(second)}
+
+
+def fact_stream(count: int, generator: torch.Generator) -> Int[Tensor, " letter"]:
+    """So many sentences with random first words and what follows from them, letter by letter."""
+    drawn = torch.stack([torch.randint(0, len(slot), (count,), generator=generator) for slot in SLOTS[:GIVEN]], dim=1)
+    rows = [(*given, *facts()[given]) for given in map(tuple, drawn.tolist())]
+    texts = (SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, row, strict=True))) for row in rows)
+    return encode("".join(texts))
+
+
+def fact_floor() -> float:
+    """The lowest loss on long texts, nats a letter, of who knows all facts: ln(pairs there are) / mean length."""
+    lengths = [
+        len(SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, (*given, *rest), strict=True))))
+        for given, rest in facts().items()
+    ]
+    return math.log(len(lengths)) / (sum(lengths) / len(lengths))
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Letters to train on and letters to measure on, of the same language.
+
+    Args:
+        train, held_out: ids.
+    """
+
+    train: Int[Tensor, " letter"]
+    held_out: Int[Tensor, " other_letter"]
+
+
+def texts(generator: torch.Generator, count: int = 3_000, kept: int = 200) -> Texts:
+    """Two streams of sentences, drawn one after the other."""
+    return Texts(fact_stream(count, generator), fact_stream(kept, generator))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

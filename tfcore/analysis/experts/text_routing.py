@@ -1,6 +1,6 @@
 """Which experts take each token of a text, with what weight - as a model was trained, or with its router changed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -215,57 +215,37 @@ def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement
     return Agreement(equal, any_two, int(same_token.sum()))
 
 
-def cost(before: TextRouting, after: TextRouting, at: int) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
-    """What a change of the routing does to each token: by how much its loss grows, in nats, 0 for the first; and
-    whether the token before it, from which it is predicted, is left without an expert in the layer at that place."""
-    change = np.concatenate(([0.0], after.losses - before.losses))
-    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
-
-
 @dataclass(frozen=True, slots=True)
-class RoutingSweep:
-    """The loss of a text under changed routing, one thing changed at a time.
+class ExpertLoad:
+    """Loads of all experts, counted over texts.
 
     Args:
-        top_k: the numbers of experts that were tried.
-        tokens, experts: nats a token for each of them, where tokens and where experts choose.
-        capacity, cut: capacity factors, and nats a token; as many experts a token as trained.
-        noise, noisy: standard deviations, and nats a token.
+        tokens: share of the tokens that go to the expert; a layer sums to top_k.
+        choices: share of all choices that fall on the expert; a layer sums to 1.
     """
 
-    top_k: tuple[int, ...]
-    tokens: tuple[float, ...]
-    experts: tuple[float, ...]
-    capacity: tuple[float, ...]
-    cut: tuple[float, ...]
-    noise: tuple[float, ...]
-    noisy: tuple[float, ...]
+    tokens: Float[ndarray, "layer expert"]
+
+    @property
+    def choices(self) -> Float[ndarray, "layer expert"]:
+        return self.tokens / self.tokens.sum(-1, keepdims=True)
 
 
-def sweep(
-    model: Transformer, ids: Sequence[int], capacity: Sequence[float], noise: Sequence[float], seed: int = 0
-) -> RoutingSweep:
-    """Run a text once for each choice.
+@torch.no_grad()
+def load_over_texts(model: Transformer, texts: Iterable[Sequence[int]]) -> ExpertLoad:
+    """Count over texts, each at most as long as the model's context, which experts their tokens are sent to.
 
-    Args:
-        capacity: capacity factors to try.
-        noise: standard deviations to try.
-        seed: of the noise.
+    Raises:
+        ValueError: the model has no experts.
     """
-    experts = model.config.experts
-    if experts is None:
-        raise ValueError("this model has no experts to choose from; take one with config.experts")
-    k, numbers = experts.top_k, tuple(range(1, min(4, experts.n_experts) + 1))
-
-    def loss(change: RouterChange) -> float:
-        return route(model, ids, change).loss
-
-    return RoutingSweep(
-        numbers,
-        tuple(loss(RouterChange(top_k=n)) for n in numbers),
-        tuple(loss(RouterChange(top_k=n, routing="experts")) for n in numbers),
-        tuple(capacity),
-        tuple(loss(RouterChange(top_k=k, capacity=factor)) for factor in capacity),
-        tuple(noise),
-        tuple(loss(RouterChange(top_k=k, noise=sigma, seed=seed)) for sigma in noise),
-    )
+    config = model.config
+    if config.experts is None:
+        raise ValueError("this model has no experts to count; take one with config.experts")
+    names = [f"blocks.{i}.mlp.router.indices" for i in config.routed_layers]
+    counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
+    for ids in texts:
+        found = model(one_text(model, ids), capture=names).activations
+        for layer, name in enumerate(names):
+            counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
+        tokens += len(ids)
+    return ExpertLoad((counts / max(1, tokens)).numpy())
