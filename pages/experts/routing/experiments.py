@@ -9,7 +9,7 @@ from tfcore.analysis.experts.text_routing import RouterChange, agreement, route
 from tfcore.config import ModelConfig
 from tfcore.figures.experts.expert_sizes import weights_figure
 from tfcore.figures.experts.routing import overview_figure, preferred_figure
-from tfcore.figures.experts.routing_rules import cost_figure
+from tfcore.figures.experts.routing_rules import loss_changes_figure
 from tfcore.figures.experts.shared_experts import missed_figure
 from tfcore.figures.theme import Figure
 from tfcore.model import Transformer
@@ -72,7 +72,7 @@ def other_rules(model_name: str, text: str, tokens: int, at: int, change: Router
     # A token is predicted from the one before it: did that one lose its expert?
     difference, lost = cost(before, after, at)
 
-    return cost_figure(tokenizer.tokens(ids), difference, lost, height=300)
+    return loss_changes_figure(tokenizer.tokens(ids), difference, lost, height=300)
 
 
 def without_the_shared(model_name: str, text: str, tokens: int) -> Figure:

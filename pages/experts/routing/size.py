@@ -91,7 +91,7 @@ def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
     rows = [("as published", plain)] + ([("cut finer", now)] if now != plain else [])
     words = "; ".join(f"{name}: {described(sizes)}" for name, sizes in rows)
     figure(
-        figures.strips_figure(rows, STRIPS),
+        figures.expert_strips_figure(rows, STRIPS),
         key="strips",
         height=STRIPS,
         min_width=480,

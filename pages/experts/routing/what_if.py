@@ -173,7 +173,7 @@ def show_cost(now: reading.Reading, before: TextRouting, after: TextRouting, lay
     worst = int(change.argmax())
     st.markdown("**Change of each token's loss**: above 0 it is predicted worse")
     figure(
-        rule_figures.cost_figure(text.tick_labels(now.tokens), change, lost, HEIGHT),
+        rule_figures.loss_changes_figure(text.tick_labels(now.tokens), change, lost, HEIGHT),
         key="cost",
         height=HEIGHT,
         min_width=420,

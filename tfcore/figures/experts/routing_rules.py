@@ -83,7 +83,7 @@ def _curve(
     }
 
 
-def cost_figure(
+def loss_changes_figure(
     tokens: Sequence[str], change: Float[ndarray, " seq"], lost: Bool[ndarray, " seq"], height: int
 ) -> go.Figure:
     """By how much each token of a text is predicted worse than with the routing trained.
