@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from tests import expert_layers, small
 from tfcore.analysis.experts import text_routing
 from tfcore.analysis.experts.routing_rules import sweep
-from tfcore.analysis.experts.text_routing import RouterChange, agreement, load_over_texts, rerouted, route, shaken
+from tfcore.analysis.experts.text_routing import RouterChange, agreement, load_over_texts, noisy_scores, rerouted, route
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
@@ -98,7 +98,7 @@ def test_noise_comes_from_its_seed_and_has_its_size():
     found = [route(model, IDS, RouterChange(noise=0.5, seed=seed)) for seed in (3, 3, 4)]
     assert np.array_equal(found[0].logits, found[1].logits)
     assert not np.array_equal(found[0].logits, found[2].logits)
-    noise = shaken(0.5, 0).function(torch.zeros(1, 400, 50))
+    noise = noisy_scores(0.5, 0).function(torch.zeros(1, 400, 50))
     assert float(noise.std()) == pytest.approx(0.5, rel=0.03)
 
 

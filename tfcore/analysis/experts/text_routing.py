@@ -1,7 +1,8 @@
-"""Which experts take each token of a text, with what weight - as a model was trained, or with its router changed."""
+"""Which experts take each token of a text, with what weight, as a model was trained or with its router changed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.inside.interventions import next_losses
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import FirstTokens, one_text
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import blank
@@ -23,7 +24,7 @@ LOGITS = "blocks.*.mlp.router.logits"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterChange:
-    """Another way to share out the tokens, by the scores of the same trained router.
+    """Another rule of routing, by the scores of the same trained router.
 
     Args:
         top_k: experts a token goes to; where experts choose, on average.
@@ -121,7 +122,7 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
     model = model if change is None else rerouted(model, change)
     config, tokens = model.config, one_text(model, ids)
     layers = config.routed_layers
-    edits = [shaken(change.noise, change.seed)] if change is not None and change.noise else []
+    edits = [noisy_scores(change.noise, change.seed)] if change is not None and change.noise else []
     output = model(tokens, capture=("blocks.*.mlp.router.*",), edits=edits)
     kept = {
         name: torch.stack([output.activations[f"blocks.{i}.mlp.router.{name}"][0].cpu() for i in layers])
@@ -156,7 +157,7 @@ def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_exper
 
 
 def rerouted(model: Transformer, change: RouterChange) -> Transformer:
-    """The same weights, not copied, in a model that shares out tokens in another way.
+    """A model with the same weights, not copied, that routes by another rule.
 
     Raises:
         ValueError: it has fewer than top_k experts.
@@ -173,14 +174,14 @@ def rerouted(model: Transformer, change: RouterChange) -> Transformer:
     return other.eval().requires_grad_(False)
 
 
-def shaken(noise: float, seed: int) -> Edit:
+def noisy_scores(noise: float, seed: int) -> Edit:
     """Normal noise on all scores of all routers, the same for the same seed."""
     generator = torch.Generator().manual_seed(seed)
 
-    def shake(logits: Tensor) -> Tensor:
+    def add_noise(logits: Tensor) -> Tensor:
         return logits + noise * torch.randn(logits.shape, generator=generator).to(logits)
 
-    return Edit(LOGITS, shake)
+    return Edit(LOGITS, add_noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class Agreement:
 
 
 def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement:
-    """Does the token itself decide who takes it? Then equal tokens agree far more often than any two.
+    """How often equal tokens have the same first expert: far more often than any two, where the token itself decides.
 
     Args:
         ids: of the text.
@@ -213,6 +214,18 @@ def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement
         part.mean(-1) if part.shape[-1] else np.full(len(first), np.nan) for part in (same[:, same_token], same)
     )
     return Agreement(equal, any_two, int(same_token.sum()))
+
+
+class RoutedText(NamedTuple):
+    """A text and what the routers of a model do with it.
+
+    Args:
+        read: its first tokens.
+        routing: of these.
+    """
+
+    read: FirstTokens
+    routing: TextRouting
 
 
 @dataclass(frozen=True, slots=True)
