@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
 from tests.training import tiny_run
-from tfcore.analysis.experts.expert_load import expert_load
+from tfcore.analysis.experts.text_routing import load_over_texts
 from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
 from tfcore.training.data import IGNORE, Batch
@@ -195,7 +195,7 @@ def test_experts_of_a_trained_model_get_as_much_to_do_by_biases_alone():
     subject, rows = routed().eval().requires_grad_(False), ids(32, 16)
 
     def spread(of):
-        return float(expert_load(of, rows.tolist()).tokens.std())
+        return float(load_over_texts(of, rows.tolist()).tokens.std())
 
     even = even_out(subject, lambda _: Batch(rows, rows), steps=100, rate=0.005)
     assert spread(even) < 0.3 * spread(subject)

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 
 from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.block.neurons import snippets
-from tfcore.analysis.experts.expert_load import ExpertLoad, expert_load
 from tfcore.analysis.experts.expert_scan import load_scan as load_expert_scan
-from tfcore.analysis.experts.expert_scan import told
+from tfcore.analysis.experts.expert_scan import routing_accuracy
+from tfcore.analysis.experts.text_routing import ExpertLoad, load_over_texts
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.heads import THRESHOLD, repeated_tokens
 from tfcore.analysis.model.masked_tokens import filled
@@ -70,7 +70,7 @@ def of_experts(name: str, corpus: Path) -> dict[str, float]:
 
 def _load_on_stories(model: Transformer, tokenizer: BPETokenizer, corpus: Path) -> ExpertLoad:
     context = model.config.max_seq_len
-    return expert_load(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
+    return load_over_texts(model, (tokenizer.encode(story)[:context] for story in data.held_out(corpus)))
 
 
 def _blind(model: Transformer, tokenizer: BPETokenizer, stories: list[str]) -> float:
@@ -181,7 +181,9 @@ def of_expert_scan(name: str, corpus: Path) -> dict[str, float]:
     model, tokenizer = _shipped(name)
     found = load_expert_scan(name)
     again = _load_on_stories(model, tokenizer, corpus)
-    right = {f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(told(found).token)}
+    right = {
+        f"named_right_layer_{i}": round(float(share), 4) for i, share in enumerate(routing_accuracy(found).by_token)
+    }
     return {
         "tokens": found.tokens,
         "tokens_kept": len(found.ids),

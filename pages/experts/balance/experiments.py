@@ -1,21 +1,21 @@
-"""The experiment of the page on balance."""
+"""The experiments of the page on balance."""
 
-from tfcore.analysis.experts.balance import BalanceConfig, train_together
-from tfcore.analysis.experts.balance_findings import ending
-from tfcore.analysis.experts.fact_sentences import fact_floor
-from tfcore.figures.experts.balance import Curve, curves_figure
-from tfcore.figures.theme import Figure
+from collections.abc import Mapping, Sequence
+
+from tfcore.analysis.experts.balance import BalanceConfig, BalanceLook, fact_floor
+from tfcore.analysis.experts.balance_findings import last_load, remedy_effect, run_ends
+from tfcore.figures.experts.balance import COLOURS, Curve, curves_figure, load_bands_figure, load_map_figure
+from tfcore.figures.shown import Shown
 
 
-def remedies(configs: tuple[BalanceConfig, ...]) -> Figure:
-    """A mixture of experts trained without a remedy, and beside it with one: who gets the letters."""
-    # The same seed, the same batches; a minute or so for two.
-    looks = [look for look in train_together(configs) if look is not None]
-    runs = list(zip(*looks, strict=True))
-    for config, run in zip(configs, runs, strict=True):
-        end = ending(run)
-        print(f"{config.remedy}: the busiest of 8 experts takes {end.largest:.0%}, {end.idle} get less than 1 %")
-        print(f"    held-out loss {end.held_out:.3f} nats, as it writes {end.written:.3f}")
-    curves = [Curve(config.remedy, run, f"@cat{i}") for i, (config, run) in enumerate(zip(configs, runs, strict=True))]
+def load(config: BalanceConfig, looks: Sequence[BalanceLook], as_map: bool, height: int) -> Shown:
+    """The share of the characters that each expert takes in one training, over its steps."""
+    draw = load_map_figure if as_map else load_bands_figure
+    return Shown(draw(looks, config.steps, height), (last_load(config, looks),))
 
-    return curves_figure(curves, configs[0].steps, fact_floor(), height=720)
+
+def remedies(runs: Mapping[BalanceConfig, Sequence[BalanceLook]], chosen: BalanceConfig, phrase: str) -> Shown:
+    """A mixture of experts trained without a balancing method and, on the same batches, with one."""
+    curves = [Curve(config.name, looks, colour) for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)]
+    figure = curves_figure(curves, chosen.steps, fact_floor(), height=720)
+    return Shown(figure, (run_ends(runs), remedy_effect(runs, chosen, phrase)))

@@ -6,15 +6,14 @@ from typing import TypeAlias
 import pandas as pd
 import streamlit as st
 
-from pages.experts.balance.words import NONE, WORDS
 from pages.ui.work import jobs
-from tfcore.analysis.experts.balance import BalanceConfig, Look
+from tfcore.analysis.experts.balance import BalanceConfig, BalanceLook
 from tfcore.analysis.experts.balance_findings import ending
 
 KEPT = "_balance_kept"  # in the session: the trainings that this visitor saw to their end, newest last
 MOST = 40
 Key: TypeAlias = tuple[BalanceConfig, ...]
-Runs: TypeAlias = Mapping[BalanceConfig, Sequence[Look]]
+Runs: TypeAlias = Mapping[BalanceConfig, Sequence[BalanceLook]]
 
 
 def keep(key: Key, job: jobs.Job) -> None:
@@ -24,23 +23,14 @@ def keep(key: Key, job: jobs.Job) -> None:
         st.session_state[KEPT] = [*others, key][-MOST:]
 
 
-def kept() -> dict[BalanceConfig, Sequence[Look]]:
+def kept() -> dict[BalanceConfig, Sequence[BalanceLook]]:
     """All looks of the trainings this visitor saw, as far as the server still has them."""
-    found: dict[BalanceConfig, Sequence[Look]] = {}
+    found: dict[BalanceConfig, Sequence[BalanceLook]] = {}
     for key in st.session_state.get(KEPT, []):
         job = jobs.JOBS.look(key, jobs.visitor())
         if job is not None and job.state == "done":
             found |= dict(zip(key, zip(*job.items, strict=True), strict=True))
     return found
-
-
-def label(config: BalanceConfig) -> str:
-    """A training in a table or a legend: its remedy and how much of it."""
-    if config.remedy == "none":
-        return NONE
-    sign = {"loss": "α", "capacity": "c", "noise": "σ", "experts": "c", "bias": "u"}[config.remedy]
-    more = f", w = {config.importance:g}" if config.importance else ""
-    return f"{WORDS[config.remedy].name}, {sign} = {config.strength:g}{more}"
 
 
 def table(runs: Runs) -> pd.DataFrame:
@@ -50,7 +40,7 @@ def table(runs: Runs) -> pd.DataFrame:
         end = ending(looks)
         rows.append(
             {
-                "remedy": label(config),
+                "remedy": config.name,
                 "largest": 100 * end.largest,
                 "idle": end.idle,
                 "entropy": end.entropy,
@@ -92,7 +82,7 @@ def every_look(runs: Runs) -> pd.DataFrame:
     """The numbers behind all curves, one row for each look."""
     return pd.DataFrame(
         {
-            "remedy": label(config),
+            "remedy": config.name,
             "step": look.step,
             "entropy / ln 8": look.entropy,
             "without an expert": look.lost,

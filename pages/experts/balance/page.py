@@ -6,25 +6,26 @@ from typing import Any
 
 import streamlit as st
 
-from pages.experts.balance import experiments as experiments
-from pages.experts.balance import kept as kept
+from pages.experts.balance import experiments, kept
 from pages.experts.balance.words import WORDS
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig, Look, Remedy, Where, likeness, train_run
+from tfcore.analysis.experts import balance
+from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceLook, Remedy, Where, train_run
 from tfcore.analysis.experts.balance import train_together as train
-from tfcore.analysis.experts.balance_findings import ending, finding
-from tfcore.analysis.experts.fact_sentences import fact_floor
-from tfcore.figures.experts import balance as figures
+from tfcore.analysis.experts.balance_findings import InputCosines
+from tfcore.analysis.finding import Finding
+from tfcore.figures.shown import Shown
 
-HEIGHT, SMALL, CURVES = 300, 210, 720
-NAMES: dict[Remedy, str] = {remedy: words.name for remedy, words in WORDS.items()}
+HEIGHT = 300  # of one load of two
+SMALL = 210  # of one load of six
+CURVES = 720
 IMPORTANCE = 0.1  # the paper's
 PLACES: dict[Where, str] = {"sinusoidal": "sinusoidal", "rope": "RoPE"}
 VIEWS = {"one": "this remedy", "all": "all five"}
 DRAWN = {"bands": "bands", "map": "heatmap"}
-COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")
 TRY: dict[str, dict[str, Any]] = {
     "too weak a loss": {"view": "one", "remedy": "loss", "alpha": 0.001},
     "noise alone": {"view": "one", "remedy": "noise", "noise": 1.0, "importance": 0.0},
@@ -36,10 +37,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=64)
-def alike_at_start(positions: Where, seed: int) -> float:
-    """How alike letters are for a router that has not been trained."""
-    return likeness(BalanceConfig(positions=positions, seed=seed))
+router_input_cosine = cache.data(max_entries=64)(balance.router_input_cosine)
 
 
 def choose_strength(remedy: Remedy) -> BalanceConfig:
@@ -67,24 +65,14 @@ def every_remedy(chosen: BalanceConfig) -> list[BalanceConfig]:
     return list((usual | {chosen.remedy: chosen}).values())
 
 
-def show_load(config: BalanceConfig, looks: Sequence[Look], height: int) -> None:
+def show_load(config: BalanceConfig, looks: Sequence[BalanceLook], height: int) -> None:
     """The load of each expert in one training."""
-    end, name = ending(looks), kept.label(config)
-    st.markdown(f"**{name[0].upper()}{name[1:]}**")
-    draw = figures.map_figure if how == "map" else figures.bands_figure
-    lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost >= 0.005 else ""
-    figure(
-        draw(looks, config.steps, height),
-        key=f"load_{config.remedy}",
-        height=height,
-        alt=f"Load of 8 experts, {name}: after {end.step} steps expert {end.expert + 1} takes {end.largest:.0%} of the "
-        f"characters, {end.idle} experts get less than 1 %{lost}.",
-        caption=f"Load of 8 experts over {end.step} steps: the busiest takes {end.largest:.0%}, {end.idle} get less "
-        f"than 1 %{lost}.",
-    )
+    st.markdown(f"**{config.name[0].upper()}{config.name[1:]}**")
+    shown = experiments.load(config, looks, how == "map", height)
+    figure(shown.figure, key=f"load_{config.remedy}", height=height, alt=shown.alt, caption=shown.caption)
 
 
-def show(runs: kept.Runs) -> None:
+def show(runs: kept.Runs, found: Finding) -> None:
     """The load of each expert, training by training, and what was found."""
     entries, columns = list(runs.items()), 2 if len(runs) == 2 else 3
     for start in range(0, len(entries), columns):
@@ -92,28 +80,13 @@ def show(runs: kept.Runs) -> None:
         for place, (config, looks) in zip(st.columns(columns, gap="medium"), row, strict=False):
             with place:
                 show_load(config, looks, HEIGHT if columns == 2 else SMALL)
-    plain, cured = ending(runs[configs[0]]), next(config for config in configs if config.remedy == remedy)
-    st.markdown(f"**Found.** {finding(plain, ending(runs[cured]), WORDS[remedy].phrase)}")
+    st.markdown(f"**Found.** {found}")
 
 
-def show_curves(runs: kept.Runs) -> None:
-    """Share, entropy, what is lost and the loss, over the same steps."""
-    curves = [
-        figures.Curve(kept.label(config), looks, colour)
-        for (config, looks), colour in zip(runs.items(), COLOURS, strict=False)
-    ]
-    numbers = [
-        f"{kept.label(config)}: largest share {end.largest:.0%}, entropy {end.entropy:.2f}, held-out loss "
-        f"{end.held_out:.2f}"
-        for config, end in ((config, ending(looks)) for config, looks in runs.items())
-    ]
+def show_curves(runs: kept.Runs, shown: Shown) -> None:
+    """Largest share, entropy, characters without an expert and losses, over the same steps."""
     figure(
-        figures.curves_figure(curves, configs[0].steps, fact_floor(), CURVES),
-        key="curves",
-        height=CURVES,
-        alt=f"Largest share, entropy of the load, characters without an expert, and loss. {'; '.join(numbers)}.",
-        caption=f"After {next(iter(runs.values()))[-1].step} steps. {'; '.join(numbers)}.",
-        table=lambda: kept.every_look(runs),
+        shown.figure, key="curves", height=CURVES, alt=shown.alt, caption=shown.alt, table=lambda: kept.every_look(runs)
     )
 
 
@@ -124,17 +97,16 @@ def draw(job: jobs.Job) -> None:
         live.bar(configs, job, done, steps, {"seed": (seed + 1) % 21})
     kept.keep(configs, job)
     runs = dict(zip(configs, zip(*job.items, strict=True), strict=True)) if job.items else {}
+    if not runs:
+        picture.info("Nothing is trained yet: it begins as soon as there is room.")
+        below.empty()  # a fragment may write here later only if it wrote here at first
+        return
+    shown = experiments.remedies(runs, cured, WORDS[remedy].phrase)
     with picture:
-        if runs:
-            show(runs)
-        else:
-            st.info("Nothing is trained yet: it begins as soon as there is room.")
+        show(runs, shown.findings[1])
     with below:
-        if runs:
-            show_curves(runs)
-            kept.show_table(configs, runs)
-        else:  # a fragment may write here later only if it wrote here at first
-            st.empty()
+        show_curves(runs, shown)
+        kept.show_table(configs, runs)
 
 
 page.begin(
@@ -149,7 +121,7 @@ left, right = st.columns([1, 3], gap="large")
 with left:
     view = controls.segmented("Trained", "view", list(VIEWS), "one", VIEWS)
 with right:
-    remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", NAMES)
+    remedy = controls.segmented("Remedy", "remedy", list(REMEDIES), "loss", REMEDY_NAMES)
 left, right = st.columns([1, 3], gap="large")
 below = st.container()
 with left:
@@ -172,6 +144,7 @@ several = [
     for config in (every_remedy(chosen) if view == "all" else [chosen])
 ]
 configs: kept.Key = (several[0].without, *several)
+cured = next(config for config in several if config.remedy == remedy)
 with right:
     st.markdown(WORDS[remedy].claim)
     st.latex(WORDS[remedy].formula)
@@ -180,18 +153,17 @@ known = kept.kept()
 live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
 page.try_this(TRY)
 page.what_to_see(WORDS[remedy].see)
-alike = {where: alike_at_start(where, seed) for where in PLACES}
+alike = InputCosines({where: router_input_cosine(BalanceConfig(positions=where, seed=seed)) for where in PLACES})
 st.caption(
     f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
     "Task: sentences of a small artificial language in which the first two words decide the others, character by "
     "character; a decoder of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 sequences of 48 characters per "
     "step, AdamW at 0.003 with 20 steps of warm-up. What makes it collapse: top-1 routing, no balance loss, and added "
-    "positions (arXiv:1706.03762), which make the inputs of an untrained router alike: the mean cosine of its inputs "
-    f"at two positions is {alike['sinusoidal']:.2f} before training, with RoPE {alike['rope']:.2f}. "
-    "Seeds differ: a second expert may get a share without any method."
+    "positions (arXiv:1706.03762), which make the inputs of an untrained router alike. "
+    f"{alike} Seeds differ: a second expert may get a share without any method."
 )
 page.source(WORDS[remedy].code, train_run)
-page.experiment(experiments.remedies, configs)
+page.experiment(experiments.remedies, made(balance.train_all, configs), cured, WORDS[remedy].phrase)
 page.question(
     "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",
     "It uses the parameters of one expert, not of eight: the idle ones get no characters, so no gradient. And they "

@@ -13,7 +13,6 @@ class Words:
     """Of one remedy.
 
     Args:
-        name: on its button, and in a figure.
         phrase: in a sentence.
         claim: what it does.
         formula: LaTeX.
@@ -22,7 +21,6 @@ class Words:
         code: what computes it.
     """
 
-    name: str
     phrase: str
     claim: str
     formula: str
@@ -31,10 +29,8 @@ class Words:
     code: Callable[..., Any]
 
 
-NONE = "no remedy"
 WORDS: dict[Remedy, Words] = {
     "loss": Words(
-        name="auxiliary loss",
         phrase="with the auxiliary loss",
         claim="**An auxiliary loss for a balanced load.** $f_i$ is the share of the characters routed to expert $i$, "
         "$P_i$ the mean probability the router gave it. The sum is smallest when both are uniform; only $P_i$ has a "
@@ -47,7 +43,6 @@ WORDS: dict[Remedy, Words] = {
         code=routing.load_balancing_loss,
     ),
     "capacity": Words(
-        name="capacity",
         phrase="with a capacity",
         claim="**Each expert has a capacity: so many characters of a batch, and no more.** Those beyond it are "
         "dropped: no expert computes them, the residual stream carries them past the layer.",
@@ -58,7 +53,6 @@ WORDS: dict[Remedy, Words] = {
         code=routing.over_capacity,
     ),
     "noise": Words(
-        name="noise",
         phrase="with noise",
         claim="**Noise on the router's logits in training**, so that other experts are tried; and the importance loss "
         "asks that the experts' weights have equal sums over a batch.",
@@ -71,7 +65,6 @@ WORDS: dict[Remedy, Words] = {
         code=routing.importance_loss,
     ),
     "experts": Words(
-        name="expert choice",
         phrase="where experts choose",
         claim="**Expert choice**: each expert takes the k characters with the highest probability for it, of the "
         "whole batch. The load is balanced by construction.",
@@ -84,7 +77,6 @@ WORDS: dict[Remedy, Words] = {
         code=routing.choose_tokens,
     ),
     "bias": Words(
-        name="loss-free bias",
         phrase="with the bias",
         claim="**Every expert has a bias that counts for the choice alone.** After each step it goes up where too "
         "few characters came and down where too many did. No auxiliary loss has a gradient in the weights.",

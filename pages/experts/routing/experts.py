@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.experts.routing import experiments as experiments
-from pages.experts.routing import reading as reading
+from pages.experts.routing import experiments, reading
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import ExpertScan, Preferred, preferred, told
-from tfcore.figures.experts import routing as figures
+from tfcore.analysis.experts.expert_scan import ExpertScan, ExpertTokens, Order
+from tfcore.analysis.experts.routing_findings import expert_in_text, token_titles
 
-SHOWN, HEIGHT = 16, 430
-BY = {"share": "routing consistency", "work": "share of its load"}
+HEIGHT = 430
+BY: dict[Order, str] = {"share": "routing consistency", "work": "share of its load"}
 QUESTION = (
     "An expert takes nearly every “saw” and “loved”. Does that make it the place where the model stores what these "
     "verbs mean?",
@@ -28,7 +28,7 @@ def show() -> None:
     with left:
         now = reading.read()
         layer, at = reading.choose_layer(now)
-        by = controls.select(
+        by: Order = controls.select(
             "Order of its tokens",
             "by",
             list(BY),
@@ -47,22 +47,25 @@ def show() -> None:
         show_preferred(now, scan, layer, at, expert, by)
     if scan is not None:
         show_excerpts(now, scan, layer, at, expert)
-        show_told(scan, now, layer, at)
+        decides = expert_scan.token_decides(scan, now.layers, at, now.top_k)
+        st.markdown(f"**How much does the token alone decide?** {decides} The rest depends on the context.")
     mine(now, layer, at, expert)
     page.what_to_see(
         "See whether the tokens of an expert share a topic or a kind, such as punctuation, articles, verbs, pieces of "
         "words. Larger models specialise by syntax rather than by topic (arXiv:2401.04088, section 5; "
         "arXiv:2202.08906, section 7)."
     )
-    page.source(expert_scan.preferred, expert_scan.told, expert_scan.scan)
+    page.source(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan)
     if scan is not None:
-        page.experiment(experiments.likings, now.model, at, expert, by)
+        counts = made(experiments.counted_stories, now.model, made(expert_scan.load_scan, now.model), at, expert, by)
     else:
-        page.experiment(experiments.likings_in_a_text, now.model, now.pasted, reading.TOKENS, at, expert, by)
+        routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
+        counts = made(experiments.counted_text, routed, at, expert, by)
+    page.experiment(experiments.likings, counts, layer, expert, by)
 
 
 def without_scan(now: reading.Reading) -> None:
-    """Why only the text speaks here."""
+    """Why there are counts of the text alone."""
     found = reading.kept_scan() if now.model == reading.TRAINED else None
     if isinstance(found, str):
         st.info(found)
@@ -70,96 +73,71 @@ def without_scan(now: reading.Reading) -> None:
         st.info("For this model there are no counts over many texts: what is shown is your text alone.")
 
 
-def show_preferred(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: str) -> None:
+def show_preferred(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: Order) -> None:
     """The tokens of an expert as bars."""
-    found, where = liked(now, scan, at, expert, by)
-    tokens = reading.network(now.model)[1].tokens(found.ids.tolist())
+    found, where = counted(now, scan, at, expert, by)
+    counts = found.counts
     st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
-    if not tokens:
+    if not found.tokens:
         st.info("No token goes to this expert.")
         return
-    values = found.share if by == "share" else found.work
-    share = "of its occurrences" if by == "share" else "of this expert's load"
+    shown = experiments.likings(found, layer, expert, by)
     pale = " Pale: most of its occurrences go elsewhere." if by == "work" else ""
-    always = int((found.share >= 0.99).sum())
     figure(
-        figures.preferred_figure(found, text.tick_labels(tokens), expert, by, HEIGHT),
+        shown.figure,
         key="preferred",
         height=HEIGHT,
         table=lambda: pd.DataFrame(
             {
-                "token": tokens,
-                "goes to it": found.sent,
-                "seen": found.seen,
-                "share": found.share,
-                "of its load": found.work,
+                "token": found.tokens,
+                "goes to it": counts.sent,
+                "seen": counts.seen,
+                "share": counts.share,
+                "of its load": counts.work,
             }
         ),
-        alt=f"Expert {expert + 1} of layer {layer}: "
-        + ", ".join(
-            f"'{text.visible(token)}' {value:.0%} {share}" for token, value in zip(tokens[:5], values, strict=False)
-        )
-        + ".",
-        caption=f"'{text.visible(tokens[0])}' goes to this expert {found.sent[0]:,} of {found.seen[0]:,} times. "
-        f"{always} of the {len(tokens)} tokens shown go to it at least 99 times in 100. A token goes to {now.top_k} "
-        f"experts.{pale}",
+        alt=shown.alt,
+        caption=f"{shown.caption} A token goes to {now.top_k} experts.{pale}",
     )
 
 
-def liked(now: reading.Reading, scan: ExpertScan | None, at: int, expert: int, by: str) -> tuple[Preferred, str]:
+def counted(now: reading.Reading, scan: ExpertScan | None, at: int, expert: int, by: Order) -> tuple[ExpertTokens, str]:
     """The tokens of an expert, and over which texts."""
     if scan is not None:
-        load = int(scan.load[at, expert])
-        where = f"over {scan.tokens:,} tokens of held-out stories; {scan.choices[at, expert]:.0%} of all choices"
-        return preferred(scan.ids, scan.sent[at, :, expert], scan.seen, load, by, SHOWN), where
-    taken = reading.routed(now.model, now.pasted).taken[at]
-    ids, seen, sent = expert_scan.of_text(now.ids, taken)
-    return preferred(ids, sent[:, expert], seen, int(taken[:, expert].sum()), by, SHOWN), "in this text"
+        tokenizer = reading.network(now.model)[1]
+        where = expert_scan.scanned_share(scan, at, expert)
+        return experiments.counted_stories(tokenizer, scan, at, expert, by), where
+    return experiments.counted_text(reading.routed(now.model, now.pasted), at, expert, by), "in this text"
 
 
 def show_excerpts(now: reading.Reading, scan: ExpertScan, layer: int, at: int, expert: int) -> None:
-    """Pieces of stories with the tokens the router was surest of."""
+    """Pieces of stories around the tokens with the largest probabilities."""
     tokenizer = reading.network(now.model)[1]
     st.markdown(f"**Where the router was surest of expert {expert + 1}** in layer {layer}, in stories not trained on")
     for rank in range(scan.excerpts.shape[2]):
         ids, place = scan.excerpt(at, expert, rank), int(scan.place[at, expert, rank])
         if not ids:
             continue
-        probability = float(scan.prob[at, expert, rank])
         text.chips(
             tokenizer.tokens(ids),
             key=f"excerpt {rank}",
             selected=place,
             shade=[0.9 if i == place else 0.0 for i in range(len(ids))],
-            label=f"Piece {rank + 1}: probability {probability:.3f} at the shaded token",
+            label=expert_scan.excerpt_title(scan, at, expert, rank),
         )
-
-
-def show_told(scan: ExpertScan, now: reading.Reading, layer: int, at: int) -> None:
-    """How much the token alone decides."""
-    known = told(scan)
-    by_layer = "; ".join(f"layer {i}: {share:.0%}" for i, share in zip(now.layers, known.token, strict=True))
-    st.markdown(
-        f"**How much does the token alone decide?** Predicting, for each token, the {now.top_k} experts it went to "
-        f"most often is right for {known.token[at]:.0%} of the choices in layer {layer}; predicting always the "
-        f"busiest, for {known.load[at]:.0%}. {by_layer}. The rest depends on the context."
-    )
 
 
 def mine(now: reading.Reading, layer: int, at: int, expert: int) -> None:
     """The expert's tokens in the visitor's text."""
     found = reading.routed(now.model, now.pasted)
-    taken = found.taken[at, :, expert]
-    st.markdown(
-        f"**In your text** expert {expert + 1} takes {int(taken.sum())} of {len(now.ids)} tokens in layer {layer}; "
-        "stronger colour: larger weight."
-    )
-    weights = np.where(taken, found.weights[at, :, expert], 0.0)
+    taken = found.routing.taken[at, :, expert]
+    st.markdown(f"**Your text.** {expert_in_text(found.routing, at, expert)} Stronger colour: larger weight.")
+    weights = np.where(taken, found.routing.weights[at, :, expert], 0.0)
     text.chips(
-        now.tokens,
+        now.text.tokens,
         key="mine",
         shade=weights.tolist(),
         faint=(~taken).tolist(),
-        titles=reading.titles(now, found, at),
+        titles=token_titles(found, at),
         label=f"The text, shaded by the weight of expert {expert + 1} in layer {layer}",
     )

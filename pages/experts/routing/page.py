@@ -2,11 +2,7 @@
 
 import streamlit as st
 
-from pages.experts.routing import experts as _routing_experts
-from pages.experts.routing import shared as _routing_shared
-from pages.experts.routing import size as _routing_size
-from pages.experts.routing import text as _routing_text
-from pages.experts.routing import what_if as _routing_what_if
+from pages.experts.routing import experts, shared, size, text, what_if
 from pages.ui import controls, page, places
 
 SHOW = {
@@ -16,13 +12,7 @@ SHOW = {
     "shared": "a shared expert",
     "size": "parameters and compute",
 }
-SECTIONS = {
-    "text": _routing_text,
-    "experts": _routing_experts,
-    "what if": _routing_what_if,
-    "shared": _routing_shared,
-    "size": _routing_size,
-}
+SECTIONS = {"text": text, "experts": experts, "what if": what_if, "shared": shared, "size": size}
 
 page.begin(
     "Which expert takes which token?",
@@ -31,7 +21,7 @@ page.begin(
     r"y = \sum_{i \in \mathrm{top}_k(W_r x)} w_i\, E_i(x), \qquad "
     r"w_i = \frac{e^{(W_r x)_i}}{\sum_{j \in \mathrm{top}_k} e^{(W_r x)_j}}",
 )
-page.try_this(_routing_text.TRY)
+page.try_this(text.TRY)
 show = controls.segmented("Show", "show", list(SHOW), "text", SHOW)
 SECTIONS[show].show()
 st.caption(

@@ -1,20 +1,26 @@
-"""The page on routing: which model reads which text, and what its routers do with it."""
+"""Controls and cached results that the sections of the page on routing share: model, text, routing, counts."""
 
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.experts.routing.experiments import mixture
+from pages.experts.routing import experiments
 from pages.ui import cache, controls, fragments, notices, text
 from pages.ui.loading import models
 from tfcore import shipped
+from tfcore.analysis import one_text
 from tfcore.analysis.experts.expert_scan import ExpertScan, load_scan
-from tfcore.analysis.experts.text_routing import RouterChange, TextRouting, route
+from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting
+from tfcore.analysis.one_text import FirstTokens
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
 
-TRAINED, SHARED, UNTRAINED = "stories-moe", "stories-shared", "untrained"
-CHARACTERS, TOKENS, FEW = 2_000, 128, 16  # characters and tokens that are read; experts that can be shown side by side
+TRAINED = "stories-moe"
+SHARED = "stories-shared"
+UNTRAINED = "untrained"
+CHARACTERS = 2_000  # of a text
+TOKENS = 128  # of them, that are read
+FEW = 16  # experts that can be shown side by side
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away and Lily "
     'ran after it. "Come back, ball!" she said. The ball did not stop. A big dog saw the ball and said, "I can help '
@@ -28,15 +34,14 @@ class Reading(NamedTuple):
     Args:
         model: its name, for `network`.
         pasted: the text.
-        ids, tokens: as many as are used.
+        text: its first tokens.
         layers: the blocks that have experts.
         n_experts, top_k: of each.
     """
 
     model: str
     pasted: str
-    ids: list[int]
-    tokens: list[str]
+    text: FirstTokens
     layers: range
     n_experts: int
     top_k: int
@@ -45,7 +50,7 @@ class Reading(NamedTuple):
 @st.cache_resource(max_entries=1, show_spinner=False)
 def untrained() -> tuple[Any, Any]:
     """A model of the same shape with random weights, and the tokenizer it would have."""
-    return mixture(UNTRAINED)
+    return experiments.mixture(UNTRAINED)
 
 
 def network(name: str) -> tuple[Any, Any]:
@@ -54,23 +59,20 @@ def network(name: str) -> tuple[Any, Any]:
 
 
 @cache.data(max_entries=128)
-def first_tokens(name: str, pasted: str) -> tuple[list[int], list[str], int]:
-    """The ids and the tokens that are used of a text, and how many it has."""
-    model, tokenizer = network(name)
-    ids = tokenizer.encode(pasted)
-    kept = ids[: min(TOKENS, model.config.max_seq_len)]
-    return kept, tokenizer.tokens(kept), len(ids)
+def first_tokens(name: str, pasted: str) -> FirstTokens:
+    """The tokens that are used of a text."""
+    return one_text.first_tokens(*network(name), pasted, TOKENS)
 
 
 @cache.data(max_entries=96)
-def routed(name: str, pasted: str, change: RouterChange | None = None) -> TextRouting:
+def routed(name: str, pasted: str, change: RouterChange | None = None) -> RoutedText:
     """What the routers do with a text, as trained or with a change."""
-    return route(network(name)[0], first_tokens(name, pasted)[0], change)
+    return experiments.routed(network(name), pasted, TOKENS, change)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def kept_scan() -> ExpertScan | str:
-    """Who takes what in the held-out stories, or why that is not there."""
+    """The counts over the held-out stories, or why they are not there."""
     try:
         found = load_scan(TRAINED)
     except CheckpointError:
@@ -116,14 +118,14 @@ def read(only: str = "") -> Reading:
     is no text."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=130)
     name = only or choose()
-    ids, tokens, total = first_tokens(name, pasted)
-    notices.tokens(total, len(ids))
-    if not ids:
+    read = first_tokens(name, pasted)
+    notices.tokens(read.total, len(read.ids))
+    if not read.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         fragments.stop()
     config = network(name)[0].config
     layers = range(config.experts.dense_layers, config.n_layers)
-    return Reading(name, pasted, ids, tokens, layers, config.experts.n_experts, config.experts.top_k)
+    return Reading(name, pasted, read, layers, config.experts.n_experts, config.experts.top_k)
 
 
 def choose_layer(reading: Reading) -> tuple[int, int]:
@@ -147,15 +149,3 @@ def parts(found: TextRouting, at: int) -> list[list[text.Part]]:
         ]
         bars.append(bar or [text.Part("–", 1.0, None, True)])
     return bars
-
-
-def titles(reading: Reading, found: TextRouting, at: int) -> list[str]:
-    """For the chips: who takes the token, as a sentence."""
-    said = []
-    for token, chosen, dropped, weights in zip(
-        reading.tokens, found.chosen[at], found.dropped[at], found.weights[at], strict=True
-    ):
-        experts = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -weights[i])
-        words = [f"expert {i + 1} " + ("has no room" if dropped[i] else f"weighs {weights[i]:.2f}") for i in experts]
-        said.append(f"{text.visible(token)}: {', '.join(words) or 'no expert takes it'}")
-    return said

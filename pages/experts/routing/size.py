@@ -3,22 +3,25 @@
 import pandas as pd
 import streamlit as st
 
-from pages.experts.routing import experiments as experiments
-from pages.experts.routing import reading as reading
+from pages.experts.routing import experiments, reading
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import presets
+from pages.ui.program import made
 from tfcore import shipped
 from tfcore.analysis.experts import expert_sizes as analysis
-from tfcore.analysis.experts.expert_sizes import ExpertSizes
+from tfcore.analysis.experts.expert_sizes import ExpertSizes, active_parameters
 from tfcore.analysis.model import parameter_count
-from tfcore.analysis.quantities import power, short
+from tfcore.analysis.quantities import short, whole
 from tfcore.config import ModelConfig
 from tfcore.experts import Experts
 from tfcore.figures.experts import expert_sizes as figures
 
-STRIPS, WEIGHTS = 210, 270
-SPLITS, SHARED, BATCHES = (1, 2, 4, 8), 4, (1, 8, 64)
+STRIPS = 210
+WEIGHTS = 270
+SPLITS = (1, 2, 4, 8)
+SHARED = 4  # experts, at most
+BATCHES = (1, 8, 64)  # tokens
 BASES = {"mixtral_8x7b": "Mixtral 8x7B", "deepseek_moe_16b": "DeepSeekMoE 16B", "ours": "our stories-moe"}
 NAMED = {  # what the papers say
     "mixtral_8x7b": "The paper says 47 B and 13 B (arXiv:2401.04088, section 3).",
@@ -74,29 +77,32 @@ def show() -> None:
         show_strips(base, plain, now)
         show_weights(base, now, plain)
     show_numbers(now, plain)
-    arithmetic(config_of(base), now)
+    st.markdown("**The count**")
+    st.latex(analysis.count_latex(config_of(base), now))
     what_shared_means(now)
     page.what_to_see(
-        f"{now.count.active / now.count.total:.0%} of the parameters are active per token: the strong part of the bars "
-        "decides the operations, the whole bars the memory. Finer experts change neither much, but allow many more "
+        f"{active_parameters(now, plain).share_words} of the parameters are active per token: the strong part of the "
+        "bars decides the operations, the whole bars the memory. Finer experts change neither much, but allow many more "
         "combinations per token. The router's own matrix grows with the number of experts, and stays small."
     )
     page.source(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts)
-    page.experiment(experiments.sizes, config_of(base), split, shared)
+    published = config_of(base)
+    cut = made(analysis.finer, published, split, shared)
+    page.experiment(experiments.sizes, made(analysis.expert_sizes, cut), made(analysis.expert_sizes, published))
 
 
 def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
     """One layer, as published and cut."""
     st.markdown("**The experts of one layer**, as wide as they are")
     rows = [("as published", plain)] + ([("cut finer", now)] if now != plain else [])
-    words = "; ".join(f"{name}: {described(sizes)}" for name, sizes in rows)
+    shown = experiments.strips(BASES[base], rows)
     figure(
-        figures.strips_figure(rows, STRIPS),
+        shown.figure,
         key="strips",
         height=STRIPS,
         min_width=480,
-        alt=f"One layer of {BASES[base]}, {words}.",
-        caption=f"{BASES[base]}, {words}. Which of the routed ones are active differs from token to token.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Which of the routed ones are active differs from token to token.",
         table=lambda: pd.DataFrame(
             [
                 {
@@ -113,27 +119,11 @@ def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:
     )
 
 
-def described(sizes: ExpertSizes) -> str:
-    """A layer in words."""
-    return (
-        f"{sizes.n_experts} routed experts of width {sizes.width:,}, {sizes.top_k} per token, {sizes.n_shared} "
-        f"shared, {ways(sizes)} possible sets"
-    )
-
-
-def ways(now: ExpertSizes) -> str:
-    """How many sets of experts, in full where that can be read."""
-    return f"{now.combinations:,}" if now.combinations < 10**12 else power(float(now.combinations))
-
-
 def show_weights(base: str, now: ExpertSizes, plain: ExpertSizes) -> None:
     """Total and active."""
-    total, active = now.count.total, now.count.active
-    said = NAMED.get(base, "")
-    if plain != now:
-        said = f"As published: {plain.count.total:,} and {plain.count.active:,}. {said}"
+    shown = experiments.sizes(now, plain)
     figure(
-        figures.weights_figure(now, WEIGHTS),
+        shown.figure,
         key="weights",
         height=WEIGHTS,
         table=lambda: pd.DataFrame(
@@ -143,48 +133,27 @@ def show_weights(base: str, now: ExpertSizes, plain: ExpertSizes) -> None:
                 "at work": [figures.at_work(now, *pair) for pair in now.count.by_component.items()],
             }
         ),
-        alt=f"{total:,} parameters in memory, {active:,} active per token, {active / total:.0%}.",
-        caption=f"{total:,} parameters, of which {active:,} are active per token: {active / total:.1%}. {said}",
+        alt=shown.alt,
+        caption=f"{shown.caption} {NAMED.get(base, '')}",
     )
 
 
 def show_numbers(now: ExpertSizes, plain: ExpertSizes) -> None:
     """The numbers that decide what it costs."""
-    columns = st.columns(4)
-    columns[0].metric("Parameters in memory", short(now.count.total))
-    columns[1].metric(
-        "Active per token",
-        short(now.count.active),
-        f"{now.count.active / now.count.total:.1%}",
-        delta_color="off",
-        delta_arrow="off",
-    )
-    less = f"{now.all_at_work / now.forward:.1f} times less than all experts"
-    columns[2].metric("Operations per token", short(now.forward), less, delta_color="off", delta_arrow="off")
-    columns[3].metric(
-        "Sets of experts in a layer", ways(now), f"as published: {ways(plain)}", delta_color="off", delta_arrow="off"
-    )
-    used = ", ".join(f"{tokens}: {now.used_by(tokens):.1f}" for tokens in BATCHES)
+    for column, (name, value, note) in zip(
+        st.columns(4),
+        (
+            ("Parameters in memory", short(now.count.total), None),
+            ("Active per token", short(now.count.active), now.active_words),
+            ("Operations per token", short(now.forward), now.saving_words),
+            ("Sets of experts in a layer", now.combination_words, f"as published: {plain.combination_words}"),
+        ),
+        strict=True,
+    ):
+        column.metric(name, value, note, delta_color="off", delta_arrow="off")
     st.caption(
-        f"Operations: forward pass over {now.seq:,} tokens, 2 per multiply-add. All experts must be in "
-        "memory, for the next token may go to any: of the "
-        f"{now.n_experts} routed experts of a layer, a batch of so many tokens uses, with uniform routing, {used}."
-    )
-
-
-def arithmetic(config: ModelConfig, now: ExpertSizes) -> None:
-    """The sums, with the numbers in them."""
-    matrices = now.one // (config.d_model * now.width)
-    st.markdown("**The count**")
-    st.latex(
-        rf"\begin{{aligned}} \text{{one expert}} &= {matrices}\, d\, d_e = {matrices} \cdot {config.d_model:,} \cdot "
-        rf"{now.width:,} = {now.one:,} \\"
-        rf"\text{{total}} &= \text{{rest}} + L\,(N + s)\,\text{{one}} = {now.rest:,} + {now.layers} \cdot "
-        rf"({now.n_experts} + {now.n_shared}) \cdot {now.one:,} = {now.count.total:,} \\"
-        rf"\text{{active}} &= \text{{rest}} + L\,(k + s)\,\text{{one}} = {now.rest:,} + {now.layers} \cdot "
-        rf"({now.top_k} + {now.n_shared}) \cdot {now.one:,} = {now.count.active:,} \end{{aligned}}".replace(
-            ",", "{,}"
-        ).replace(r"\{,}", r"\,")
+        f"Operations: forward pass over {whole(now.seq)} tokens, 2 per multiply-add. All experts must be in memory, "
+        f"for the next token may go to any. {analysis.batch_use(now, BATCHES)}"
     )
 
 

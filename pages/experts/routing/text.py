@@ -1,27 +1,30 @@
 """Part of the page on routing: a text coloured by who takes each token, the router's probabilities, the loads."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.experts.routing import experiments as experiments
-from pages.experts.routing import reading as reading
-from pages.ui import cache, controls, page, text
+from pages.experts.routing import experiments, reading
+from pages.ui import controls, page, text
 from pages.ui.components.figure import Event, figure
-from tfcore import routing
+from pages.ui.program import made
+from tfcore import routing as routers
 from tfcore.analysis.experts import text_routing
-from tfcore.analysis.experts.text_routing import Agreement, TextRouting, agreement
+from tfcore.analysis.experts.routing_findings import token_titles
+from tfcore.analysis.experts.text_routing import RoutedText, TextRouting
 from tfcore.experts import mix
-from tfcore.figures.experts import routing as figures
+from tfcore.figures.shown import Shown
 
-OVERVIEW, BESIDE = 200, 290
+OVERVIEW = 200  # with up to four layers
+BESIDE = 290
 CODE = "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n\nprint(add(3, 4), sub(9, 2))"
-SAID = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
+DIALOGUE = '"Can I have a cake?" asked Tom. "No, Tom," said his mom. "You can have an apple." "Thank you!" said Tom.'
 TRY: dict[str, dict[str, Any]] = {
     "first layer": {"show": "text", "layer": 0, "text": reading.TEXT},
-    "dialogue": {"show": "text", "layer": 3, "text": SAID},
+    "dialogue": {"show": "text", "layer": 3, "text": DIALOGUE},
     "code": {"show": "text", "layer": 1, "text": CODE},
     "specialisation: expert 7": {"show": "experts", "layer": 2, "expert": 7, "by": "share"},
     "capacity factor 0.75": {"show": "what if", "layer": 0, "who": "tokens", "k": 2, "capacity": 0.75, "noise": 0.0},
@@ -38,30 +41,25 @@ QUESTION = (
 )
 
 
-@cache.data(max_entries=96)
-def agreed(name: str, pasted: str) -> Agreement:
-    """Whether equal tokens have equal experts."""
-    return agreement(reading.first_tokens(name, pasted)[0], reading.routed(name, pasted).first)
-
-
 def show() -> None:
     """The section."""
     left, right = st.columns([1, 3], gap="large")
     with left:
         now = reading.read()
         layer, at = reading.choose_layer(now)
-        token = controls.slider("Token", "token", 0, len(now.ids) - 1, min(16, len(now.ids) - 1))
+        token = controls.slider("Token", "token", 0, len(now.text.ids) - 1, min(16, len(now.text.ids) - 1))
     found = reading.routed(now.model, now.pasted)
+    shown = experiments.who_takes_what(found, at, token)
     with right:
         expert = choose_expert(now)
         text.chips(
-            now.tokens,
+            now.text.tokens,
             key="chips",
             selected=token,
-            parts=reading.parts(found, at),
-            titles=reading.titles(now, found, at),
+            parts=reading.parts(found.routing, at),
+            titles=token_titles(found, at),
             on_select=lambda i: controls.set_values(token=i),
-            faint=None if expert < 0 else (~found.taken[at, :, expert]).tolist(),
+            faint=None if expert < 0 else (~found.routing.taken[at, :, expert]).tolist(),
             label=f"The text, each token with its experts in layer {layer}; click one for its probabilities",
         )
         shared = reading.network(now.model)[0].config.experts.n_shared
@@ -70,20 +68,21 @@ def show() -> None:
             f"Layer {layer}. Under each token its experts, as wide as their weight: a colour and a number for each."
             f" Click a token for its probabilities, an expert's bar for its tokens.{besides}"
         )
-        st.markdown(f"**Found.** {finding(now, found, agreed(now.model, now.pasted), at, layer)}")
-        show_overview(now, found, at, token)
+        st.markdown(f"**Found.** {shown.findings[1]} {shown.findings[2]}")
+        show_overview(now, found.routing, shown)
     left, right = st.columns(2, gap="large")
     with left:
-        show_probs(now, found, layer, at, token)
+        show_probs(now, found, at, token)
     with right:
-        show_load(now, found, layer, at, expert)
+        show_load(now, found.routing, at, expert)
     page.what_to_see(
         "Follow one word through the text: does it keep its expert? The line “Found” counts it, layer by layer: where "
         "equal tokens agree far more often than any two tokens, the token itself decides; where they agree less, the "
         "context does. No expert is assigned to anything by hand; training adds only a loss for a balanced load."
     )
-    page.source(routing.choose_experts, routing.expert_weights, mix, text_routing.route)
-    page.experiment(experiments.who_takes_what, now.model, now.pasted, reading.TOKENS, layer, token)
+    page.source(routers.choose_experts, routers.expert_weights, mix, text_routing.route)
+    routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
+    page.experiment(experiments.who_takes_what, routed, at, token)
 
 
 def choose_expert(now: reading.Reading) -> int:
@@ -93,128 +92,92 @@ def choose_expert(now: reading.Reading) -> int:
     return int(draw("Tokens of expert", "only", list(names), 0, names)) - 1
 
 
-def finding(now: reading.Reading, found: TextRouting, pairs: Agreement, at: int, layer: int) -> str:
-    """What is true of this text in this layer, in numbers."""
-    n, load = len(now.ids), found.load[at]
-    busiest = int(load.argmax())
-    words = (
-        f"In layer {layer}, expert {busiest + 1} has the largest load: {load[busiest]} of {n} tokens, "
-        f"{load[busiest] / n:.0%}, where an even load would be {now.top_k / now.n_experts:.0%}. "
-    )
-    if not pairs.pairs:
-        return words + "No token comes twice in this text, so there are no equal tokens to compare."
-    by_layer = ", ".join(f"{share:.0%}" for share in pairs.equal)
-    return words + (
-        f"Of {pairs.pairs} pairs of equal tokens, {pairs.equal[at]:.0%} have the same first expert; of any two tokens "
-        f"{pairs.all[at]:.0%}. Layer by layer, equal tokens agree in {by_layer}."
-    )
-
-
-def show_overview(now: reading.Reading, found: TextRouting, at: int, token: int) -> None:
-    """All layers at a glance."""
-
-    def go(event: Event) -> None:
-        column, row = event["x"], event["y"]
-        if isinstance(column, int | float) and isinstance(row, int | float):
-            rows, n = len(now.layers), len(now.ids)
-            controls.set_values(
-                layer=now.layers[min(max(int(row), 0), rows - 1)], token=min(max(int(column), 0), n - 1)
-            )
-
-    labels, first = text.tick_labels(now.tokens), found.first
-    height = OVERVIEW + max(0, len(now.layers) - 4) * 22
+def show_overview(now: reading.Reading, routing: TextRouting, shown: Shown) -> None:
+    """The expert with the largest weight for each token in all layers."""
+    labels = len(now.text.tokens)
     figure(
-        figures.overview_figure(first, found.first_weight, labels, now.layers, (at, token), height),
+        shown.figure,
         key="overview",
-        height=height,
-        min_width=max(520, 13 * len(labels)),
-        on_click=go,
-        table=lambda: table(now, found),
-        alt=f"The expert with the largest weight for each of {len(labels)} tokens in {len(now.layers)} layers. "
-        f"'{text.visible(now.tokens[token])}' goes first to "
-        + ", ".join(f"expert {e + 1} in layer {i}" for i, e in zip(now.layers, first[:, token], strict=True))
-        + ".",
-        caption=f"The expert with the largest weight, (layer, token) = {first.shape}. One column is one token on its "
-        f"way up; '{text.visible(now.tokens[token])}' takes "
-        + " → ".join(f"{e + 1}" if e >= 0 else "none" for e in first[:, token])
-        + ". Click a cell to go there.",
+        height=OVERVIEW + max(0, len(now.layers) - 4) * 22,
+        min_width=max(520, 13 * labels),
+        on_click=partial(go_to_cell, now.layers, labels),
+        table=lambda: table(now, routing),
+        alt=shown.alt,
+        caption=f"{shown.alt} (layer, token) = {routing.first.shape}; one column is one token on its way up. Click a "
+        "cell to go there.",
     )
 
 
-def table(now: reading.Reading, found: TextRouting) -> pd.DataFrame:
+def go_to_cell(layers: range, tokens: int, event: Event) -> None:
+    """A click on a cell chooses its layer and its token."""
+    column, row = event["x"], event["y"]
+    if isinstance(column, int | float) and isinstance(row, int | float):
+        place = min(max(int(row), 0), len(layers) - 1)
+        controls.set_values(layer=layers[place], token=min(max(int(column), 0), tokens - 1))
+
+
+def table(now: reading.Reading, routing: TextRouting) -> pd.DataFrame:
     """One row for each token and expert that came together."""
-    at, position, expert = found.chosen.nonzero()
+    at, position, expert = routing.chosen.nonzero()
     return pd.DataFrame(
         {
             "layer": np.asarray(now.layers)[at],
             "position": position,
-            "token": [now.tokens[i] for i in position],
+            "token": [now.text.tokens[i] for i in position],
             "expert": expert + 1,
-            "probability": found.probs[at, position, expert],
-            "weight": found.weights[at, position, expert],
-            "dropped": found.dropped[at, position, expert],
+            "probability": routing.probs[at, position, expert],
+            "weight": routing.weights[at, position, expert],
+            "dropped": routing.dropped[at, position, expert],
         }
     )
 
 
-def show_probs(now: reading.Reading, found: TextRouting, layer: int, at: int, token: int) -> None:
+def show_probs(now: reading.Reading, found: RoutedText, at: int, token: int) -> None:
     """The router's distribution for one token."""
-    probs, weights, chosen = found.probs[at, token], found.weights[at, token], found.chosen[at, token]
-    name, usual = text.visible(now.tokens[token]), usual_of(now, at, token)
-    shown = text.escape(name, 40)
-    st.markdown(f"**Router's probabilities for “{shown}”** in layer {layer}; above the chosen, the weight")
-    best = sorted(chosen.nonzero()[0].tolist(), key=lambda i: -probs[i])
-    said = " and ".join(f"expert {i + 1} ({probs[i]:.2f}, weight {weights[i]:.2f})" for i in best) or "no expert"
+    routing, scan = found.routing, reading.scan_of(now.model)
+    usual = None if scan is None else scan.share_of(at, now.text.ids[token])
+    shown = experiments.probabilities(found, usual, at, token)
+    name = text.escape(text.visible(now.text.tokens[token]), 40)
+    st.markdown(f"**Router's probabilities for “{name}”** in layer {now.layers[at]}; above the chosen, the weight")
     has_bias = reading.network(now.model)[0].config.experts.bias_rate > 0
     biased = " Each expert also has a fixed bias that counts only for the choice and keeps the load even." * has_bias
     dots = " Diamonds: how often it goes there in the held-out stories." if usual is not None else ""
     figure(
-        figures.probs_figure(probs, weights, chosen, usual, BESIDE),
+        shown.figure,
         key="probs",
         height=BESIDE,
         table=lambda: pd.DataFrame(
             {
-                "expert": np.arange(1, len(probs) + 1),
-                "score": found.logits[at, token],
-                "probability": probs,
-                "weight": weights,
+                "expert": np.arange(1, now.n_experts + 1),
+                "score": routing.logits[at, token],
+                "probability": routing.probs[at, token],
+                "weight": routing.weights[at, token],
             }
         ),
-        alt=f"Probabilities of {len(probs)} experts for '{name}' in layer {layer}: it goes to {said}.",
-        caption=f"Token {token}, '{name}', goes to {said}: softmax over all {len(probs)}, then the chosen ones' "
-        f"weights{' made to sum to 1' if abs(float(weights.sum()) - 1) < 1e-3 else ''}.{biased}{dots}",
+        alt=shown.alt,
+        caption=f"{shown.caption}{biased}{dots}",
     )
 
 
-def usual_of(now: reading.Reading, at: int, token: int) -> np.ndarray | None:
-    """How often this token goes to each expert in the held-out stories, if that is known."""
-    scan = reading.scan_of(now.model)
-    if scan is None:
-        return None
-    where = (scan.ids == now.ids[token]).nonzero()[0]
-    return np.asarray(scan.share[at, where[0]]) if len(where) else None
-
-
-def show_load(now: reading.Reading, found: TextRouting, layer: int, at: int, expert: int) -> None:
+def show_load(now: reading.Reading, routing: TextRouting, at: int, expert: int) -> None:
     """The load of the experts of a layer."""
-    load, scan = found.load[at], reading.scan_of(now.model)
-    st.markdown(f"**Load of each expert** in layer {layer}: tokens of this text")
-    usual = None if scan is None else scan.choices[at] * load.sum()
-    low, high = int(load.min()), int(load.max())
-    dots = " Diamonds: by its share of the held-out stories." if usual is not None else ""
+    scan = reading.scan_of(now.model)
+    shown = experiments.loads(routing, at, expert, None if scan is None else scan.choices, BESIDE)
+    st.markdown(f"**Load of each expert** in layer {now.layers[at]}: tokens of this text")
+    dots = " Diamonds: by its share of the held-out stories." if scan is not None else ""
     figure(
-        figures.load_figure(load, np.zeros_like(load), None, expert, usual, BESIDE),
+        shown.figure,
         key="load",
         height=BESIDE,
         on_click=go_to_expert,
-        table=lambda: pd.DataFrame({"expert": np.arange(1, len(load) + 1), "tokens": load}),
-        alt=f"Load in layer {layer}: from {low} to {high} of {len(now.ids)} tokens, evenly "
-        f"{load.sum() / len(load):.1f}.",
-        caption=f"{load.sum()} choices ({now.top_k} per token) over {len(load)} experts: from {low} to {high}, evenly "
-        f"{load.sum() / len(load):.1f}.{dots} Click a bar to see whose tokens these are.",
+        table=lambda: pd.DataFrame({"expert": np.arange(1, now.n_experts + 1), "tokens": routing.load[at]}),
+        alt=shown.alt,
+        caption=f"{shown.caption} A token goes to {now.top_k} experts.{dots} Click a bar to see whose tokens these "
+        "are.",
     )
 
 
 def go_to_expert(event: Event) -> None:
+    """A click on a bar chooses its expert."""
     if isinstance(event["x"], int | float):
         controls.set_values(only=int(event["x"]), expert=int(event["x"]))

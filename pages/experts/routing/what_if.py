@@ -7,21 +7,25 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.experts.routing import experiments as experiments
-from pages.experts.routing import reading as reading
+from pages.experts.routing import experiments, reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore import routing
-from tfcore.analysis.experts import text_routing
-from tfcore.analysis.experts.text_routing import RouterChange, RoutingSweep, TextRouting, sweep
-from tfcore.figures.experts import routing as figures
+from tfcore.analysis.experts import routing_rules, text_routing
+from tfcore.analysis.experts.routing_findings import token_titles
+from tfcore.analysis.experts.routing_rules import RoutingSweep, RuleTotals, sweep
+from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting
+from tfcore.analysis.quantities import whole
+from tfcore.figures.shown import Shown
 from tfcore.part_configs import Routing
 
-HEIGHT, CURVES = 300, 330
+HEIGHT = 300
+CURVES = 330
 WHO: dict[Routing, str] = {"tokens": "token choice", "experts": "expert choice"}
-NO_LIMIT = 0.0
+NO_LIMIT = 0.0  # the capacity factor that stands for none
 CAPACITIES = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-ROOMS = {factor: f"{factor:g}" for factor in CAPACITIES} | {NO_LIMIT: "no limit"}
+CAPACITY_NAMES = {factor: f"{factor:g}" for factor in CAPACITIES} | {NO_LIMIT: "no limit"}
 NOISES = (0.5, 1.0, 2.0, 4.0)
 QUESTION = (
     "With expert choice, an expert takes the tokens with its highest router scores in the whole text. Why can a model "
@@ -34,7 +38,7 @@ QUESTION = (
 @cache.data(max_entries=24)
 def swept(name: str, pasted: str, seed: int) -> RoutingSweep:
     """The loss for one change at a time."""
-    return sweep(reading.network(name)[0], reading.first_tokens(name, pasted)[0], CAPACITIES, NOISES, seed)
+    return sweep(reading.network(name)[0], reading.first_tokens(name, pasted).ids, CAPACITIES, NOISES, seed)
 
 
 def choose(now: reading.Reading) -> RouterChange:
@@ -55,7 +59,7 @@ def choose(now: reading.Reading) -> RouterChange:
             "capacity",
             (*CAPACITIES, NO_LIMIT),
             1.0,
-            ROOMS,
+            CAPACITY_NAMES,
             help="Capacity of an expert: c times an even share. Tokens beyond it are dropped.",
         )
     noise = controls.slider("Noise σ on the scores", "noise", 0.0, 4.0, 0.0, 0.25)
@@ -71,27 +75,28 @@ def show() -> None:
         layer, at = reading.choose_layer(now)
         change = choose(now)
     before, after = reading.routed(now.model, now.pasted), reading.routed(now.model, now.pasted, change)
+    shown = experiments.other_rules((before, after), change, at)
     with right:
-        show_numbers(now, before, after)
+        show_numbers(routing_rules.rule_totals(before.routing, after.routing))
         text.chips(
-            now.tokens,
+            now.text.tokens,
             key="chips",
-            parts=reading.parts(after, at),
-            titles=reading.titles(now, after, at),
-            faint=(~after.taken[at].any(-1)).tolist(),
+            parts=reading.parts(after.routing, at),
+            titles=token_titles(after, at),
+            faint=(~after.routing.taken[at].any(-1)).tolist(),
             label=f"The text, each token with its experts in layer {layer} under the changed rules",
         )
         st.caption(
             f"Layer {layer}. Hatched: dropped, beyond the expert's capacity. Faint: no expert computes the token, and "
             "the residual stream carries it past the layer as it is."
         )
-        st.markdown(f"**Found.** {finding(now, before, after, change, at, layer)}")
+        st.markdown(f"**Found.** {shown.findings[1]}")
     left, right = st.columns(2, gap="large")
     with left:
-        show_load(now, after, layer, at)
+        show_load(now, after.routing, at)
     with right:
-        show_cost(now, before, after, layer, at)
-    show_sweep(now, before, after, change.seed)
+        show_cost(now, (before, after), shown, at)
+    show_sweep(now, before.routing, after.routing, change.seed)
     page.what_to_see(
         f"The curves show the loss of this text for one change at a time; the model was trained with k = {now.top_k}. "
         "A capacity drops the tokens that come late, so it is the end of a sequence that suffers. With expert choice "
@@ -104,82 +109,57 @@ def show() -> None:
         routing.choose_tokens,
         routing.expert_capacity,
         text_routing.rerouted,
-        text_routing.shaken,
+        text_routing.noisy_scores,
     )
-    page.experiment(experiments.other_rules, now.model, now.pasted, reading.TOKENS, at, change)
+    network = made(experiments.mixture, now.model)
+    runs = made(experiments.compared, network, now.pasted, reading.TOKENS, change)
+    page.experiment(experiments.other_rules, runs, change, at)
 
 
-def show_numbers(now: reading.Reading, before: TextRouting, after: TextRouting) -> None:
+def show_numbers(totals: RuleTotals) -> None:
     """Loss, drops, tokens without an expert."""
-    chosen, n, layers = int(after.chosen.sum()), len(now.ids), len(now.layers)
-    dropped, alone = int(after.dropped.sum()), int((~after.taken.any(-1)).sum())
-    columns = st.columns(4)
-    if len(after.losses):
-        change = after.loss - before.loss
-        columns[0].metric("Loss, nats per token", f"{after.loss:.3f}", f"{change:+.3f}", delta_color="inverse")
-    columns[1].metric("Choices dropped", f"{dropped:,}", f"of {chosen:,}", delta_color="off", delta_arrow="off")
-    columns[2].metric("Without an expert", f"{alone:,}", f"of {n} × {layers}", delta_color="off", delta_arrow="off")
-    work = int(after.taken.sum())
-    trained = int(before.taken.sum())
-    columns[3].metric("Experts computed", f"{work:,}", f"trained: {trained:,}", delta_color="off", delta_arrow="off")
+    loss = {} if math.isnan(totals.after) else {"Loss, nats per token": totals.loss}
+    counts = {
+        "Choices dropped": (whole(totals.dropped), f"of {whole(totals.chosen)}"),
+        "Without an expert": (whole(totals.alone), f"of {totals.tokens} × {totals.layers}"),
+        "Experts computed": (whole(totals.computed), f"trained: {whole(totals.trained)}"),
+    }
+    first, *others = st.columns(4)
+    for name, (value, change) in loss.items():
+        first.metric(name, value, change, delta_color="inverse")
+    for column, (name, (value, note)) in zip(others, counts.items(), strict=True):
+        column.metric(name, value, note, delta_color="off", delta_arrow="off")
 
 
-def finding(
-    now: reading.Reading, before: TextRouting, after: TextRouting, change: RouterChange, at: int, layer: int
-) -> str:
-    """What was done, what came of it, and what was run again."""
-    moved = np.abs(after.logits - before.logits).mean((1, 2)) if not change.noise else None
-    words = "The whole model was run again with these rules in every layer, with the same weights. "
-    if moved is not None:
-        same = "exactly the same" if not moved[0] else f"moved by {moved[0]:.2f}"
-        words += f"Scores of layer {now.layers[0]} are {same}"
-        if len(moved) > 1:
-            words += f"; those of layer {now.layers[-1]}, which read what other experts wrote, moved by {moved[-1]:.2f}"
-        words += ". "
-    load = after.load[at]
-    if after.room is not None:
-        words += (
-            f"Each expert has a capacity of {after.room} tokens; in layer {layer} {int(after.dropped[at].sum())} "
-            "choices are dropped. "
-        )
-    elif change.routing == "experts":
-        words += f"In layer {layer} each expert takes {int(load.max())} tokens. "
-    if math.isnan(after.loss):
-        return words + "One token has nothing to predict, so there is no loss."
-    return words + f"The loss of this text goes from {before.loss:.2f} to {after.loss:.2f} nats per token."
-
-
-def show_load(now: reading.Reading, after: TextRouting, layer: int, at: int) -> None:
+def show_load(now: reading.Reading, after: TextRouting, at: int) -> None:
     """The load of every expert."""
+    shown = experiments.loads(after, at, -1, None, HEIGHT)
+    st.markdown(f"**Load of each expert** in layer {now.layers[at]}")
     load, dropped = after.load[at], after.dropped[at].sum(0)
-    room = "" if after.room is None else f", capacity {after.room}, {dropped.sum()} dropped"
-    st.markdown(f"**Load of each expert** in layer {layer}")
     figure(
-        figures.load_figure(load, dropped, after.room, -1, None, HEIGHT),
+        shown.figure,
         key="load",
         height=HEIGHT,
         table=lambda: pd.DataFrame({"expert": np.arange(1, len(load) + 1), "tokens": load, "dropped": dropped}),
-        alt=f"Load in layer {layer}: from {load.min()} to {load.max()} tokens{room}.",
-        caption=f"Tokens each of {len(load)} experts computes, of {len(now.ids)}: from {load.min()} to "
-        f"{load.max()}{room}.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
 
 
-def show_cost(now: reading.Reading, before: TextRouting, after: TextRouting, layer: int, at: int) -> None:
+def show_cost(now: reading.Reading, runs: tuple[RoutedText, RoutedText], shown: Shown, at: int) -> None:
     """Which tokens are predicted worse."""
-    change, lost = text_routing.cost(before, after, at)
-    worst = int(change.argmax())
+    before, after = runs
     st.markdown("**Change of each token's loss**: above 0 it is predicted worse")
+    change = routing_rules.loss_changes(before.routing, after.routing, at)[0]
     figure(
-        figures.cost_figure(text.tick_labels(now.tokens), change, lost, HEIGHT),
+        shown.figure,
         key="cost",
         height=HEIGHT,
         min_width=420,
-        table=lambda: pd.DataFrame({"token": now.tokens, "change": change}),
-        alt=f"Change of the loss by token: worst is '{text.visible(now.tokens[worst])}' with {change[worst]:+.2f} "
-        f"nats; the mean is {change[1:].mean() if len(change) > 1 else 0:+.2f}.",
-        caption=f"Worst: '{text.visible(now.tokens[worst])}' ({worst}), {change[worst]:+.2f} nats. Shaded: the token "
-        f"before it, from which it is predicted, has no expert in layer {layer}.",
+        table=lambda: pd.DataFrame({"token": now.text.tokens, "change": change}),
+        alt=shown.alt,
+        caption=f"{shown.alt} Shaded: the token before it, from which it is predicted, has no expert in layer "
+        f"{now.layers[at]}.",
     )
 
 
@@ -189,19 +169,16 @@ def show_sweep(now: reading.Reading, before: TextRouting, after: TextRouting, se
         return
     with st.spinner("Running the text through the model once for each choice"):
         found = swept(now.model, now.pasted, seed)
-    best = found.top_k[int(np.argmin(found.tokens))]
+    shown = experiments.one_at_a_time(found, before.loss, after.loss, now.top_k)
     st.markdown("**The loss of this text, one thing changed at a time** (dotted: as trained; dashed: as set above)")
     figure(
-        figures.sweep_figure(found, before.loss, after.loss, CURVES),
+        shown.figure,
         key="sweep",
         height=CURVES,
         min_width=560,
         table=lambda: sweep_table(found),
-        alt=f"Loss over experts per token, capacity and noise: with {found.top_k[0]} expert {found.tokens[0]:.2f}, "
-        f"with {now.top_k} as trained {before.loss:.2f}; at capacity {found.capacity[0]:g} {found.cut[0]:.2f}; with "
-        f"noise {found.noise[-1]:g} {found.noisy[-1]:.2f} nats per token.",
-        caption=f"{len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy)} runs of the model. Of "
-        f"the numbers of experts, {best} is best on this text; trained with {now.top_k}.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
 
 

@@ -9,9 +9,27 @@ import torch.nn.functional as F
 
 from tfcore.analysis.block import pitfall_tasks
 from tfcore.analysis.experts import balance
-from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig, Look, load_entropy, over, train_run, train_together
-from tfcore.analysis.experts.balance_findings import ending, finding
-from tfcore.analysis.experts.fact_sentences import fact_floor, fact_stream, facts, texts
+from tfcore.analysis.experts.balance import (
+    REMEDIES,
+    BalanceConfig,
+    BalanceLook,
+    fact_floor,
+    fact_stream,
+    facts,
+    load_entropy,
+    over,
+    texts,
+    train_run,
+    train_together,
+)
+from tfcore.analysis.experts.balance_findings import (
+    InputCosines,
+    RemedyEffect,
+    ending,
+    last_load,
+    remedy_effect,
+    run_ends,
+)
 from tfcore.model import Transformer
 from tfcore.routing import importance_loss
 
@@ -25,7 +43,7 @@ def small(monkeypatch):
     monkeypatch.setattr(balance, "SEQ", 12)
 
 
-def looks(**values) -> list[Look]:
+def looks(**values) -> list[BalanceLook]:
     return [look for look in train_run(BalanceConfig(**values)) if look is not None]
 
 
@@ -144,23 +162,91 @@ def test_left_alone_one_expert_takes_over_and_the_loss_keeps_it_from_doing_so(mo
 
 
 def test_added_positions_make_letters_alike_for_the_router(small):
-    found = {where: balance.likeness(BalanceConfig(positions=where)) for where in ("sinusoidal", "rope")}
+    found = {where: balance.router_input_cosine(BalanceConfig(positions=where)) for where in ("sinusoidal", "rope")}
     assert found["sinusoidal"] > 0.5 > 0.3 > found["rope"]
 
 
-# ---- what is said ----
+# ---- findings ----
 
 
-def test_the_end_is_the_mean_of_the_last_tenth_and_the_sentence_says_its_numbers():
-    crowded, even = np.eye(8)[4], np.full(8, 1 / 8)
-    run = [Look(step, even if step <= 90 else crowded, 0 * even, 0.0, 0.0, 1.0, 0.9) for step in range(10, 101, 10)]
+def random_run(rng: np.random.Generator, steps: range, written: float | None = None) -> list[BalanceLook]:
+    """Looks with random loads and losses."""
+    looks = []
+    for step in steps:
+        load = rng.dirichlet(np.full(8, 0.15))
+        looks.append(BalanceLook(step, load, 0.3 * load, *rng.random(4).tolist(), written))
+    return looks
+
+
+def test_the_end_is_the_mean_of_the_last_tenth_of_the_steps():
+    run = random_run(np.random.default_rng(0), range(10, 201, 5), 0.7)
+    late = [look for look in run if look.step > 180]
+    assert [look.step for look in late] == [185, 190, 195, 200]
+    loads = [sum(float(look.load[i]) for look in late) / 4 for i in range(8)]
     end = ending(run)
-    assert (end.expert, end.largest, end.idle, end.step) == (4, 1.0, 7, 100)
-    cure = ending([Look(100, even, 0 * even, 0.2, 0.0, 1.0, 0.7, 1.1)])
-    words = finding(end, cure, "with it")
-    for part in ("Expert 5 takes 100%", "7 of the others", "busiest takes 12%", "even", "20%", "0.90", "0.70", "1.10"):
-        assert part in words
-    assert "no cure" in finding(end, end, "with it")
+    assert (end.step, end.expert, end.largest) == (200, loads.index(max(loads)), pytest.approx(max(loads)))
+    assert end.idle == sum(share < 0.01 for share in loads) > 0
+    for name in ("entropy", "lost", "overflow", "loss"):
+        assert getattr(end, name) == pytest.approx(sum(getattr(look, name) for look in late) / 4)
+    assert (end.held_out, end.written) == (run[-1].held_out, 0.7)
+
+
+def test_each_training_is_named_with_its_own_end():
+    rng, plain = np.random.default_rng(1), BalanceConfig()
+    runs = {plain: random_run(rng, range(5, 101, 5)), BalanceConfig(remedy="bias"): random_run(rng, range(5, 101, 5))}
+    found = run_ends(runs)
+    assert found.step == 100
+    assert dict(found.ends) == {
+        "no remedy": ending(runs[plain]),
+        "loss-free bias, u = 0.01": ending([*runs.values()][1]),
+    }
+    assert last_load(plain, runs[plain]).end == ending(runs[plain])
+
+
+def test_the_sentences_of_a_training_with_and_without_a_remedy():
+    crowded, even = np.eye(8)[4], np.full(8, 1 / 8)
+    plain, cured = BalanceConfig(), BalanceConfig(remedy="loss")
+    runs = {
+        plain: [
+            BalanceLook(step, even if step <= 90 else crowded, 0 * even, 0.0, 0.0, 1.0, 0.9)
+            for step in range(10, 101, 10)
+        ],
+        cured: [BalanceLook(100, even, 0 * even, 0.2, 0.0, 1.0, 0.7, 1.1)],
+    }
+    assert str(remedy_effect(runs, cured, "with it")) == (
+        "Expert 5 takes 100% of the characters without a remedy, and 7 of the others get next to nothing; with it the "
+        "busiest takes 12%: the load is even. 20% of its characters reach no expert. Held-out loss: 0.90 without, 0.70 "
+        "with, and 1.10 character by character, as in generation."
+    )
+    assert str(last_load(cured, runs[cured])) == (
+        "Load of 8 experts, auxiliary loss, α = 0.03: after 100 steps expert 1 takes 12% of the characters, 0 experts "
+        "get less than 1 %, 20% of the characters reach no expert."
+    )
+    assert str(run_ends(runs)) == (
+        "After 100 steps. no remedy: largest share 100%, entropy 0.00, held-out loss 0.90; auxiliary loss, α = 0.03: "
+        "largest share 12%, entropy 1.00, held-out loss 0.70."
+    )
+    assert str(InputCosines({"rope": 0.125, "sinusoidal": 0.96})) == (
+        "The mean cosine of the inputs of an untrained router at two positions is 0.96, with RoPE 0.12."
+    )
+
+
+@pytest.mark.parametrize(
+    ("plain", "cured", "verdict"),
+    [
+        (0.9, 0.6, "that is no cure"),
+        (0.9, 0.59, "better, not even"),
+        (0.2, 0.2, "there was little to cure"),
+        (0.25, 0.13, "the load is even"),
+    ],
+)
+def test_verdicts(plain, cured, verdict):
+    ends = []
+    for share in (plain, cured):
+        load = np.full(8, (1 - share) / 7)
+        load[3] = share
+        ends.append(ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, 1.0)]))
+    assert RemedyEffect(*ends, "with it").verdict == verdict
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from tests import small
 from tfcore import shipped
 from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import load_scan, of_text, preferred, save_scan, scan, told
+from tfcore.analysis.experts.expert_scan import count_text, load_scan, preferred, routing_accuracy, save_scan, scan
 from tfcore.analysis.experts.text_routing import route
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.part_configs import ExpertsConfig
@@ -72,18 +72,18 @@ def test_orders_of_liking():
 
 def test_a_text_counted_alone(model):
     taken = route(model, TEXTS[0]).taken[0]
-    ids, seen, sent = of_text(TEXTS[0], taken)
+    ids, seen, sent = count_text(TEXTS[0], taken)
     for row, token in enumerate(ids.tolist()):
         assert seen[row] == TEXTS[0].count(token)
         assert sent[row].tolist() == sum(taken[i] for i, t in enumerate(TEXTS[0]) if t == token).tolist()
 
 
 def test_naming_experts_by_the_token(found):
-    known = told(found)
+    known = routing_accuracy(found)
     right = sum(sorted(row)[-1] + sorted(row)[-2] for row in found.sent[0].tolist())
-    assert known.token[0] == pytest.approx(right / (2 * found.seen.sum()))
-    assert (known.load <= known.token + 1e-9).all()
-    assert (known.token <= 1).all()
+    assert known.by_token[0] == pytest.approx(right / (2 * found.seen.sum()))
+    assert (known.by_load <= known.by_token + 1e-9).all()
+    assert (known.by_token <= 1).all()
 
 
 def test_the_file_gives_the_scan_back_and_is_explained_where_it_is_not(tmp_path, monkeypatch, found):
@@ -152,6 +152,6 @@ def test_the_shipped_scan_belongs_to_the_shipped_model():
             continue
         probs = route(model, ids).probs[at, place, expert]
         assert float(probs) > 0.2 if at else float(probs) == pytest.approx(float(kept.prob[at, expert, 0]), abs=0.25)
-    known = told(kept)
-    assert (known.token > known.load).all()
+    known = routing_accuracy(kept)
+    assert (known.by_token > known.by_load).all()
     assert torch.is_grad_enabled()

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 
 from tests import expert_layers, small
 from tfcore.analysis.experts import text_routing
-from tfcore.analysis.experts.text_routing import RouterChange, agreement, rerouted, route, shaken, sweep
+from tfcore.analysis.experts.routing_rules import sweep
+from tfcore.analysis.experts.text_routing import RouterChange, agreement, load_over_texts, noisy_scores, rerouted, route
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
@@ -97,7 +98,7 @@ def test_noise_comes_from_its_seed_and_has_its_size():
     found = [route(model, IDS, RouterChange(noise=0.5, seed=seed)) for seed in (3, 3, 4)]
     assert np.array_equal(found[0].logits, found[1].logits)
     assert not np.array_equal(found[0].logits, found[2].logits)
-    noise = shaken(0.5, 0).function(torch.zeros(1, 400, 50))
+    noise = noisy_scores(0.5, 0).function(torch.zeros(1, 400, 50))
     assert float(noise.std()) == pytest.approx(0.5, rel=0.03)
 
 
@@ -109,16 +110,6 @@ def test_agreement_counts_pairs():
     assert found.all == pytest.approx([2 / 10, 6 / 10])
     assert np.isnan(agreement([1, 2], np.array([[0, 0]])).equal).all()
     assert np.isnan(agreement([1], np.array([[0]])).all).all()
-
-
-def test_a_sweep_is_its_runs():
-    model = mixture()
-    found = sweep(model, IDS, (0.5, 1.0), (1.0,), seed=2)
-    assert found.top_k == (1, 2, 3, 4)
-    assert found.tokens[1] == route(model, IDS).loss
-    assert found.experts[2] == route(model, IDS, RouterChange(top_k=3, routing="experts")).loss
-    assert found.cut == tuple(route(model, IDS, RouterChange(capacity=factor)).loss for factor in (0.5, 1.0))
-    assert found.noisy == (route(model, IDS, RouterChange(noise=1.0, seed=2)).loss,)
 
 
 def test_first_layers_without_experts_and_one_token():
@@ -138,3 +129,21 @@ def test_a_change_is_checked(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         RouterChange(**wrong)
     assert text_routing.RouterChange().top_k == 2
+
+
+def test_loads_are_shares_of_tokens_and_of_choices():
+    subject = small.model(experts=ExpertsConfig(n_experts=5, top_k=2, dense_layers=1), d_ff=16, n_layers=3)
+    texts = [small.ids(1, n, seed=n)[0].tolist() for n in (3, 13, 20)]
+    found = load_over_texts(subject, texts)
+    assert found.tokens.shape == (2, 5), "the first layer is dense"
+    name = "blocks.2.mlp.router.indices"
+    chosen = [subject(torch.tensor([text]), capture=(name,)).activations[name] for text in texts]
+    by_hand = [sum(int((choice == expert).sum()) for choice in chosen) / 36 for expert in range(5)]
+    np.testing.assert_allclose(found.tokens[1], by_hand, atol=1e-6)
+    np.testing.assert_allclose(found.tokens.sum(-1), 2, atol=1e-6)
+    np.testing.assert_allclose(found.choices.sum(-1), 1, atol=1e-6)
+
+
+def test_a_dense_model_is_refused():
+    with pytest.raises(ValueError, match="has no experts to count"):
+        load_over_texts(small.model(), [[1]])

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cards import STORIES, measured
-from tfcore.analysis.experts.expert_load import expert_load
+from tfcore.analysis.experts.text_routing import load_over_texts
 from tfcore.analysis.foundations.heads import repeated_tokens_measure
 from tfcore.analysis.training.text_loss import bits_per_byte
 from tfcore.loading.checkpoints import PRETRAINED, load
@@ -39,7 +39,7 @@ def test_no_expert_idles_and_none_does_it_all(name, most):
     for of in ("choices", "tokens"):
         assert card[f"min_share_of_{of}"] >= 0.05
         assert card[f"max_share_of_{of}"] <= most
-    now = expert_load(model, map(tokenizer.encode, STORIES)).tokens
+    now = load_over_texts(model, map(tokenizer.encode, STORIES)).tokens
     assert now.sum(-1) == pytest.approx(2)
     assert now.min() > 0.08
     assert now.max() < 0.5

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from tfcore.analysis.experts.balance import Look
+from tfcore.analysis.experts.balance import BalanceLook
 from tfcore.figures import theme
 from tfcore.figures.experts import balance as figures
 
 
-def look(step: int, share: float, refused: float = 0.0) -> Look:
+def look(step: int, share: float, refused: float = 0.0) -> BalanceLook:
     load = np.full(8, (1 - share) / 7)
     load[2] = share
     lost = np.eye(8)[2] * refused
-    return Look(step, load, lost, refused, max(0.0, share - 1.25 / 8), 3.0 / step, 3.1 / step)
+    return BalanceLook(step, load, lost, refused, max(0.0, share - 1.25 / 8), 3.0 / step, 3.1 / step)
 
 
 RUN = [look(1, 0.3), look(5, 0.6), look(10, 0.95)]
@@ -20,7 +20,7 @@ RUN = [look(1, 0.3), look(5, 0.6), look(10, 0.95)]
 
 @pytest.mark.parametrize("looks", [RUN[:1], RUN, [look(1, 0.5, 0.3), look(5, 0.9, 0.7)]])
 def test_bands_lie_on_each_other_up_to_all_letters(looks):
-    figure = figures.bands_figure(looks, 10, 300)
+    figure = figures.load_bands_figure(looks, 10, 300)
     theme.check(figure)
     bands = np.array([trace.y for trace in figure.data])
     assert bands.sum(0) == pytest.approx(100, abs=1e-3)
@@ -31,7 +31,7 @@ def test_bands_lie_on_each_other_up_to_all_letters(looks):
 
 
 def test_the_heatmap_has_a_row_for_each_expert_and_a_column_for_each_look():
-    figure = figures.map_figure(RUN, 10, 300)
+    figure = figures.load_map_figure(RUN, 10, 300)
     theme.check(figure)
     assert np.array(figure.data[0].z) == pytest.approx(100 * np.array([k.load for k in RUN]).T, abs=1e-4)
     assert [note.text for note in figure.layout.annotations][2] == "95 %"

@@ -3,14 +3,13 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.experts.balance.kept import label
 from pages.experts.balance.words import WORDS
 from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tests.pages.waiting import SOON
-from tfcore.analysis.experts.balance import REMEDIES, BalanceConfig
+from tfcore.analysis.experts.balance import REMEDIES, REMEDY_NAMES, BalanceConfig
 
 PAIR = (BalanceConfig(steps=40), BalanceConfig(remedy="loss", steps=40))
 
@@ -75,7 +74,7 @@ def test_all_five_at_once():
 
 @pytest.mark.parametrize("remedy", REMEDIES)
 def test_every_remedy_has_its_words_its_strength_and_stops(remedy):
-    test = opened(remedy=WORDS[remedy].name, steps="500")
+    test = opened(remedy=REMEDY_NAMES[remedy], steps="500")
     assert WORDS[remedy].source in said(test)
     assert any(WORDS[remedy].code.__name__ in expander.label for expander in test.expander)
     press(test, "stop")
@@ -91,5 +90,5 @@ def test_too_many_trainings_are_refused_in_a_sentence(monkeypatch):
 
 
 def test_a_training_is_called_by_its_remedy_and_how_much_of_it():
-    assert label(BalanceConfig()) == "no remedy"
-    assert label(BalanceConfig(remedy="noise", importance=0.1)) == "noise, σ = 1, w = 0.1"
+    assert BalanceConfig().name == "no remedy"
+    assert BalanceConfig(remedy="noise", importance=0.1).name == "noise, σ = 1, w = 0.1"

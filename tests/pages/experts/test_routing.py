@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.experts.routing import reading as reading
-from pages.experts.routing import text as _routing_text
+from pages.experts.routing import reading
+from pages.experts.routing import text as section
 from tests import small
 from tests.pages import visits
 from tests.pages.figures import array, figures
@@ -56,10 +56,10 @@ def test_each_token_has_its_experts_with_their_weights_and_what_was_found_is_so(
 
 def test_clicks_lead_to_the_cell_and_to_the_expert(monkeypatch):
     heard = {}
-    monkeypatch.setattr(_routing_text.controls, "set_values", lambda **values: heard.update(values))
-    _routing_text.go_to_expert({"x": 4, "y": 1})
+    monkeypatch.setattr(section.controls, "set_values", lambda **values: heard.update(values))
+    section.go_to_expert({"x": 4, "y": 1})
     assert heard == {"only": 4, "expert": 4}
-    _routing_text.go_to_expert({"x": "<b>", "y": 1})
+    section.go_to_expert({"x": "<b>", "y": 1})
     assert heard == {"only": 4, "expert": 4}
 
 

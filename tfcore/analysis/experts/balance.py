@@ -1,19 +1,19 @@
-"""The rich get richer: a small mixture of experts trained with a remedy for it, step by step, on the same batches."""
+"""Routing collapse: a small mixture of experts trained with a balancing method, and without, on the same batches."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from tfcore.analysis.block.pitfall_tasks import LETTERS, Batch, text_batch
-from tfcore.analysis.experts.fact_sentences import texts
+from tfcore.analysis.block.pitfall_tasks import LETTERS, SENTENCE, SLOTS, Batch, encode, text_batch
 from tfcore.analysis.training.entropy import entropy
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.config import ModelConfig
@@ -27,11 +27,71 @@ Remedy = Literal["none", "loss", "capacity", "noise", "experts", "bias"]
 Where = Literal["sinusoidal", "rope"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)[1:]
 USUAL: dict[Remedy, float] = {"none": 0.0, "loss": 0.03, "capacity": 1.25, "noise": 1.0, "experts": 1.0, "bias": 0.01}
-N_EXPERTS, D_EXPERT = 8, 16  # experts, and their width
-SEQ, ROWS, HELD_OUT = 48, 16, 8  # letters in a row, rows of a batch, rows that are measured
-RATE, WARMUP, CLIP, EVERY = 3e-3, 20, 1.0, 5  # steps between two looks
+REMEDY_NAMES: dict[Remedy, str] = {
+    "none": "no remedy",
+    "loss": "auxiliary loss",
+    "capacity": "capacity",
+    "noise": "noise",
+    "experts": "expert choice",
+    "bias": "loss-free bias",
+}
+SYMBOLS: dict[Remedy, str] = {"loss": "α", "capacity": "c", "noise": "σ", "experts": "c", "bias": "u"}
+N_EXPERTS = 8
+D_EXPERT = 16  # width of an expert
+SEQ = 48  # letters in a row
+ROWS = 16  # rows of a batch
+HELD_OUT = 8  # rows on which the held-out loss is measured
+RATE = 3e-3  # of AdamW
+WARMUP = 20  # steps
+CLIP = 1.0  # norm of the gradient
+EVERY = 5  # steps between two looks
 ROOM = 1.25  # the capacity factor by which overflow is counted where nothing is dropped
 ROUTER = "blocks.0.mlp.router."
+GIVEN = 2  # words of a sentence that are drawn; the others follow from them
+TABLE_SEED = 7
+
+
+@cache
+def facts() -> dict[tuple[int, ...], tuple[int, ...]]:
+    """What follows from every pair of an adjective and an animal: the words of the other three slots, drawn once."""
+    generator = torch.Generator().manual_seed(TABLE_SEED)
+    first, second = (len(slot) for slot in SLOTS[:GIVEN])
+    table = torch.stack([torch.randint(0, len(slot), (first, second), generator=generator) for slot in SLOTS[GIVEN:]])
+    return {(i, j): tuple(table[:, i, j].tolist()) for i in range(first) for j in range(second)}
+
+
+def fact_stream(count: int, generator: torch.Generator) -> Int[Tensor, " letter"]:
+    """`count` sentences with random first words and the words that follow from them, as ids of letters."""
+    drawn = torch.stack([torch.randint(0, len(slot), (count,), generator=generator) for slot in SLOTS[:GIVEN]], dim=1)
+    rows = [(*given, *facts()[given]) for given in map(tuple, drawn.tolist())]
+    texts = (SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, row, strict=True))) for row in rows)
+    return encode("".join(texts))
+
+
+def fact_floor() -> float:
+    """The lowest possible loss on long texts, nats a letter: ln(pairs of first words) / mean length of a sentence."""
+    lengths = [
+        len(SENTENCE.format(*(slot[i] for slot, i in zip(SLOTS, (*given, *rest), strict=True))))
+        for given, rest in facts().items()
+    ]
+    return math.log(len(lengths)) / (sum(lengths) / len(lengths))
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Letters to train on and letters to measure on, of the same language.
+
+    Args:
+        train, held_out: ids.
+    """
+
+    train: Int[Tensor, " letter"]
+    held_out: Int[Tensor, " other_letter"]
+
+
+def texts(generator: torch.Generator, count: int = 3_000, kept: int = 200) -> Texts:
+    """Two streams of sentences, drawn one after the other."""
+    return Texts(fact_stream(count, generator), fact_stream(kept, generator))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +133,14 @@ class BalanceConfig:
             raise ValueError(f"importance={self.importance} goes with remedy='noise'; else leave it 0")
 
     @property
+    def name(self) -> str:
+        """The remedy and its strength, as in "noise, σ = 1, w = 0.1"."""
+        if self.remedy == "none":
+            return REMEDY_NAMES["none"]
+        importance = f", w = {self.importance:g}" if self.importance else ""
+        return f"{REMEDY_NAMES[self.remedy]}, {SYMBOLS[self.remedy]} = {self.strength:g}{importance}"
+
+    @property
     def without(self) -> "BalanceConfig":
         """The same training without a remedy."""
         return replace(self, remedy="none", strength=0.0, importance=0.0)
@@ -111,7 +179,7 @@ class BalanceConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BalanceLook:
     """A model and its experts after some steps; loads are of the steps since the last look.
 
     Args:
@@ -178,18 +246,18 @@ class Tally:
         self.loss += loss
         self.steps += 1
 
-    def look(self, step: int, held_out: float, written: float | None) -> Look:
+    def look(self, step: int, held_out: float, written: float | None) -> BalanceLook:
         n = self.steps
-        return Look(
+        return BalanceLook(
             step, self.load / n, self.refused / n, self.lost / n, self.overflow / n, self.loss / n, held_out, written
         )
 
 
-def train_run(config: BalanceConfig) -> Iterator[Look | None]:
+def train_run(config: BalanceConfig) -> Iterator[BalanceLook | None]:
     """Train one model: AdamW on the loss of the letters plus what the remedy asks for.
 
     Yields:
-        a Look at the first step, every few steps and at the end, None after each other step.
+        a BalanceLook at the first step, every few steps and at the end, None after each other step.
     """
     model = Transformer(config.model, config.seed).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
@@ -202,7 +270,7 @@ def train_run(config: BalanceConfig) -> Iterator[Look | None]:
         output, loss = _forward(model, text_batch(data.train, ROWS, SEQ, generator))
         tally.add(output, float(loss.detach()))
         optimizer.zero_grad()
-        (loss + _asked(config, output)).backward()
+        (loss + _auxiliary_loss(config, output)).backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.param_groups[0]["lr"] = RATE * min(1.0, step / WARMUP)
         optimizer.step()
@@ -218,15 +286,15 @@ def train_run(config: BalanceConfig) -> Iterator[Look | None]:
 
 
 def train_together(
-    configs: Sequence[BalanceConfig], known: Mapping[BalanceConfig, Sequence[Look]] | None = None
-) -> Iterator[tuple[Look, ...] | None]:
+    configs: Sequence[BalanceConfig], known: Mapping[BalanceConfig, Sequence[BalanceLook]] | None = None
+) -> Iterator[tuple[BalanceLook, ...] | None]:
     """Several trainings side by side, step by step; those that differ only by remedy see the same batches.
 
     Args:
         known: all looks of trainings that were made before: these are not made again.
 
     Yields:
-        one Look for each, or None between two looks.
+        one BalanceLook for each, or None between two looks.
     """
     known = known or {}
     runs = [_again(known[config]) if config in known else train_run(config) for config in configs]
@@ -234,21 +302,27 @@ def train_together(
         yield tuple(look for look in looks if look is not None) or None
 
 
-def _again(looks: Sequence[Look]) -> Iterator[Look | None]:
-    """What train_run gave, once more."""
+def train_all(configs: Sequence[BalanceConfig]) -> dict[BalanceConfig, list[BalanceLook]]:
+    """All looks of trainings that run side by side to their end."""
+    looks = [look for look in train_together(configs) if look is not None]
+    return {config: list(run) for config, run in zip(configs, zip(*looks, strict=True), strict=True)}
+
+
+def _again(looks: Sequence[BalanceLook]) -> Iterator[BalanceLook | None]:
+    """What train_run yielded for a training that was made before."""
     at = {look.step: look for look in looks}
     for step in range(1, looks[-1].step + 1):
         yield at.get(step)
 
 
 def _forward(model: Transformer, batch: Batch) -> tuple[Output, Float[Tensor, ""]]:
-    """What the model says and what its router did, and the loss in nats a letter."""
+    """The output with what the router did, and the loss in nats a letter."""
     output = model(batch.ids, capture=tuple(ROUTER + name for name in ("indices", "weights", "dropped")))
     return output, F.cross_entropy(output.logits.flatten(0, 1), batch.targets.flatten())
 
 
-def _asked(config: BalanceConfig, output: Output) -> Float[Tensor, ""]:
-    """What the remedy adds to the loss."""
+def _auxiliary_loss(config: BalanceConfig, output: Output) -> Float[Tensor, ""]:
+    """The auxiliary loss of the remedy; 0 where it has none."""
     added = sum(output.losses.values(), torch.zeros(()))
     if config.importance:
         weights, indices = (output.activations[ROUTER + name] for name in ("weights", "indices"))
@@ -276,12 +350,12 @@ def written_loss(model: Transformer, batch: Batch) -> float:
 
 
 @torch.no_grad()
-def likeness(config: BalanceConfig) -> float:
-    """The mean cosine between what the router reads at two places of a batch, before training: 1 is always the same."""
+def router_input_cosine(config: BalanceConfig) -> float:
+    """The mean cosine of the router's inputs at two positions of a batch, before training: 1 if all are alike."""
     generator = torch.Generator().manual_seed(config.seed)
     batch = text_batch(texts(generator, 300, 1).train, ROWS, SEQ, generator)
     name = "blocks.0.ln2.normalized"
     read = Transformer(config.model, config.seed)(batch.ids, capture=name).activations[name].flatten(0, 1)
-    ways = F.normalize(read, dim=-1)  # (letter, d_model)
-    pairs = len(ways) * (len(ways) - 1)
-    return float((ways.sum(0).square().sum() - len(ways)) / pairs)
+    unit = F.normalize(read, dim=-1)  # (letter, d_model)
+    pairs = len(unit) * (len(unit) - 1)
+    return float((unit.sum(0).square().sum() - len(unit)) / pairs)

@@ -1,14 +1,18 @@
-"""What the curves of a router's training come to: its last steps in a few numbers, and two runs in a sentence."""
+"""Findings of trainings with and without a balancing method: the load and the losses of their last steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tfcore.analysis.experts.balance import Look
+from tfcore.analysis.experts.balance import N_EXPERTS, BalanceConfig, BalanceLook, Where
+from tfcore.analysis.finding import Finding
 
 LAST = 0.1  # share of the steps until now that the numbers at the end are means over
-IDLE, CROWDED = 0.01, 0.6  # below that share of the tokens an expert does nothing; above it, it does nearly all
+IDLE = 0.01  # share of the choices below which an expert counts as idle
+CROWDED = 0.6  # share of the choices from which on one expert does nearly all
+EVEN = 0.95  # entropy over ln(experts) above which a load counts as even
+NAMED = 0.005  # share of characters without an expert from which on it is stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Ending:
     written: float | None
 
 
-def ending(looks: Sequence[Look]) -> Ending:
+def ending(looks: Sequence[BalanceLook]) -> Ending:
     """The last tenth of the looks until now."""
     last = looks[-1]
     few = [look for look in looks if look.step > (1 - LAST) * last.step]
@@ -59,26 +63,118 @@ def ending(looks: Sequence[Look]) -> Ending:
     )
 
 
-def finding(plain: Ending, cured: Ending, name: str) -> str:
-    """Both trainings in two or three sentences, with their numbers.
+@dataclass(frozen=True, slots=True)
+class LastLoad(Finding):
+    """The load of the experts at the end of one training.
 
     Args:
-        name: of the remedy, as in "with an auxiliary loss".
+        name: of the training, as `BalanceConfig.name`.
+        end: its last steps.
     """
-    crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the characters without a remedy"
-    idle = f", and {plain.idle} of the others get next to nothing" if plain.idle else ""
-    verdict = _verdict(plain, cured)
-    lost = f" {cured.lost:.0%} of its characters reach no expert." if cured.lost >= IDLE / 2 else ""
-    losses = f" Held-out loss: {plain.held_out:.2f} without, {cured.held_out:.2f} with"
-    written = ""
-    if cured.written is not None and abs(cured.written - cured.held_out) > 0.01:
-        written = f", and {cured.written:.2f} character by character, as in generation"
-    return f"{crowd}{idle}; {name} the busiest takes {cured.largest:.0%}: {verdict}.{lost}{losses}{written}."
+
+    name: str
+    end: Ending
+
+    @property
+    def sentence(self) -> str:
+        end = self.end
+        lost = f", {end.lost:.0%} of the characters reach no expert" if end.lost >= NAMED else ""
+        return (
+            f"Load of {N_EXPERTS} experts, {self.name}: after {end.step} steps expert {end.expert + 1} takes "
+            f"{end.largest:.0%} of the characters, {end.idle} experts get less than 1 %{lost}."
+        )
 
 
-def _verdict(plain: Ending, cured: Ending) -> str:
-    if cured.largest >= CROWDED:
-        return "that is no cure"
-    if plain.largest < 2 / 8:
-        return "there was little to cure"
-    return "the load is even" if cured.entropy > 0.95 else "better, not even"
+def last_load(config: BalanceConfig, looks: Sequence[BalanceLook]) -> LastLoad:
+    """Who takes the characters at the end of a training."""
+    return LastLoad(config.name, ending(looks))
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnds(Finding):
+    """The ends of several trainings beside each other.
+
+    Args:
+        step: the last.
+        ends: name and last steps of each training.
+    """
+
+    step: int
+    ends: tuple[tuple[str, Ending], ...]
+
+    @property
+    def sentence(self) -> str:
+        numbers = (
+            f"{name}: largest share {end.largest:.0%}, entropy {end.entropy:.2f}, held-out loss {end.held_out:.2f}"
+            for name, end in self.ends
+        )
+        return f"After {self.step} steps. {'; '.join(numbers)}."
+
+
+def run_ends(runs: Mapping[BalanceConfig, Sequence[BalanceLook]]) -> RunEnds:
+    """Largest share, entropy and held-out loss of each training."""
+    ends = tuple((config.name, ending(looks)) for config, looks in runs.items())
+    return RunEnds(ends[0][1].step, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyEffect(Finding):
+    """A training with a balancing method beside the same without.
+
+    Args:
+        plain: the last steps without.
+        cured: the last steps with it.
+        phrase: the method, as in "with an auxiliary loss".
+    """
+
+    plain: Ending
+    cured: Ending
+    phrase: str
+
+    @property
+    def verdict(self) -> str:
+        if self.cured.largest >= CROWDED:
+            return "that is no cure"
+        if self.plain.largest < 2 / N_EXPERTS:
+            return "there was little to cure"
+        return "the load is even" if self.cured.entropy > EVEN else "better, not even"
+
+    @property
+    def sentence(self) -> str:
+        plain, cured = self.plain, self.cured
+        crowd = f"Expert {plain.expert + 1} takes {plain.largest:.0%} of the characters without a remedy"
+        idle = f", and {plain.idle} of the others get next to nothing" if plain.idle else ""
+        lost = f" {cured.lost:.0%} of its characters reach no expert." if cured.lost >= NAMED else ""
+        losses = f" Held-out loss: {plain.held_out:.2f} without, {cured.held_out:.2f} with"
+        written = ""
+        if cured.written is not None and abs(cured.written - cured.held_out) > 0.01:
+            written = f", and {cured.written:.2f} character by character, as in generation"
+        busiest = f"{self.phrase} the busiest takes {cured.largest:.0%}: {self.verdict}"
+        return f"{crowd}{idle}; {busiest}.{lost}{losses}{written}."
+
+
+def remedy_effect(
+    runs: Mapping[BalanceConfig, Sequence[BalanceLook]], chosen: BalanceConfig, phrase: str
+) -> RemedyEffect:
+    """A training beside the same without its remedy.
+
+    Args:
+        runs: both of them, perhaps among others.
+        chosen: the one with a remedy.
+        phrase: of the remedy, as in "with an auxiliary loss".
+    """
+    return RemedyEffect(ending(runs[chosen.without]), ending(runs[chosen]), phrase)
+
+
+@dataclass(frozen=True, slots=True)
+class InputCosines(Finding):
+    """How alike the inputs of an untrained router are, by positional encoding."""
+
+    cosines: dict[Where, float]
+
+    @property
+    def sentence(self) -> str:
+        return (
+            "The mean cosine of the inputs of an untrained router at two positions is "
+            f"{self.cosines['sinusoidal']:.2f}, with RoPE {self.cosines['rope']:.2f}."
+        )

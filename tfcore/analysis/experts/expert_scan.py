@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -12,19 +12,25 @@ from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError
 from tfcore.model import Transformer
 
 FILE = "experts.safetensors"
 PADDING = 65_535  # after the end of a shorter excerpt
-BEFORE, AFTER = 15, 5  # tokens of an excerpt around the one that counts
+BEFORE = 15  # tokens of an excerpt before the one with the largest probability
+AFTER = 5  # tokens of it after that one
+ALWAYS = 0.99  # share of a token's occurrences from which on it counts as always sent to an expert
 MAKE = "python -m tfcore.training experts"
+Order = Literal["share", "work"]
+OF: dict[Order, str] = {"share": "of its occurrences", "work": "of this expert's load"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertScan:
-    """Who takes what, over a corpus. The first axis counts the layers that have experts.
+    """Which tokens go to which experts, over a corpus. The first axis counts the layers that have experts.
 
     Args:
         ids: tokens seen often enough to say something, the most frequent first.
@@ -61,6 +67,11 @@ class ExpertScan:
         """The tokens of an excerpt."""
         row = self.excerpts[layer, expert, rank]
         return row[row != PADDING].tolist()
+
+    def share_of(self, layer: int, token: int) -> Float[ndarray, " expert"] | None:
+        """Which part of the occurrences of one token goes to each expert; None for a token seen too rarely."""
+        rows = (self.ids == token).nonzero()[0]
+        return np.asarray(self.share[layer, rows[0]]) if len(rows) else None
 
 
 @torch.no_grad()
@@ -136,7 +147,7 @@ def _excerpts(rows: Sequence[ndarray], best: ndarray, where: ndarray, kept: int)
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """The tokens an expert likes, the most liked first.
+    """The tokens of an expert, in the order of how typical of it they are.
 
     Args:
         ids: of the tokens.
@@ -161,10 +172,10 @@ def preferred(
     sent: Integer[ndarray, " token"],
     seen: Integer[ndarray, " token"],
     load: int,
-    by: str,
+    by: Order,
     most: int,
 ) -> Preferred:
-    """Order tokens by how an expert likes them.
+    """The tokens that go to an expert, the most typical first.
 
     Args:
         sent, seen: how often each token went to the expert, and was there.
@@ -180,7 +191,7 @@ def preferred(
     return Preferred(ids, sent, seen, sent / max(load, 1))
 
 
-def of_text(
+def count_text(
     ids: Sequence[int], taken: Bool[ndarray, "seq expert"]
 ) -> tuple[Int[ndarray, " token"], Int[ndarray, " token"], Int[ndarray, "token expert"]]:
     """The same counts from one text: its different tokens, how often each is there, and who took it how often."""
@@ -191,26 +202,134 @@ def of_text(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """How many of a token's experts one names right, by layer, in shares.
+class RoutingAccuracy:
+    """Which share of the choices of experts is predicted right, by layer, without reading the text.
 
     Args:
-        token: who knows the token, and names those that it went to most often.
-        load: who knows nothing, and names the busiest.
+        by_token: predicting for each token the experts that it went to most often.
+        by_load: predicting the busiest experts always.
     """
 
-    token: Float[ndarray, " layer"]
-    load: Float[ndarray, " layer"]
+    by_token: Float[ndarray, " layer"]
+    by_load: Float[ndarray, " layer"]
 
 
-def told(scan: ExpertScan) -> Told:
-    """How far a token alone, without the text before it, says who will take it: of the frequent tokens, the experts
-    that each went to most often, as many as a token goes to."""
+def routing_accuracy(scan: ExpertScan) -> RoutingAccuracy:
+    """How far a token alone, without the text before it, decides which experts it goes to; of the frequent tokens."""
     top_k = round(float(scan.load[0].sum()) / scan.tokens)
     total = top_k * scan.seen.sum()
     by_token = np.sort(scan.sent, axis=-1)[..., -top_k:].sum((1, 2)) / total
     by_load = np.sort(scan.sent.sum(1), axis=-1)[..., -top_k:].sum(-1) / total
-    return Told(by_token, by_load)
+    return RoutingAccuracy(by_token, by_load)
+
+
+class ExpertTokens(NamedTuple):
+    """The tokens of an expert, with their counts.
+
+    Args:
+        counts: the most typical first.
+        tokens: the same as pieces of text.
+    """
+
+    counts: Preferred
+    tokens: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation(Finding):
+    """The tokens that are most typical of an expert.
+
+    Args:
+        layer, expert: where, the expert counted from 0.
+        by: what the tokens are ordered by, and `best` counts.
+        best: the first five tokens, each with its share.
+        sent, seen: how often the first token went to the expert, and was there.
+        always: tokens that go to it at least 99 times in 100.
+        shown: tokens in all.
+    """
+
+    layer: int
+    expert: int
+    by: Order
+    best: tuple[tuple[str, float], ...]
+    sent: int
+    seen: int
+    always: int
+    shown: int
+
+    @property
+    def sentence(self) -> str:
+        best = ", ".join(f"'{visible(token)}' {share:.0%} {OF[self.by]}" for token, share in self.best)
+        return (
+            f"Expert {self.expert + 1} of layer {self.layer}: {best}. '{visible(self.best[0][0])}' goes to this expert "
+            f"{self.sent:,} of {self.seen:,} times. {self.always} of the {self.shown} tokens shown go to it at least "
+            "99 times in 100."
+        )
+
+
+def specialisation(found: ExpertTokens, layer: int, expert: int, by: Order) -> Specialisation:
+    """What the tokens of an expert say of it; at least one token goes to it."""
+    counts = found.counts
+    shares = (counts.share if by == "share" else counts.work).tolist()
+    return Specialisation(
+        layer,
+        expert,
+        by,
+        tuple(zip(found.tokens[:5], shares, strict=False)),
+        int(counts.sent[0]),
+        int(counts.seen[0]),
+        int((counts.share >= ALWAYS).sum()),
+        len(found.tokens),
+    )
+
+
+def scanned_share(scan: ExpertScan, at: int, expert: int) -> str:
+    """How many tokens were read, and which part of all choices falls on the expert, in words."""
+    return f"over {scan.tokens:,} tokens of held-out stories; {scan.choices[at, expert]:.0%} of all choices"
+
+
+def excerpt_title(scan: ExpertScan, at: int, expert: int, rank: int) -> str:
+    """The probability of the expert at the token that an excerpt was kept for, in words."""
+    return f"Piece {rank + 1}: probability {scan.prob[at, expert, rank]:.3f} at the shaded token"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDecides(Finding):
+    """How much the token alone decides about its experts.
+
+    Args:
+        layer: the chosen one.
+        top_k: experts a token goes to.
+        by_token, by_load: share of the choices in it predicted from the token, and by the busiest experts.
+        layers: layer and share predicted from the token, for all.
+    """
+
+    layer: int
+    top_k: int
+    by_token: float
+    by_load: float
+    layers: tuple[tuple[int, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        by_layer = "; ".join(f"layer {layer}: {share:.0%}" for layer, share in self.layers)
+        return (
+            f"Predicting, for each token, the {self.top_k} experts it went to most often is right for "
+            f"{self.by_token:.0%} of the choices in layer {self.layer}; predicting always the busiest, for "
+            f"{self.by_load:.0%}. {by_layer}."
+        )
+
+
+def token_decides(scan: ExpertScan, layers: Sequence[int], at: int, top_k: int) -> TokenDecides:
+    """Accuracy of predicting experts from the token, in the layer at a place among those with experts and in all.
+
+    Args:
+        layers: their numbers.
+        top_k: experts a token goes to.
+    """
+    known = routing_accuracy(scan)
+    by_layer = tuple(zip(layers, known.by_token.tolist(), strict=True))
+    return TokenDecides(layers[at], top_k, float(known.by_token[at]), float(known.by_load[at]), by_layer)
 
 
 def save_scan(folder: Path, scan: ExpertScan, licence: str) -> None:
@@ -238,13 +357,13 @@ def save_scan(folder: Path, scan: ExpertScan, licence: str) -> None:
     save_file(arrays | {"tokens": np.array([scan.tokens], np.uint32)}, folder / FILE, metadata={"licence": licence})
 
 
-def load_scan(name: str) -> ExpertScan:
+def load_scan(model_name: str) -> ExpertScan:
     """The scan of a shipped model.
 
     Raises:
         CheckpointError: it has none, or the file is damaged.
     """
-    path = PRETRAINED / name / FILE
+    path = PRETRAINED / model_name / FILE
     try:
         arrays = load_file(path)
         wide: dict[str, Any] = {

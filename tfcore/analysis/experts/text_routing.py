@@ -1,7 +1,8 @@
-"""Which experts take each token of a text, with what weight - as a model was trained, or with its router changed."""
+"""Which experts take each token of a text, with what weight, as a model was trained or with its router changed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.inside.interventions import next_losses
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import FirstTokens, one_text
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import blank
@@ -23,7 +24,7 @@ LOGITS = "blocks.*.mlp.router.logits"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterChange:
-    """Another way to share out the tokens, by the scores of the same trained router.
+    """Another rule of routing, by the scores of the same trained router.
 
     Args:
         top_k: experts a token goes to; where experts choose, on average.
@@ -121,7 +122,7 @@ def route(model: Transformer, ids: Sequence[int], change: RouterChange | None = 
     model = model if change is None else rerouted(model, change)
     config, tokens = model.config, one_text(model, ids)
     layers = config.routed_layers
-    edits = [shaken(change.noise, change.seed)] if change is not None and change.noise else []
+    edits = [noisy_scores(change.noise, change.seed)] if change is not None and change.noise else []
     output = model(tokens, capture=("blocks.*.mlp.router.*",), edits=edits)
     kept = {
         name: torch.stack([output.activations[f"blocks.{i}.mlp.router.{name}"][0].cpu() for i in layers])
@@ -156,7 +157,7 @@ def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_exper
 
 
 def rerouted(model: Transformer, change: RouterChange) -> Transformer:
-    """The same weights, not copied, in a model that shares out tokens in another way.
+    """A model with the same weights, not copied, that routes by another rule.
 
     Raises:
         ValueError: it has fewer than top_k experts.
@@ -173,14 +174,14 @@ def rerouted(model: Transformer, change: RouterChange) -> Transformer:
     return other.eval().requires_grad_(False)
 
 
-def shaken(noise: float, seed: int) -> Edit:
+def noisy_scores(noise: float, seed: int) -> Edit:
     """Normal noise on all scores of all routers, the same for the same seed."""
     generator = torch.Generator().manual_seed(seed)
 
-    def shake(logits: Tensor) -> Tensor:
+    def add_noise(logits: Tensor) -> Tensor:
         return logits + noise * torch.randn(logits.shape, generator=generator).to(logits)
 
-    return Edit(LOGITS, shake)
+    return Edit(LOGITS, add_noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class Agreement:
 
 
 def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement:
-    """Does the token itself decide who takes it? Then equal tokens agree far more often than any two.
+    """How often equal tokens have the same first expert: far more often than any two, where the token itself decides.
 
     Args:
         ids: of the text.
@@ -215,57 +216,49 @@ def agreement(ids: Sequence[int], first: Int[ndarray, "layer seq"]) -> Agreement
     return Agreement(equal, any_two, int(same_token.sum()))
 
 
-def cost(before: TextRouting, after: TextRouting, at: int) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
-    """What a change of the routing does to each token: by how much its loss grows, in nats, 0 for the first; and
-    whether the token before it, from which it is predicted, is left without an expert in the layer at that place."""
-    change = np.concatenate(([0.0], after.losses - before.losses))
-    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+class RoutedText(NamedTuple):
+    """A text and what the routers of a model do with it.
+
+    Args:
+        read: its first tokens.
+        routing: of these.
+    """
+
+    read: FirstTokens
+    routing: TextRouting
 
 
 @dataclass(frozen=True, slots=True)
-class RoutingSweep:
-    """The loss of a text under changed routing, one thing changed at a time.
+class ExpertLoad:
+    """Loads of all experts, counted over texts.
 
     Args:
-        top_k: the numbers of experts that were tried.
-        tokens, experts: nats a token for each of them, where tokens and where experts choose.
-        capacity, cut: capacity factors, and nats a token; as many experts a token as trained.
-        noise, noisy: standard deviations, and nats a token.
+        tokens: share of the tokens that go to the expert; a layer sums to top_k.
+        choices: share of all choices that fall on the expert; a layer sums to 1.
     """
 
-    top_k: tuple[int, ...]
-    tokens: tuple[float, ...]
-    experts: tuple[float, ...]
-    capacity: tuple[float, ...]
-    cut: tuple[float, ...]
-    noise: tuple[float, ...]
-    noisy: tuple[float, ...]
+    tokens: Float[ndarray, "layer expert"]
+
+    @property
+    def choices(self) -> Float[ndarray, "layer expert"]:
+        return self.tokens / self.tokens.sum(-1, keepdims=True)
 
 
-def sweep(
-    model: Transformer, ids: Sequence[int], capacity: Sequence[float], noise: Sequence[float], seed: int = 0
-) -> RoutingSweep:
-    """Run a text once for each choice.
+@torch.no_grad()
+def load_over_texts(model: Transformer, texts: Iterable[Sequence[int]]) -> ExpertLoad:
+    """Count over texts, each at most as long as the model's context, which experts their tokens are sent to.
 
-    Args:
-        capacity: capacity factors to try.
-        noise: standard deviations to try.
-        seed: of the noise.
+    Raises:
+        ValueError: the model has no experts.
     """
-    experts = model.config.experts
-    if experts is None:
-        raise ValueError("this model has no experts to choose from; take one with config.experts")
-    k, numbers = experts.top_k, tuple(range(1, min(4, experts.n_experts) + 1))
-
-    def loss(change: RouterChange) -> float:
-        return route(model, ids, change).loss
-
-    return RoutingSweep(
-        numbers,
-        tuple(loss(RouterChange(top_k=n)) for n in numbers),
-        tuple(loss(RouterChange(top_k=n, routing="experts")) for n in numbers),
-        tuple(capacity),
-        tuple(loss(RouterChange(top_k=k, capacity=factor)) for factor in capacity),
-        tuple(noise),
-        tuple(loss(RouterChange(top_k=k, noise=sigma, seed=seed)) for sigma in noise),
-    )
+    config = model.config
+    if config.experts is None:
+        raise ValueError("this model has no experts to count; take one with config.experts")
+    names = [f"blocks.{i}.mlp.router.indices" for i in config.routed_layers]
+    counts, tokens = torch.zeros(len(names), config.experts.n_experts), 0
+    for ids in texts:
+        found = model(one_text(model, ids), capture=names).activations
+        for layer, name in enumerate(names):
+            counts[layer] += torch.bincount(found[name].flatten().cpu(), minlength=counts.shape[1])
+        tokens += len(ids)
+    return ExpertLoad((counts / max(1, tokens)).numpy())

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.experts.balance import Look
+from tfcore.analysis.experts.balance import BalanceLook
 from tfcore.figures import theme
 
 TICKS = [0.1, 0.2, 0.5, 1, 2, 5]
 DARKEST = 50  # per cent of the letters from which on a field is as dark as can be: an even 12.5 must be seen
+COLOURS = ("@cat1", "@cat0", "@cat2", "@cat3", "@cat5", "@cat7")  # of trainings, the first without a remedy
 NARROW = 0.08  # share of the letters below which an expert's band has no name in it
 
 
@@ -27,11 +28,11 @@ class Curve:
     """
 
     name: str
-    looks: Sequence[Look]
+    looks: Sequence[BalanceLook]
     colour: str
 
 
-def bands_figure(looks: Sequence[Look], steps: int, height: int) -> go.Figure:
+def load_bands_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go.Figure:
     """The share of the choices that each expert takes, one band on the other; on top what found its expert full.
 
     Args:
@@ -87,7 +88,7 @@ def _names(shares: Any, steps: int, x: int) -> list[dict[str, Any]]:
     ]
 
 
-def map_figure(looks: Sequence[Look], steps: int, height: int) -> go.Figure:
+def load_map_figure(looks: Sequence[BalanceLook], steps: int, height: int) -> go.Figure:
     """The same as a heatmap: a row for each expert, a column for each look, darker where it gets more."""
     load = np.array([look.load for look in looks], dtype=np.float32).T  # (expert, look)
     field = {

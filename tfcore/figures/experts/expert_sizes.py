@@ -28,7 +28,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 KINDS = {"shared experts": SHARED, "feed-forward": {"color": "@feedforward/0.35"}}
 
 
-def strips_figure(rows: Sequence[tuple[str, ExpertSizes]], height: int) -> go.Figure:
+def expert_strips_figure(rows: Sequence[tuple[str, ExpertSizes]], height: int) -> go.Figure:
     """The experts of one layer side by side, as wide as they are: shared ones, those a token goes to, the others.
 
     Which of the routed ones are at work differs from token to token; drawn full are the first k of them.

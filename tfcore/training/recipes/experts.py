@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfcore.analysis.experts.expert_scan import save_scan, scan, told
+from tfcore.analysis.experts.expert_scan import routing_accuracy, save_scan, scan
 from tfcore.training import data
 from tfcore.training.loop import Processes, Progress
 from tfcore.training.recipes.neurons import LICENCE, with_tokenizer
@@ -45,9 +45,9 @@ def experts(
     model, tokenizer = with_tokenizer(recipe.model)
     found = scan(model, [tokenizer.encode(story) for story in data.held_out(corpus)], recipe.kept, recipe.least)
     save_scan(out, found, LICENCE)
-    known = told(found)
+    known = routing_accuracy(found)
     return {
         "tokens read": found.tokens,
         "tokens kept": len(found.ids),
-        **{f"experts named right by the token, layer {i}": float(right) for i, right in enumerate(known.token)},
+        **{f"experts named right by the token, layer {i}": float(right) for i, right in enumerate(known.by_token)},
     }

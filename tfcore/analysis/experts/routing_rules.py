@@ -1,0 +1,266 @@
+"""A text under other routing rules: which tokens are predicted worse, and the loss with one rule changed at a time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from tfcore.analysis.experts.text_routing import RoutedText, RouterChange, TextRouting, route
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.token_text import visible
+from tfcore.model import Transformer
+
+
+def loss_changes(
+    before: TextRouting, after: TextRouting, at: int
+) -> tuple[Float[ndarray, " seq"], Bool[ndarray, " seq"]]:
+    """What a change of the routing does to each token.
+
+    Returns:
+        by how much its loss grows, in nats, 0 for the first; and whether the token before it, from which it is
+        predicted, is left without an expert in the layer at that place.
+    """
+    change = np.concatenate(([0.0], after.losses - before.losses))
+    return change, np.concatenate(([False], ~after.taken[at, :-1].any(-1)))
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSweep:
+    """The loss of a text under changed routing, one thing changed at a time.
+
+    Args:
+        top_k: the numbers of experts that were tried.
+        tokens, experts: nats a token for each of them, where tokens and where experts choose.
+        capacity, cut: capacity factors, and nats a token; as many experts a token as trained.
+        noise, noisy: standard deviations, and nats a token.
+    """
+
+    top_k: tuple[int, ...]
+    tokens: tuple[float, ...]
+    experts: tuple[float, ...]
+    capacity: tuple[float, ...]
+    cut: tuple[float, ...]
+    noise: tuple[float, ...]
+    noisy: tuple[float, ...]
+
+
+def sweep(
+    model: Transformer, ids: Sequence[int], capacity: Sequence[float], noise: Sequence[float], seed: int = 0
+) -> RoutingSweep:
+    """Run a text once for each number of experts, capacity factor and noise.
+
+    Args:
+        capacity: capacity factors to try.
+        noise: standard deviations to try.
+        seed: of the noise.
+    """
+    experts = model.config.experts
+    if experts is None:
+        raise ValueError("this model has no experts to choose from; take one with config.experts")
+    k, numbers = experts.top_k, tuple(range(1, min(4, experts.n_experts) + 1))
+
+    def loss(change: RouterChange) -> float:
+        return route(model, ids, change).loss
+
+    return RoutingSweep(
+        numbers,
+        tuple(loss(RouterChange(top_k=n)) for n in numbers),
+        tuple(loss(RouterChange(top_k=n, routing="experts")) for n in numbers),
+        tuple(capacity),
+        tuple(loss(RouterChange(top_k=k, capacity=factor)) for factor in capacity),
+        tuple(noise),
+        tuple(loss(RouterChange(top_k=k, noise=sigma, seed=seed)) for sigma in noise),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LossChanges(Finding):
+    """By how much the tokens of a text are predicted worse.
+
+    Args:
+        token, position: the token whose loss grows most.
+        largest: by how much, in nats.
+        mean: over all tokens but the first, in nats; 0 of a text of one token.
+    """
+
+    token: str
+    position: int
+    largest: float
+    mean: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Change of the loss by token: worst is '{visible(self.token)}' ({self.position}) with {self.largest:+.2f} "
+            f"nats; the mean is {self.mean:+.2f}."
+        )
+
+
+def largest_loss_change(before: RoutedText, after: RoutedText) -> LossChanges:
+    """The token that a change of the routing costs most."""
+    change = loss_changes(before.routing, after.routing, 0)[0]
+    worst = int(change.argmax())
+    mean = float(change[1:].mean()) if len(change) > 1 else 0.0
+    return LossChanges(before.read.tokens[worst], worst, float(change[worst]), mean)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEffect(Finding):
+    """What a change of the rules does to the routing and the loss of a text.
+
+    Args:
+        moved: layer and mean change of the router's scores, of the first layer with experts and of the last; empty
+            where noise was added to them.
+        layer: the chosen one.
+        room: tokens an expert takes at most; None where there is no limit.
+        dropped: choices beyond it in the chosen layer.
+        taken: tokens that each expert of the chosen layer takes where experts choose; else None.
+        before, after: mean loss, in nats per token; nan of a text of one token.
+    """
+
+    moved: tuple[tuple[int, float], ...]
+    layer: int
+    room: int | None
+    dropped: int
+    taken: int | None
+    before: float
+    after: float
+
+    @property
+    def sentence(self) -> str:
+        words = ["The whole model was run again with these rules in every layer, with the same weights."]
+        if self.moved:
+            (first, by), *later = self.moved
+            same = "exactly the same" if not by else f"moved by {by:.2f}"
+            ends = [
+                f"; those of layer {i}, which read what other experts wrote, moved by {more:.2f}" for i, more in later
+            ]
+            words.append(f"Scores of layer {first} are {same}{''.join(ends)}.")
+        if self.room is not None:
+            words.append(
+                f"Each expert has a capacity of {self.room} tokens; in layer {self.layer} {self.dropped} choices are "
+                "dropped."
+            )
+        elif self.taken is not None:
+            words.append(f"In layer {self.layer} each expert takes {self.taken} tokens.")
+        if math.isnan(self.after):
+            words.append("One token has nothing to predict, so there is no loss.")
+        else:
+            words.append(f"The loss of this text goes from {self.before:.2f} to {self.after:.2f} nats per token.")
+        return " ".join(words)
+
+
+def rule_effect(before: TextRouting, after: TextRouting, change: RouterChange, at: int) -> RuleEffect:
+    """What came of a change.
+
+    Args:
+        before, after: the routing as trained, and with the change.
+        change: which it was.
+        at: place of the chosen layer among those with experts.
+    """
+    moved = np.abs(after.logits - before.logits).mean((1, 2)).tolist()
+    ends = sorted({0, len(moved) - 1}) if not change.noise else []
+    return RuleEffect(
+        tuple((after.layers[i], moved[i]) for i in ends),
+        after.layers[at],
+        after.room,
+        int(after.dropped[at].sum()),
+        int(after.load[at].max()) if change.routing == "experts" else None,
+        before.loss,
+        after.loss,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTotals:
+    """A text under changed rules, counted over all layers.
+
+    Args:
+        tokens, layers: of the text, and of the model with experts.
+        chosen, dropped: choices of the routers, and those beyond an expert's capacity.
+        alone: tokens, in each layer, that no expert computes.
+        computed, trained: pairs of token and expert that are computed, and that are as trained.
+        before, after: mean loss, in nats per token; nan of a text of one token.
+    """
+
+    tokens: int
+    layers: int
+    chosen: int
+    dropped: int
+    alone: int
+    computed: int
+    trained: int
+    before: float
+    after: float
+
+    @property
+    def loss(self) -> tuple[str, str]:
+        """The loss and its change, in digits."""
+        return f"{self.after:.3f}", f"{self.after - self.before:+.3f}"
+
+
+def rule_totals(before: TextRouting, after: TextRouting) -> RuleTotals:
+    """Choices, drops and losses of all layers together."""
+    layers, tokens, _ = after.chosen.shape
+    return RuleTotals(
+        tokens,
+        layers,
+        int(after.chosen.sum()),
+        int(after.dropped.sum()),
+        int((~after.taken.any(-1)).sum()),
+        int(after.taken.sum()),
+        int(before.taken.sum()),
+        before.loss,
+        after.loss,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SweepEnds(Finding):
+    """The loss of a text at the ends of each sweep.
+
+    Args:
+        runs: of the model.
+        fewest: experts per token, and the loss with them.
+        trained: experts per token the model was trained with, and the loss with them.
+        tightest: capacity factor, and the loss with it.
+        noisiest: standard deviation, and the loss with it.
+        best: the number of experts with the lowest loss.
+    """
+
+    runs: int
+    fewest: tuple[int, float]
+    trained: tuple[int, float]
+    tightest: tuple[float, float]
+    noisiest: tuple[float, float]
+    best: int
+
+    @property
+    def sentence(self) -> str:
+        fewest, trained, tightest, noisiest = self.fewest, self.trained, self.tightest, self.noisiest
+        return (
+            f"Loss over experts per token, capacity and noise, {self.runs} runs of the model: with {fewest[0]} expert "
+            f"{fewest[1]:.2f}, with {trained[0]} as trained {trained[1]:.2f}; at capacity {tightest[0]:g} "
+            f"{tightest[1]:.2f}; with noise {noisiest[0]:g} {noisiest[1]:.2f} nats per token. Of the numbers of "
+            f"experts, {self.best} is best on this text; trained with {trained[0]}."
+        )
+
+
+def sweep_ends(found: RoutingSweep, trained: int, loss: float) -> SweepEnds:
+    """What changing one rule at a time does to the loss.
+
+    Args:
+        trained: experts per token the model was trained with.
+        loss: with the routing as trained.
+    """
+    return SweepEnds(
+        len(found.tokens) + len(found.experts) + len(found.cut) + len(found.noisy),
+        (found.top_k[0], found.tokens[0]),
+        (trained, loss),
+        (found.capacity[0], found.cut[0]),
+        (found.noise[-1], found.noisy[-1]),
+        found.top_k[int(np.argmin(found.tokens))],
+    )
