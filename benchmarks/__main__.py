@@ -5,9 +5,15 @@ from dataclasses import asdict
 
 import torch
 
-from benchmarks import beside_training, experts, forward, generation, results
+from benchmarks import beside_training, experts, forward, generation, in_place, results
 
-BENCHMARKS = {"forward": forward, "generation": generation, "experts": experts, "training": beside_training}
+BENCHMARKS = {
+    "forward": forward,
+    "softmax": in_place,
+    "generation": generation,
+    "experts": experts,
+    "training": beside_training,
+}
 
 
 def main() -> None:

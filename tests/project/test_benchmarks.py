@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import beside_training, experts, forward, generation, results
+from benchmarks import beside_training, experts, forward, generation, in_place, results
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products
 from benchmarks.timing import interleaved, milliseconds, ratio
@@ -75,6 +75,20 @@ def test_a_training_is_compared_with_none_in_the_same_round(monkeypatch):
     (row,) = beside_training.measure({"information": 3})
     assert (row.slower, row.p50) == (2.0, {"alone": 100, "training": 300})
     assert "| information | 2.00, 2.00 | 100, 100 | 300, 300 |" in beside_training.table(results.stamped([asdict(row)]))
+
+
+def test_both_ways_of_the_softmax_give_the_same_patterns(monkeypatch):
+    model = Transformer(config()).eval().requires_grad_(False)
+    found, calls = [], []
+    plain = in_place.copied
+    monkeypatch.setattr(in_place, "copied", lambda *given: calls.append(given) or plain(*given))
+    monkeypatch.setattr(in_place, "interleaved", lambda calls, _: found.extend(call() for call in calls.values()) or {})
+    monkeypatch.setattr(in_place, "ratio", lambda *_: 0.5)
+    row = in_place.line("small", model, 7, 1)
+    assert (row.model, row.tokens, row.to_copied) == ("small", 7, 0.5)
+    for one, other in zip(found[0].activations.values(), found[1].activations.values(), strict=True):
+        assert difference(one, other) < 1e-6
+    assert len(found[0].activations) == len(calls) == model.config.n_layers
 
 
 def test_every_line_on_experts_compares_with_the_fastest_peer():
