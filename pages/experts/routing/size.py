@@ -82,8 +82,8 @@ def show() -> None:
     what_shared_means(now)
     page.what_to_see(
         f"{active_parameters(now, plain).share_words} of the parameters are active per token: the strong part of the "
-        "bars decides the operations, the whole bars the memory. Finer experts change neither much, but allow many more "
-        "combinations per token. The router's own matrix grows with the number of experts, and stays small."
+        "bars decides the operations, the whole bars the memory. Finer experts change neither much, but allow many "
+        "more combinations per token. The router's own matrix grows with the number of experts, and stays small."
     )
     page.source(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts)
     published = config_of(base)

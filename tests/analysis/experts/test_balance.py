@@ -174,7 +174,8 @@ def random_run(rng: np.random.Generator, steps: range, written: float | None = N
     looks = []
     for step in steps:
         load = rng.dirichlet(np.full(8, 0.15))
-        looks.append(BalanceLook(step, load, 0.3 * load, *rng.random(4).tolist(), written))
+        lost, overflow, loss, held_out = rng.random(4).tolist()
+        looks.append(BalanceLook(step, load, 0.3 * load, lost, overflow, loss, held_out, written))
     return looks
 
 
@@ -241,12 +242,12 @@ def test_the_sentences_of_a_training_with_and_without_a_remedy():
     ],
 )
 def test_verdicts(plain, cured, verdict):
-    ends = []
-    for share in (plain, cured):
+    def end(share):
         load = np.full(8, (1 - share) / 7)
         load[3] = share
-        ends.append(ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, 1.0)]))
-    assert RemedyEffect(*ends, "with it").verdict == verdict
+        return ending([BalanceLook(10, load, 0 * load, 0.0, 0.0, 1.0, 1.0)])
+
+    assert RemedyEffect(end(plain), end(cured), "with it").verdict == verdict
 
 
 @pytest.mark.parametrize(

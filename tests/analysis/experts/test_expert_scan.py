@@ -9,7 +9,22 @@ import torch
 from tests import small
 from tfcore import shipped
 from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import count_text, load_scan, preferred, routing_accuracy, save_scan, scan
+from tfcore.analysis.experts.expert_scan import (
+    ExpertTokens,
+    Preferred,
+    Specialisation,
+    TokenDecides,
+    count_text,
+    excerpt_title,
+    load_scan,
+    preferred,
+    routing_accuracy,
+    save_scan,
+    scan,
+    scanned_share,
+    specialisation,
+    token_decides,
+)
 from tfcore.analysis.experts.text_routing import route
 from tfcore.loading.checkpoints import PRETRAINED, CheckpointError, load
 from tfcore.part_configs import ExpertsConfig
@@ -84,6 +99,56 @@ def test_naming_experts_by_the_token(found):
     assert known.by_token[0] == pytest.approx(right / (2 * found.seen.sum()))
     assert (known.by_load <= known.by_token + 1e-9).all()
     assert (known.by_token <= 1).all()
+
+
+def test_the_share_of_one_token(found):
+    token = int(found.ids[2])
+    for at in range(2):
+        shares = found.share_of(at, token)
+        assert shares.tolist() == [found.sent[at, 2, expert] / found.seen[2] for expert in range(4)]
+    assert found.share_of(0, 60) is None
+
+
+@pytest.mark.parametrize("by", ["share", "work"])
+def test_what_is_typical_of_an_expert(by):
+    sent, seen = np.array([990, 4, 70, 1, 2, 3]), np.array([1000, 4, 100, 9, 9, 9])
+    counts = Preferred(np.arange(6), sent, seen, sent / 2000)
+    found = specialisation(ExpertTokens(counts, list("abcdef")), 3, 1, by)
+    shares = [s / n for s, n in zip(sent, seen, strict=True)] if by == "share" else [s / 2000 for s in sent]
+    assert found.best == tuple(zip("abcde", map(pytest.approx, shares), strict=False))
+    assert (found.layer, found.expert, found.sent, found.seen) == (3, 1, 990, 1000)
+    assert (found.always, found.shown) == (2, 6)
+
+
+def test_sentences():
+    assert str(Specialisation(2, 6, "share", ((" a", 0.5), ("b", 0.25)), 1_500, 3_000, 0, 2)) == (
+        "Expert 7 of layer 2: '·a' 50% of its occurrences, 'b' 25% of its occurrences. '·a' goes to this expert 1,500 "
+        "of 3,000 times. 0 of the 2 tokens shown go to it at least 99 times in 100."
+    )
+    assert "'b' 25% of this expert's load." in str(Specialisation(2, 6, "work", (("b", 0.25),), 1, 3, 0, 1))
+    assert str(TokenDecides(1, 2, 0.75, 0.5, ((0, 0.875), (1, 0.75)))) == (
+        "Predicting, for each token, the 2 experts it went to most often is right for 75% of the choices in layer 1; "
+        "predicting always the busiest, for 50%. layer 0: 88%; layer 1: 75%."
+    )
+
+
+def test_what_the_token_decides_in_the_chosen_layer(found):
+    known = token_decides(found, (4, 5), 1, 2)
+    counts = found.sent[1].tolist()
+    busiest = sorted(sum(row[e] for row in counts) for e in range(4))[-2:]
+    total = 2 * sum(found.seen.tolist())
+    assert (known.layer, known.top_k) == (5, 2)
+    assert known.by_token == pytest.approx(sum(sum(sorted(row)[-2:]) for row in counts) / total)
+    assert known.by_load == pytest.approx(sum(busiest) / total)
+    assert [layer for layer, _ in known.layers] == [4, 5]
+    assert known.layers[1][1] == known.by_token != known.layers[0][1]
+
+
+def test_words_of_a_scan(found):
+    share = found.load[1, 2] / sum(found.load[1].tolist())
+    assert scanned_share(found, 1, 2) == (f"over {found.tokens} tokens of held-out stories; {share:.0%} of all choices")
+    probability = float(found.prob[0, 3, 1])
+    assert excerpt_title(found, 0, 3, 1) == f"Piece 2: probability {probability:.3f} at the shaded token"
 
 
 def test_the_file_gives_the_scan_back_and_is_explained_where_it_is_not(tmp_path, monkeypatch, found):

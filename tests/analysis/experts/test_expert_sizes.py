@@ -1,12 +1,22 @@
 """The arithmetic of mixtures against models that are built, and against what papers say."""
 
 import math
+import re
 
 import pytest
 
 from tests import small
 from tfcore import presets
-from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
+from tfcore.analysis.experts.expert_sizes import (
+    ActiveParameters,
+    BatchUse,
+    LayerOfExperts,
+    active_parameters,
+    batch_use,
+    count_latex,
+    expert_sizes,
+    finer,
+)
 from tfcore.analysis.model.parameter_count import parameters
 from tfcore.part_configs import ExpertsConfig
 
@@ -61,6 +71,50 @@ def test_experts_that_a_batch_needs():
     assert found.used_by(1) == pytest.approx(2)
     assert found.used_by(2) == pytest.approx(8 * (1 - (6 / 8) ** 2))
     assert math.isclose(found.used_by(10_000), 8)
+
+
+def test_the_findings_of_a_mixture_and_its_parts():
+    plain = expert_sizes(presets.mixtral_8x7b())
+    cut = expert_sizes(finer(presets.mixtral_8x7b(), 4, 1))
+    found = active_parameters(cut, plain)
+    assert (found.total, found.active) == (cut.count.total, cut.count.active)
+    assert found.published == (plain.count.total, plain.count.active)
+    assert active_parameters(plain, plain).published is None
+    assert cut.active_words == f"{100 * found.active / found.total:.1f}%"
+    operations = plain.all_at_work / plain.forward
+    assert 3 < operations < 4
+    assert plain.saving_words == f"{operations:.1f} times less than all experts"
+    used = batch_use(plain, (1, 8))
+    assert used == BatchUse(8, ((1, pytest.approx(2)), (8, pytest.approx(8 * (1 - 0.75**8)))))
+
+
+def test_sentences():
+    assert str(ActiveParameters(4_000, 1_500, None)) == (
+        "4,000 parameters, of which 1,500 are active per token: 37.5%."
+    )
+    assert str(ActiveParameters(4_000, 1_500, (3_900, 1_400))) == (
+        "4,000 parameters, of which 1,500 are active per token: 37.5%. As published: 3,900 and 1,400."
+    )
+    assert ActiveParameters(4_000, 1_480, None).share_words == "37%"
+    plain, cut = (expert_sizes(finer(presets.mixtral_8x7b(), *parts)) for parts in ((1, 0), (4, 1)))
+    assert str(LayerOfExperts("Mixtral", (("as published", plain), ("cut finer", cut)))) == (
+        "One layer of Mixtral, as published: 8 routed experts of width 14,336, 2 per token, 0 shared, 28 possible "
+        "sets; cut finer: 31 routed experts of width 3,584, 7 per token, 1 shared, 2,629,575 possible sets."
+    )
+    assert expert_sizes(finer(presets.mixtral_8x7b(), 8, 0)).combination_words == "4.9 × 10¹⁴"
+    assert str(BatchUse(8, ((1, 2.0), (64, 7.95)))) == (
+        "Of the 8 routed experts of a layer, a batch of so many tokens uses, with uniform routing, 1: 2.0, 64: 8.0."
+    )
+
+
+def test_the_formulas_of_the_count_are_right():
+    config = finer(presets.mixtral_8x7b(), 4, 1)
+    sizes = expert_sizes(config)
+    words = count_latex(config, sizes).replace("{,}", "").replace(r"\cdot", "*")
+    sums = re.findall(r"= ([\d *+()]+\d) = (\d+)", words.replace(r"3\, d\, d_e = ", ""))
+    assert [int(result) for _, result in sums] == [sizes.one, sizes.count.total, sizes.count.active]
+    for terms, result in sums:
+        assert eval(terms) == int(result)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,15 @@ import torch
 from torch.nn import functional as F
 
 from tfcore import ModelConfig, Transformer
-from tfcore.analysis.experts.shared_experts import shared_work
+from tfcore.analysis.experts.shared_experts import (
+    Ablations,
+    SharedShares,
+    SharedWork,
+    ablations,
+    share_titles,
+    shared_shares,
+    shared_work,
+)
 from tfcore.part_configs import ExpertsConfig
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
@@ -69,3 +77,56 @@ def test_nothing_is_shared_in_other_models():
 
 def test_one_token_has_nothing_to_predict():
     assert shared_work(model(), IDS[:1]).losses.shape == (0,)
+
+
+TOKENS = [f" t{i}" for i in range(8)]
+
+
+def random_work() -> SharedWork:
+    rng = np.random.default_rng(2)
+    return SharedWork((1, 2), rng.random((2, 8)), *rng.random((3, 7)) * [[1], [3], [3]])
+
+
+def test_the_tokens_with_the_least_and_the_largest_share():
+    work = random_work()
+    for at, layer in enumerate((1, 2)):
+        shares = work.share[at].tolist()
+        found = shared_shares(work, TOKENS, at, 3)
+        assert (found.layer, found.active) == (layer, 4)
+        assert found.mean == pytest.approx(sum(shares) / 8)
+        assert found.least == (TOKENS[shares.index(min(shares))], min(shares))
+        assert found.most == (TOKENS[shares.index(max(shares))], max(shares))
+        assert found.by_layer == tuple(
+            (i + 1, pytest.approx(sum(row) / 8)) for i, row in enumerate(work.share.tolist())
+        )
+        assert share_titles(work, at)[5] == f"{shares[5]:.0%} of what layer {layer} adds is the shared expert's"
+
+
+def test_the_token_that_needs_the_shared_expert_most():
+    work = random_work()
+    shared = [float(b - a) for a, b in zip(work.losses, work.without_shared, strict=True)]
+    routed = [float(b - a) for a, b in zip(work.losses, work.without_routed, strict=True)]
+    found = ablations(work, TOKENS)
+    assert found.loss == pytest.approx(sum(work.losses.tolist()) / 7)
+    assert found.without_shared - found.loss == pytest.approx(sum(shared) / 7)
+    assert found.without_routed - found.loss == pytest.approx(sum(routed) / 7)
+    assert found.worst == (TOKENS[shared.index(max(shared)) + 1], pytest.approx(max(shared)))
+    assert (found.more, found.tokens) == (sum(a > b for a, b in zip(shared, routed, strict=True)), 7)
+    assert 0 < found.more < 7
+
+
+def test_sentences():
+    assert str(SharedShares(1, 0.375, (" the", 0.02), ("and", 0.94), 3, ((0, 0.25), (1, 0.375)))) == (
+        "The shared expert writes 38% of what layer 1 adds, from 2% for '·the' to 94% for 'and'; one of the 3 active "
+        "experts would write 33%. On average it is 25% in layer 0, 38% in layer 1."
+    )
+    found = Ablations(1.5, 2.75, 4.0, (",", 10.25), 12, 78)
+    assert str(found) == (
+        "Without the shared expert +1.25 nats per token, without the routed ones +2.50. Ablating the shared one costs "
+        "more for 12 of 78 tokens, most for ',' (+10.25)."
+    )
+    assert (found.trained_words, found.shared_words, found.routed_words) == (
+        "1.500",
+        ("2.750", "+1.250"),
+        ("4.000", "+2.500"),
+    )

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from tests.pages.figures import array
-from tfcore import presets
 from tfcore.analysis.experts.expert_scan import Preferred
-from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
-from tfcore.analysis.experts.routing_rules import RoutingSweep
 from tfcore.figures import theme
-from tfcore.figures.experts import expert_sizes as sizes
 from tfcore.figures.experts import routing as figures
-from tfcore.figures.experts import routing_rules as rules
 
 LIKED = Preferred(np.array([4, 2]), np.array([9, 3]), np.array([10, 30]), np.array([0.6, 0.2]))
-SWEEP = RoutingSweep((1, 2), (2.1, 2.0), (3.0, 2.4), (0.5, 1.0), (4.0, 2.5), (1.0,), (2.2,))
 
 
 def test_an_overview_names_experts_and_leaves_out_who_has_none():
@@ -71,24 +65,3 @@ def test_likings(by, first):
     theme.check(drawn)
     bars = drawn.to_dict()["data"][0]
     assert (float(array(bars["x"])[0]), bars["text"][0]) == (pytest.approx(first[0]), first[1])
-
-
-def test_curves_and_costs():
-    drawn = rules.sweep_figure(SWEEP, 2.0, 2.5, 300)
-    theme.check(drawn)
-    assert [trace["y"] for trace in drawn.to_dict()["data"]] == [[2.1, 2.0], [3.0, 2.4], [4.0, 2.5], [2.0, 2.2]]
-    cost = rules.loss_changes_figure(["a", "b", "c"], np.array([0, 1.5, -0.2]), np.array([False, True, False]), 300)
-    theme.check(cost)
-    assert len(cost.to_dict()["layout"]["shapes"]) == 1
-
-
-@pytest.mark.parametrize(("parts", "shared"), [(1, 0), (4, 2)])
-def test_strips_have_an_expert_each_and_bars_the_count(parts, shared):
-    found = expert_sizes(finer(presets.deepseek_moe_16b(), parts, shared))
-    drawn = sizes.expert_strips_figure([("as published", found)], 200)
-    theme.check(drawn)
-    assert sum(len(array(trace["x"])) for trace in drawn.to_dict()["data"]) == found.n_experts + found.n_shared
-    bars = sizes.weights_figure(found, 200)
-    theme.check(bars)
-    rows = np.sum([trace["x"] for trace in bars.to_dict()["data"]], axis=0)
-    assert rows.tolist() == [found.count.total, found.count.active]

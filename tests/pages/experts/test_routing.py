@@ -61,6 +61,14 @@ def test_clicks_lead_to_the_cell_and_to_the_expert(monkeypatch):
     assert heard == {"only": 4, "expert": 4}
     section.go_to_expert({"x": "<b>", "y": 1})
     assert heard == {"only": 4, "expert": 4}
+    heard.clear()
+    section.go_to_cell(range(1, 4), 20, {"x": 7, "y": 2})
+    assert heard == {"layer": 3, "token": 7}
+    section.go_to_cell(range(1, 4), 20, {"x": 20, "y": -1})
+    assert heard == {"layer": 1, "token": 19}
+    heard.clear()
+    section.go_to_cell(range(1, 4), 20, {"x": "a", "y": 2})
+    assert not heard
 
 
 def test_a_text_without_a_pair_and_no_text_at_all():

@@ -166,7 +166,8 @@ class Ablations(Finding):
         token, most = self.worst
         shared, routed = self.without_shared - self.loss, self.without_routed - self.loss
         return (
-            f"Without the shared expert {shared:+.2f} nats per token, without the routed ones {routed:+.2f}. Ablating the shared one costs more for {self.more} of {self.tokens} tokens, most for "
+            f"Without the shared expert {shared:+.2f} nats per token, without the routed ones {routed:+.2f}. "
+            f"Ablating the shared one costs more for {self.more} of {self.tokens} tokens, most for "
             f"'{visible(token)}' ({most:+.2f})."
         )
 
