@@ -12,7 +12,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, files, module_name
 
-LONGEST = 520
+LONGEST = 400
 
 
 def prints(source: str) -> list[int]:

@@ -19,12 +19,7 @@ from tfcore.masks import causal as causal_mask
 
 try:  # torch's own record of every allocation of this thread; not a public name, so it may go
     from torch._C._profiler import _ExperimentalConfig
-    from torch.autograd import (  # type: ignore[attr-defined]
-        ProfilerConfig,
-        ProfilerState,
-        _disable_profiler_legacy,
-        _enable_profiler_legacy,
-    )
+    from torch.autograd import ProfilerConfig, ProfilerState, _disable_profiler_legacy, _enable_profiler_legacy  # type: ignore[attr-defined]
 except ImportError:
     RECORDS = False
 else:
