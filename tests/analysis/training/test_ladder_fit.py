@@ -74,9 +74,11 @@ def test_the_ladder_that_ships_predicted_its_largest_rungs():
 
 @pytest.fixture
 def fit():
-    """Twelve rungs in no order, the law's losses off by up to ten per cent either way."""
+    """Twelve rungs in no order, off the law by up to ten per cent either way; the largest has not the most tokens."""
     random = np.random.default_rng(1)
-    n, d = (values.ravel()[random.permutation(12)] for values in np.meshgrid([1e4, 3e4, 1e5, 1e6], [2e5, 3e5, 4e5]))
+    sizes, tokens = np.meshgrid([1e4, 3e4, 1e5, 1e6], [2e5, 3e5, 4e5])
+    order = random.permutation(12)
+    n, d = sizes.ravel()[order], (tokens + 1e6 * (sizes < 1e6)).ravel()[order]
     loss = LAWS["refit"].loss(n, d)
     return LadderFit(LAWS["refit"], n, d, loss * random.uniform(0.9, 1.1, 12), loss, n > 5e4)
 

@@ -64,6 +64,8 @@ def test_the_marks_are_where_the_numbers_are():
     assert list(best["y"]) == [optimum(LAW, 5.76e23).loss]
     star = traces("life")["cheapest in all"]
     assert list(star["y"]) == [LIFE.total.min()]
+    kaplan = traces("equal")["Kaplan's split"]
+    assert list(kaplan["x"]) == [5e11]
 
 
 def test_every_published_model_is_a_point_with_its_source():
@@ -84,6 +86,7 @@ def test_residuals_are_in_per_cent_and_predicted_ones_apart():
     assert list(found["predicted"]["x"]) == [2]
     stars = [t for t in FIGURES["ladder"]().data if t["marker"]["symbol"] == "star"]
     assert [list(t["y"]) for t in stars if len(t["y"])] == [[3.5]]
+    assert {t["marker"]["size"] for t in stars} == {14}, "larger than the circles"
 
 
 def test_our_own_models_have_one_label_however_close_they_are():

@@ -10,9 +10,11 @@ from pages.training.scaling import models
 from pages.ui import controls
 from tests import small_ladder
 from tests.pages import visits
-from tests.pages.figures import figures
+from tests.pages.figures import array, figures
 from tests.pages.visits import press, run, said
 from tfcore.analysis.training import scaling_laws
+from tfcore.analysis.training.compute_budget import optimum
+from tfcore.analysis.training.scaling_laws import LAWS
 from tfcore.training import ladder
 
 opened = partial(visits.opened, "training/scaling/page.py")
@@ -33,6 +35,24 @@ def test_chinchillas_budget_by_the_refit_and_by_the_printed_constants():
     press(test, "try the constants as printed")
     assert metrics(test)["Tokens per parameter"] == "92.6"
     assert "72.2 B" not in figures(test)["equal"][0]["alt"]
+
+
+def test_the_chosen_budget_is_what_is_marked():
+    test = opened(c="28.0")
+    assert "10²⁸ operations" in said(test, "caption"), "the slider reaches its end"
+    mark = next(trace for trace in figures(test)["equal"][1]["data"] if trace["name"] == "your best split")
+    assert mark["x"] == [optimum(LAWS["refit"], 1e28).n]
+    assert "N grows as C^0.73" in said(test, "markdown")
+
+
+@pytest.mark.parametrize(
+    ("against", "name", "x"),
+    [("size", "refit", 1e9), ("data", "refit", 1e10), ("compute", "refit", 6e19), ("compute", "kaplan", 3e19)],
+)
+def test_the_model_is_marked_where_it_stands(against, name, x):
+    test = opened(part="law", of=name, against=against, n="9.0", d="10.0")
+    mark = next(trace for trace in figures(test)["law"][1]["data"] if trace["name"].startswith("your model"))
+    assert mark["x"] == pytest.approx([x])
 
 
 def test_four_times_the_compute_is_about_twice_the_size():
@@ -91,6 +111,7 @@ def test_the_cost_of_a_run_that_is_known():
     dear = metrics(opened(part="What it costs", mfu="20", price="4.0"))
     assert dear["Accelerator hours"] == "53.2 M"
     assert dear["Money"] == "$213 M"
+    assert "sequences of 512 tokens" in figures(opened(part="What it costs", seq="9"))["rule"][0]["alt"]
     own = opened(part="What it costs", run="your own, by sliders", n="9.0", d="10.0", count="1")
     hours = 6e19 / (989.4e12 * 0.4) / 3600
     assert metrics(own)["Time"] == f"{hours:.0f} hours"
@@ -101,7 +122,10 @@ def test_beyond_the_best():
     assert found["Same budget: loss"] == "+0.0143"
     assert found["Same loss: training"] == "1.64 ×"
     assert found["which pays after"] == "4.16 T"
-    assert metrics(opened(part="Over-training", r="0.5"))["which pays after"] == "never"
+    test = opened(part="Over-training", r="0.5")
+    assert metrics(test)["which pays after"] == "never"
+    chosen = figures(test)["life"][1]["layout"]["shapes"][0]
+    assert chosen["x0"] == chosen["x1"] == pytest.approx(10**0.5)
 
 
 @pytest.fixture(scope="module")
@@ -139,5 +163,6 @@ def test_our_ladder_shows_what_its_recipe_wrote_down(shipped):
 def test_the_law_can_be_fitted_to_fewer_sizes(shipped):
     test = opened(part="Our own ladder", sizes="the smallest 3")
     assert (test.dataframe[0].value["predicted"] == "yes").sum() == 4
+    assert len(array(figures(test)["residuals"][1]["data"][1]["y"])) == 4
     for label in test.selectbox(key="sizes").options:
         opened(part="Our own ladder", sizes=label)
