@@ -55,6 +55,8 @@ VISITS = {
     "walkthrough, an encoder": ("start/walkthrough/page.py", {"stage": "logits", "model": "fill"}),
     "routing": ("experts/routing/page.py", {"token": "5"}),
     "likings": ("experts/routing/page.py", {"show": "experts", "layer": "1"}),
+    "likings in a text": ("experts/routing/page.py", {"show": "experts", "model": "untrained", "expert": "3"}),
+    "one token and a shared expert": ("experts/routing/page.py", {"show": "shared", "text": "a"}),
     "other routing rules": ("experts/routing/page.py", {"show": "what if", "k": "1"}),
     "without the shared": ("experts/routing/page.py", {"show": "shared"}),
     "sizes of experts": ("experts/routing/page.py", {"show": "size"}),

@@ -44,7 +44,13 @@ def show() -> None:
         expert = int(draw("Expert", "expert", numbers, 1)) - 1
         if scan is None:
             without_scan(now)
-        show_preferred(now, scan, layer, at, expert, by)
+        found = counted(now, scan, at, expert, by)
+        where = "in this text" if scan is None else expert_scan.scanned_share(scan, at, expert)
+        st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
+        if found.tokens:
+            show_preferred(now, found, layer, expert, by)
+        else:
+            st.info("No token goes to this expert.")
     if scan is not None:
         show_excerpts(now, scan, layer, at, expert)
         decides = expert_scan.token_decides(scan, now.layers, at, now.top_k)
@@ -56,12 +62,8 @@ def show() -> None:
         "arXiv:2202.08906, section 7)."
     )
     page.source(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan)
-    if scan is not None:
-        counts = made(experiments.counted_stories, now.model, made(expert_scan.load_scan, now.model), at, expert, by)
-    else:
-        routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
-        counts = made(experiments.counted_text, routed, at, expert, by)
-    page.experiment(experiments.likings, counts, layer, expert, by)
+    if found.tokens:
+        offer(now, scan, layer, at, expert, by)
 
 
 def without_scan(now: reading.Reading) -> None:
@@ -73,14 +75,9 @@ def without_scan(now: reading.Reading) -> None:
         st.info("For this model there are no counts over many texts: what is shown is your text alone.")
 
 
-def show_preferred(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: Order) -> None:
+def show_preferred(now: reading.Reading, found: ExpertTokens, layer: int, expert: int, by: Order) -> None:
     """The tokens of an expert as bars."""
-    found, where = counted(now, scan, at, expert, by)
     counts = found.counts
-    st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
-    if not found.tokens:
-        st.info("No token goes to this expert.")
-        return
     shown = experiments.likings(found, layer, expert, by)
     pale = " Pale: most of its occurrences go elsewhere." if by == "work" else ""
     figure(
@@ -101,13 +98,21 @@ def show_preferred(now: reading.Reading, scan: ExpertScan | None, layer: int, at
     )
 
 
-def counted(now: reading.Reading, scan: ExpertScan | None, at: int, expert: int, by: Order) -> tuple[ExpertTokens, str]:
-    """The tokens of an expert, and over which texts."""
+def counted(now: reading.Reading, scan: ExpertScan | None, at: int, expert: int, by: Order) -> ExpertTokens:
+    """The tokens of an expert, over the held-out stories or in the text."""
     if scan is not None:
-        tokenizer = reading.network(now.model)[1]
-        where = expert_scan.scanned_share(scan, at, expert)
-        return experiments.counted_stories(tokenizer, scan, at, expert, by), where
-    return experiments.counted_text(reading.routed(now.model, now.pasted), at, expert, by), "in this text"
+        return experiments.counted_stories(reading.network(now.model)[1], scan, at, expert, by)
+    return experiments.counted_text(reading.routed(now.model, now.pasted), at, expert, by)
+
+
+def offer(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: Order) -> None:
+    """The same counts and their picture as a program."""
+    if scan is not None:
+        counts = made(experiments.counted_stories, now.model, made(expert_scan.load_scan, now.model), at, expert, by)
+    else:
+        routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
+        counts = made(experiments.counted_text, routed, at, expert, by)
+    page.experiment(experiments.likings, counts, layer, expert, by)
 
 
 def show_excerpts(now: reading.Reading, scan: ExpertScan, layer: int, at: int, expert: int) -> None:

@@ -60,10 +60,12 @@ def show() -> None:
         "in all layers at once, and the whole model is run again: compare which tokens lose most."
     )
     page.source(Experts.forward, analysis.shared_work)
-    text_read = now.model, now.pasted, reading.TOKENS
-    page.experiment(
-        experiments.without_the_shared, made(experiments.shared_in, *text_read), made(one_text.first_tokens, *text_read)
-    )
+    beginning = now.model, now.pasted, reading.TOKENS
+    work, read = made(experiments.shared_in, *beginning), made(one_text.first_tokens, *beginning)
+    if len(found.losses):
+        page.experiment(experiments.without_the_shared, work, read)
+    else:
+        page.experiment(experiments.shares, work, read, at, now.top_k)
 
 
 def show_losses(now: reading.Reading, found: SharedWork) -> None:

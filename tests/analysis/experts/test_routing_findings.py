@@ -62,13 +62,11 @@ def test_equal_tokens_are_compared_in_the_chosen_layer():
         return sum(first[at][i] == first[at][j] is not None for i, j in some) / len(some)
 
     equal = [(i, j) for i, j in pairs if IDS[i] == IDS[j]]
-    found = equal_tokens(text, 2)
-    assert (found.pairs, found.equal, found.any_two) == (
-        len(equal),
-        pytest.approx(share(2, equal)),
-        pytest.approx(share(2, pairs)),
-    )
-    assert found.by_layer == pytest.approx([share(at, equal) for at in range(3)])
+    for at in range(3):
+        found = equal_tokens(text, at)
+        assert found.pairs == len(equal)
+        assert (found.equal, found.any_two) == (pytest.approx(share(at, equal)), pytest.approx(share(at, pairs)))
+        assert found.by_layer == pytest.approx([share(at, equal) for at in range(3)])
     assert len(set(found.by_layer)) > 1
 
 

@@ -12,7 +12,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run, said
 from tfcore import presets
 from tfcore.analysis.experts import expert_scan
-from tfcore.analysis.experts.expert_scan import save_scan, scan
+from tfcore.analysis.experts.expert_scan import load_scan, save_scan, scan
 from tfcore.analysis.experts.expert_sizes import expert_sizes, finer
 from tfcore.analysis.experts.shared_experts import shared_work
 from tfcore.analysis.experts.text_routing import RouterChange, agreement, route
@@ -102,6 +102,7 @@ def test_other_rules_run_the_model_again(address, change):
     assert "The whole model was run again" in words(test)
     assert ("Scores of layer 0 are exactly the same" in words(test)) == (not change.noise)
     assert "sweep" in figures(test)
+    assert (test.slider(key="k").min, test.slider(key="k").max) == (1, 4)
 
 
 def test_one_token_has_no_loss_and_no_curves():
@@ -213,6 +214,16 @@ def test_the_default_is_the_trained_model_and_equal_tokens_agree_most_in_its_fir
     pairs = agreement(ids, route(network, ids).first)
     assert pairs.equal[0] > 0.9 > 0.5 > pairs.all[0], "what the page and its question say"
     assert "Equal tokens" not in words(test) or pairs.equal[0] >= pairs.equal[-1]
+
+
+def test_diamonds_show_what_is_usual_in_the_held_out_stories():
+    drawn = figures(visits.opened("experts/routing/page.py", layer="2", token="5"))
+    (network, tokenizer), scan = reading.network(reading.TRAINED), load_scan(reading.TRAINED)
+    ids = tokenizer.encode(reading.TEXT)
+    row = scan.ids.tolist().index(ids[5])
+    assert array(drawn["probs"][1]["data"][1]["y"]) == pytest.approx(scan.sent[2, row] / scan.seen[row])
+    usual = scan.load[2] / scan.load[2].sum() * route(network, ids).load[2].sum()
+    assert array(drawn["load"][1]["data"][1]["y"]) == pytest.approx(usual)
 
 
 def test_what_the_page_says_of_other_rules_is_so_of_the_trained_model():
