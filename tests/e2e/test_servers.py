@@ -35,6 +35,7 @@ def test_a_deep_link_is_the_very_first_request(visit, command):
         assert set(visitor.said()) == {"layer", "head", "token", "text"}, "opening a link does not rewrite it"
         visitor.leave()
         headers_are_safe_and_plotly_is_small(address)
+        other_names_are_refused(address)
 
 
 @pytest.fixture
@@ -57,18 +58,27 @@ def elsewhere():
         site.shutdown()
 
 
-def test_other_sites_may_show_the_app_only_where_that_is_switched_on(browser, elsewhere):
+def test_other_sites_may_show_the_app_only_where_that_is_switched_on(browser, server, elsewhere):
     with browser.new_context() as context, serve(*PYTHON_APP, TFCORE_EMBED=elsewhere) as address:
         page = context.new_page()
         page.goto(f"{elsewhere}/?{address}/heads")
         heading = page.frame_locator("iframe").get_by_role("heading", name="What does each head attend to?")
         expect(heading).to_be_attached()
-    with browser.new_context() as context, serve(*PYTHON_APP) as address:
+    with browser.new_context() as context:
         page = context.new_page()
         with page.expect_event("requestfailed") as failed:
-            page.goto(f"{elsewhere}/?{address}/heads")
-        assert failed.value.url == f"{address}/heads"
+            page.goto(f"{elsewhere}/?{server}/heads")
+        assert failed.value.url == f"{server}/heads"
         assert failed.value.failure == "net::ERR_BLOCKED_BY_RESPONSE"
+
+
+def other_names_are_refused(address: str) -> None:
+    """A site that has its name lead here: its pages could ask in a visitor's place."""
+    stranger = {"Host": "evil.example", "Origin": "http://evil.example"}
+    handshake = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    handshake |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "streamlit"}
+    assert get(address, "/healthz", **stranger)[0].status == 421
+    assert get(address, "/_stcore/stream", **handshake, **stranger)[0].status == 421
 
 
 def headers_are_safe_and_plotly_is_small(address: str) -> None:

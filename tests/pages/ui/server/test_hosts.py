@@ -1,4 +1,7 @@
-"""Which requests are answered: by the name they ask for, and by the path."""
+"""Which requests are answered: by the name they ask for, and by the path.
+
+However the server is started: tests/e2e/test_servers.py.
+"""
 
 from http.client import HTTPConnection, HTTPResponse
 
@@ -7,7 +10,7 @@ from streamlit import config
 
 import app as server
 from pages.ui.server import hosts
-from tests.e2e.serving import PYTHON_APP, STREAMLIT, UVICORN, serve
+from tests.e2e.serving import PYTHON_APP, STREAMLIT, serve
 from tests.e2e.test_servers import free_port
 
 EVIL = "evil.example"
@@ -94,13 +97,6 @@ def test_a_server_for_others_answers_to_any_name_or_to_those_it_is_given():
     with serve(*PYTHON_APP, TFCORE_HOSTS="example.org, *.example.net") as address:
         for host, status in {"example.org:8501": 200, "a.b.example.net": 200, "localhost": 200, EVIL: 421}.items():
             assert ask(address, Host=host)[0].status == status
-
-
-@pytest.mark.parametrize("command", [UVICORN, STREAMLIT], ids=["uvicorn", "streamlit"])
-def test_however_it_is_started(command):
-    with serve(*command, *([free_port()] if command == STREAMLIT else [])) as address:
-        assert ask(address, Host=EVIL, Origin=f"http://{EVIL}")[0].status == 421
-        assert ask(address, "/_stcore/stream", **HANDSHAKE, Host=EVIL)[0].status == 421
 
 
 def test_on_streamlits_cloud_the_proxy_names_the_host(monkeypatch):
