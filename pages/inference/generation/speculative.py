@@ -207,7 +207,7 @@ def _closer(prompt: Prompt, passes: list[Pass], shown: Shown, gain: SpeedUp) -> 
             height=400,
             alt=shown.alt,
             caption=shown.caption,
-            table=lambda: pd.DataFrame({"draft length": range(LONGEST + 1), **analysis.gain_curves(gain)}),
+            table=lambda: pd.DataFrame({"draft length": range(LONGEST + 1), **gain.curves}),
         )
 
 

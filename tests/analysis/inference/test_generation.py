@@ -315,7 +315,7 @@ def test_the_speed_up_takes_the_quickest_of_each():
     expected = {n: sum(0.75**i for i in range(n + 1)) / (0.25 * n + 1) for n in range(9)}
     assert found.expected == pytest.approx(expected[3])
     assert found.best == max(expected, key=expected.get)
-    curves = speculation.gain_curves(found)
+    curves = found.curves
     assert curves["speed"] == pytest.approx(list(expected.values()))
     assert curves["tokens"][2] == pytest.approx(1 + 0.75 + 0.75**2)
     assert found.sentence == (
@@ -327,6 +327,6 @@ def test_the_speed_up_takes_the_quickest_of_each():
     assert "no draft length makes it faster" in replace(found, best=0).sentence
     early = speculation.speed_up(PASSES, [], 3)
     assert early.sentence == "With α = 0.75. Measured: 2.50 tokens per pass."
-    assert (early.words, early.help, list(speculation.gain_curves(early))) == (("…", "timed next"), None, ["tokens"])
+    assert (early.words, early.help, list(early.curves)) == (("…", "timed next"), None, ["tokens"])
     quick = [speculation.Timing(1.0, 1.0, 1.0, 2.0, 1.0)]
     assert speculation.speed_up(PASSES, quick, 3).check == 1  # a pass over more tokens cannot cost less

@@ -334,6 +334,15 @@ class SpeedUp(Finding):
     best: int = 0
 
     @property
+    def curves(self) -> dict[str, list[float]]:
+        """By the formulas, for drafts of 0 to LONGEST tokens: "tokens" per pass, and "speed" where it was timed."""
+        lengths = range(LONGEST + 1)
+        curves = {"tokens": [expected_tokens(self.alpha, n) for n in lengths]}
+        if self.runs:
+            curves["speed"] = [expected_speed_up(self.alpha, n, self.cost) for n in lengths]
+        return curves
+
+    @property
     def words(self) -> tuple[str, str]:
         """The speed-up measured, and by the formula."""
         return (f"{self.ratio:.2f}", f"formula: {self.expected:.2f}") if self.runs else ("…", "timed next")
@@ -378,12 +387,3 @@ def speed_up(passes: Sequence[Pass], timings: Sequence[Timing], guess: int) -> S
         check=check,
         best=best_guess(alpha, cost, LONGEST),
     )
-
-
-def gain_curves(found: SpeedUp) -> dict[str, list[float]]:
-    """By the formulas, for drafts of 0 to LONGEST tokens: "tokens" per pass, and "speed" where it was timed."""
-    lengths = range(LONGEST + 1)
-    curves = {"tokens": [expected_tokens(found.alpha, n) for n in lengths]}
-    if found.runs:
-        curves["speed"] = [expected_speed_up(found.alpha, n, found.cost) for n in lengths]
-    return curves

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.speculation import LONGEST, Guess, SpeedUp, gain_curves
+from tfcore.analysis.inference.speculation import LONGEST, Guess, SpeedUp
 from tfcore.figures import theme
 from tfcore.figures.inference.next_token import highest
 from tfcore.figures.tokens import SLANT, label_room, ticks
@@ -90,7 +90,7 @@ def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
 
 def gain_figure(found: SpeedUp, height: int) -> go.Figure:
     """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots."""
-    lines = gain_curves(found)
+    lines = found.curves
     measured = {"tokens": found.per_pass} | ({"speed": found.ratio} if found.runs else {})
     names = {"tokens": "tokens per pass", "speed": "speed-up"}
     colours = {"tokens": BOTH, "speed": MODEL}

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.inference.flash import FlashRun
+from tfcore.analysis.inference.flash_attention import FlashRun
 from tfcore.analysis.inference.memory_traffic import Traffic
 from tfcore.figures import theme
 from tfcore.figures.inference.length_cost import powers_axis
