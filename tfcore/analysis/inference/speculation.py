@@ -120,13 +120,12 @@ def seen(checked: Checked) -> Pass:
     made, q, p = checked.round, checked.q, checked.p[:-1]
     overlap, error = torch.minimum(p, q).sum(-1), (outcome(p, q) - p).abs().amax(-1)  # (guess)
     top = torch.maximum(p, q).topk(min(SHOWN, p.shape[-1])).indices  # (guess, shown)
-    states: list[State] = [*["accepted"] * made.accepted, "rejected", *["discarded"] * len(made.guessed)]
     guesses = [
         Guess(
             token,
             float(p[i, token]),
             float(q[i, token]),
-            states[i],
+            _state(i, made.accepted),
             float(overlap[i]),
             float(error[i]),
             top[i].numpy(),
@@ -136,6 +135,11 @@ def seen(checked: Checked) -> Pass:
         for i, token in enumerate(made.guessed)
     ]
     return Pass(tuple(guesses), made.token, checked.ids)
+
+
+def _state(number: int, accepted: int) -> State:
+    """Of a guess, from 0, in a pass that accepted so many."""
+    return "accepted" if number < accepted else "rejected" if number == accepted else "discarded"
 
 
 def timed(
