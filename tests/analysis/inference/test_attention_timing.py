@@ -110,10 +110,10 @@ def test_the_longest_text_of_both_is_compared():
 def test_bytes_of_the_longest_text():
     points = [point(128, "fused", 0.1, 500), point(1024, "naive", math.nan, runs=0), point(1024, "fused", 0.05, 2_000)]
     assert timing.bytes_at_once(points).sentence == (
-        "Bytes at once beside Q, K, V. plain at 1,024 tokens: 102.4 kB computed, left out; fused at 1,024 tokens: "
-        "102.4 kB computed, 2.0 kB measured."
+        "Bytes at once beside Q, K, V, at 1,024 tokens: plain 102.4 kB computed, left out; fused 102.4 kB computed, "
+        "2.0 kB measured."
     )
-    assert timing.bytes_at_once([]).sentence == "Bytes at once beside Q, K, V. Nothing yet."
+    assert timing.bytes_at_once([]).sentence == "Bytes at once beside Q, K, V: nothing yet."
 
 
 @pytest.mark.usefixtures("_short")

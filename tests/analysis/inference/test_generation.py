@@ -285,8 +285,8 @@ def test_accepted_draft_tokens_are_counted():
     assert found.per_pass == 5 / 2
     assert found.expected == pytest.approx(1 + 0.75 + 0.75**2 + 0.75**3)
     assert found.sentence == (
-        "3 of 4 verified draft tokens were accepted (α = 0.75); 2.50 tokens per pass, 2.73 by the formula. The rule "
-        "gives the model's distribution to within 3e-07."
+        "3 of 4 verified draft tokens were accepted; the formula expects 2.73 tokens per pass. The rule gives the "
+        "model's distribution to within 3e-07."
     )
     assert found.accepted_words == ("3 of 4", "expected: α = 0.75")
     assert found.per_pass_words == ("2.50", "formula: 2.73")

@@ -71,6 +71,12 @@ def test_filters_off_leave_everything():
     assert test.metric[2].value == "100.0%"
 
 
+def test_temperature_0_leaves_one_token():
+    test = opened(temperature="0", top_k="0", top_p="1", min_p="0", penalty="1")
+    assert test.metric[1].value == "0.00 bits"
+    assert "after the filters 1 are left" in figures(test)["ranks"][0]["alt"]
+
+
 def test_every_strategy_ends_with_its_numbers():
     test = ended(opened(show="Decoding strategies", text=TEXT, tokens="10", seed="3"))
     model, tokenizer = cache.model("stories")
@@ -170,3 +176,10 @@ def test_a_click_on_a_chip_chooses_its_draft_token(chosen):
     speculative.choose_guess([10_000], 0)
     assert chosen == {"at": speculative.AT - 1}  # the end of the slider
     assert speculative.guess_of_chip([a_pass()]) == [0]
+
+
+@pytest.mark.parametrize("show", ["Sampling a token", "Decoding strategies", "Beam search", "Speculative decoding"])
+def test_every_slider_reaches_its_end(show):
+    test = opened(show=show, tokens="10")
+    assert test.slider
+    assert visits.sliders_short_of_their_end(test) == []

@@ -149,3 +149,10 @@ def test_a_click_on_a_cell_chooses_its_query_and_tile(monkeypatch):
     for x, y in ((16, 0), (None, 3), ("a", 3), (1, [2]), (99, 99)):
         flash.choose_cell(run, {**cell, "x": x, "y": y})
     assert chosen == {}
+
+
+@pytest.mark.parametrize("look", ["cost", "patterns", "flash", "traffic", "ring", "timed"])
+def test_every_slider_reaches_its_end(look):
+    test = opened(look=look)
+    assert test.slider
+    assert visits.sliders_short_of_their_end(test) == []

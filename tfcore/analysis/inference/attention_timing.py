@@ -252,12 +252,14 @@ class BytesAtOnce(Finding):
 
     @property
     def sentence(self) -> str:
+        if not self.points:
+            return "Bytes at once beside Q, K, V: nothing yet."
         words = "; ".join(
-            f"{NAMES[point.way]} at {point.n:,} tokens: {prefixed(point.computed)} computed"
+            f"{NAMES[point.way]} {prefixed(point.computed)} computed"
             + (f", {prefixed(point.measured)} measured" if point.measured else "" if point.runs else ", left out")
             for point in self.points
         )
-        return f"Bytes at once beside Q, K, V. {words or 'Nothing yet'}."
+        return f"Bytes at once beside Q, K, V, at {self.points[0].n:,} tokens: {words}."
 
 
 def bytes_at_once(points: Sequence[Timed]) -> BytesAtOnce:

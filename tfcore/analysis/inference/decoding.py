@@ -119,7 +119,7 @@ class Plan:
 def continue_beside(model: Transformer, plan: Plan) -> Iterator[tuple[Strategy, Written] | None]:
     """Greedy, filtered and pure sampling in turn, a token each; then the text of beam search, known only at its end.
 
-    None says that there is nothing new, so that whoever watches can stop there.
+    None says that there is nothing new, so that the caller can stop there.
     """
     ways: dict[Strategy, Sampling] = {"greedy": Sampling(temperature=0), "sampling": plan.sampling, "pure": Sampling()}
     streams = {

@@ -255,9 +255,8 @@ class Acceptance(Finding):
     @property
     def sentence(self) -> str:
         return (
-            f"{self.accepted_words[0]} verified draft tokens were accepted (α = {self.alpha:.2f}); {self.per_pass:.2f} "
-            f"tokens per pass, {self.expected:.2f} by the formula. The rule gives the model's distribution to within "
-            f"{self.error:.0e}."
+            f"{self.accepted_words[0]} verified draft tokens were accepted; the formula expects {self.expected:.2f} "
+            f"tokens per pass. The rule gives the model's distribution to within {self.error:.0e}."
         )
 
 
