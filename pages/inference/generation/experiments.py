@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tfcore.analysis.inference.beam_tree import BeamTree, beam_scores, beam_summary
 from tfcore.analysis.inference.decoding import (
-    Plan,
+    DecodingPlan,
     Strategy,
     Written,
     by_strategy,
@@ -12,12 +12,12 @@ from tfcore.analysis.inference.decoding import (
     last_tokens,
     text_scores,
 )
-from tfcore.analysis.inference.next_token import NextToken, draw, entropies, filter_cuts, next_token, ranks
+from tfcore.analysis.inference.next_token import NextToken, entropies, filter_cuts, next_token, ranks, where_drawn
 from tfcore.analysis.inference.speculation import Guess, Pass, Timing, acceptance_found, draft_token, speed_up, watch
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.beam_tree import results_figure, tree_figure
 from tfcore.figures.inference.next_token import draw_figure, filters_figure, ranks_figure
-from tfcore.figures.inference.speculation import gain_figure, rule_figure
+from tfcore.figures.inference.speculation import acceptance_figure, gain_figure
 from tfcore.figures.inference.text_likelihood import likelihood_figure
 from tfcore.figures.shown import Shown
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
@@ -40,7 +40,7 @@ def one_token(found: NextToken) -> Shown:
 
 def where_u_falls(found: NextToken) -> Shown:
     """The probabilities laid end to end, and the random number that falls on one of them."""
-    return Shown(draw_figure(found, height=210), (draw(found),))
+    return Shown(draw_figure(found, height=210), (where_drawn(found),))
 
 
 def by_rank(found: NextToken) -> Shown:
@@ -60,7 +60,7 @@ def written_beside(
 ) -> dict[Strategy, list[Written]]:
     """The texts of all strategies, each written to its end."""
     ids = tuple(last_tokens(model, tokenizer, text, limit).ids)
-    plan = Plan(ids=ids, sampling=sampling, seed=seed, tokens=new_tokens, stop_ids=stop_ids)
+    plan = DecodingPlan(ids=ids, sampling=sampling, seed=seed, tokens=new_tokens, stop_ids=stop_ids)
     return by_strategy(list(continue_beside(model, plan)))
 
 
@@ -109,4 +109,4 @@ def speculative(steps: Sequence[Pass | Timing], guesses: int) -> Shown:
 
 def one_guess(guess: Guess, at: int, token: str, tokens: Sequence[str]) -> Shown:
     """One draft token under the rule: accepted drafts and residual draws add up to the model's distribution."""
-    return Shown(rule_figure(guess, tick_labels(tokens), height=400), (draft_token(guess, at, token),))
+    return Shown(acceptance_figure(guess, tick_labels(tokens), height=400), (draft_token(guess, at, token),))

@@ -12,7 +12,7 @@ from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import decoding
-from tfcore.analysis.inference.decoding import NAMES, Plan, Strategy, Written
+from tfcore.analysis.inference.decoding import NAMES, DecodingPlan, Strategy, Written
 from tfcore.generation import beam
 from tfcore.generation.generate import stream
 
@@ -41,7 +41,7 @@ def show(prompt: Prompt) -> None:
     with left:
         tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
         sampling, chosen_seed = filters(), seed()
-    plan = Plan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
+    plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
     network = prompt.network
 

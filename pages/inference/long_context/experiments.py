@@ -17,7 +17,7 @@ from tfcore.analysis.inference.flash_attention import (
     tile_scores,
 )
 from tfcore.analysis.inference.length_cost import layer_memory, operations, score_matrix
-from tfcore.analysis.inference.memory_traffic import Comparison, against_sram, moved
+from tfcore.analysis.inference.memory_traffic import TrafficComparison, against_sram, moved
 from tfcore.analysis.inference.online_softmax import head_vectors, row_progress
 from tfcore.analysis.inference.ring_attention import (
     Layout,
@@ -42,10 +42,10 @@ from tfcore.analysis.one_text import FirstTokens, first_tokens
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.attention_timing import bytes_figure, seconds_figure
 from tfcore.figures.inference.flash_attention import sram_figure, tiles_figure, traffic_figure
-from tfcore.figures.inference.length_cost import memory_figure, operations_figure, scale_figure
+from tfcore.figures.inference.length_cost import layer_memory_figure, operations_figure, scale_figure
 from tfcore.figures.inference.online_softmax import ledger_figure, scores_figure
 from tfcore.figures.inference.ring_attention import devices_figure, meetings_figure, work_figure
-from tfcore.figures.inference.sparse_attention import measured_figure, pairs_figure, reach_figure
+from tfcore.figures.inference.sparse_attention import kept_pairs_figure, measured_figure, pattern_reach_figure
 from tfcore.figures.shown import Shown
 from tfcore.masks import Kind, MaskConfig
 from tfcore.model import Transformer
@@ -72,18 +72,18 @@ def length(name: str, cost: LengthCost, at: int) -> Shown:
 
 def memory(cost: LengthCost, at: int) -> Shown:
     """Bytes in one layer: those of the vectors grow with n, those of the scores with n squared."""
-    return Shown(memory_figure(cost, at, height=320), (layer_memory(cost, at),))
+    return Shown(layer_memory_figure(cost, at, height=320), (layer_memory(cost, at),))
 
 
 def pattern(found: Reach) -> Shown:
     """A sparse pattern: the pairs it keeps, and how far information travels through several layers."""
-    return Shown(reach_figure(found, height=420), (pattern_reach(found),))
+    return Shown(pattern_reach_figure(found, height=420), (pattern_reach(found),))
 
 
 def pairs(lengths: Sequence[int], counts: Mapping[Kind, Int[ndarray, " length"]], kind: Kind, at: int) -> Shown:
     """The pairs that each pattern keeps, against length."""
     named = {NAMES[one]: kept for one, kept in counts.items()}
-    figure = pairs_figure(lengths, named, NAMES[kind], at, height=420)
+    figure = kept_pairs_figure(lengths, named, NAMES[kind], at, height=420)
     return Shown(figure, (pairs_at_length(lengths, counts, kind, at),))
 
 
@@ -138,12 +138,12 @@ def ledger(run: FlashRun, tile: int) -> Shown:
     return Shown(figure, (row_progress("tile", done, len(names)), PlainNumber(float(run.naive[0]))))
 
 
-def traffic(found: Comparison) -> Shown:
+def traffic(found: TrafficComparison) -> Shown:
     """What has to be moved between memory and chip: the plain way, and tile by tile."""
     return Shown(traffic_figure(found.naive, found.tiled, found.bytes_each, height=270), (moved(found),))
 
 
-def traffic_by_sram(sizes: Sequence[int], every: Sequence[Comparison], at: int) -> Shown:
+def traffic_by_sram(sizes: Sequence[int], every: Sequence[TrafficComparison], at: int) -> Shown:
     """What has to be moved against the size of the fast memory, counted and by the theorem."""
     totals = [moved(one) for one in every]
     counted, formula = [one.tiled for one in totals], [one.formula for one in totals]

@@ -9,7 +9,7 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore.analysis.inference import memory_traffic
-from tfcore.analysis.inference.memory_traffic import Moved, Traffic
+from tfcore.analysis.inference.memory_traffic import MemoryTraffic, Moved
 from tfcore.analysis.precision import stored_bytes
 
 BYTES = stored_bytes(1, "float16")
@@ -17,7 +17,7 @@ KB = 1000 // BYTES  # numbers in a kB
 SIZES = list(range(16, 257, 16))  # kB
 
 
-compare = cache.data(max_entries=256)(memory_traffic.compare)
+compare = cache.data(max_entries=256)(memory_traffic.compare_traffic)
 
 
 def panel() -> None:
@@ -84,7 +84,9 @@ def panel() -> None:
         "number of operations is the same; only the memory traffic changes."
     )
     page.source(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem)
-    page.experiment(experiments.traffic, made(memory_traffic.compare, n, d_head, kilobytes * KB, order, causal, BYTES))
+    page.experiment(
+        experiments.traffic, made(memory_traffic.compare_traffic, n, d_head, kilobytes * KB, order, causal, BYTES)
+    )
     st.caption(
         "FlashAttention, algorithms 0 and 1, theorem 2, arXiv:2205.14135; queries outside: arXiv:2307.08691. 1 kB is "
         "1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."
@@ -108,7 +110,7 @@ def _metrics(found: Moved) -> None:
         place.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-def bars(naive: Traffic, tiled: Traffic) -> pd.DataFrame:
+def bars(naive: MemoryTraffic, tiled: MemoryTraffic) -> pd.DataFrame:
     """What is moved, part by part."""
     return pd.DataFrame(
         [

@@ -213,7 +213,7 @@ def test_the_latest_step_of_the_followed_query():
 
 @pytest.mark.parametrize("order", ["queries", "keys"])
 def test_a_comparison_in_bytes(order):
-    found = memory_traffic.compare(4096, 64, 96_000, order, False, 2)
+    found = memory_traffic.compare_traffic(4096, 64, 96_000, order, False, 2)
     said = memory_traffic.moved(found)
     tiling = Tiling(n=4096, d_head=64, sram=96_000, causal=False, order=order)
     plain, tiled = 2 * (4 * 4096**2 + 4 * 4096 * 64), 2 * tiled_traffic(tiling).total
@@ -236,7 +236,7 @@ def test_a_comparison_in_words():
 
 
 def test_the_ends_of_the_curve():
-    every = [memory_traffic.compare(4096, 64, sram, "keys", False, 2) for sram in (8_000, 64_000, 128_000)]
+    every = [memory_traffic.compare_traffic(4096, 64, sram, "keys", False, 2) for sram in (8_000, 64_000, 128_000)]
     found = memory_traffic.against_sram([16, 128, 256], every)
     assert (found.smallest, found.largest) == (16, 256)
     assert (found.at_smallest, found.at_largest) == (2 * every[0].tiled.total, 2 * every[2].tiled.total)

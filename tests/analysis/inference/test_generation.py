@@ -58,7 +58,7 @@ def test_filters_that_are_off_change_nothing():
 
 def test_every_strategy_writes_what_it_says():
     model, sampling = small(), Sampling(**FILTERS)
-    plan = decoding.Plan(ids=tuple(IDS), sampling=sampling, seed=3, tokens=8)
+    plan = decoding.DecodingPlan(ids=tuple(IDS), sampling=sampling, seed=3, tokens=8)
     texts = {name: [] for name in ("greedy", "sampling", "pure", "beam")}
     for name, one in filter(None, decoding.continue_beside(model, plan)):
         texts[name].append(one)
@@ -171,17 +171,17 @@ def test_what_the_filters_leave_is_counted():
 
 
 def test_the_draw_is_where_u_falls():
-    found = next_token.draw(planted(True, place=1, u=0.6))
+    found = next_token.where_drawn(planted(True, place=1, u=0.6))
     assert (found.token, found.unfiltered, found.is_cut) == ("b", "b", False)
     assert (found.start, found.length) == pytest.approx((0.5, 0.375))
-    cut = next_token.draw(planted(True, place=2, u=0.96))  # without filters the last 0.05 of the line
+    cut = next_token.where_drawn(planted(True, place=2, u=0.96))  # without filters the last 0.05 of the line
     assert (cut.token, cut.unfiltered, cut.is_cut) == ("c", "\n", True)
     assert cut.start == pytest.approx(0.875)
     assert cut.sentence == (
         "The draw: u = 0.9600 falls on 'c', which covers 0.1250 of the lower line from about 0.8750 on. Without "
         "filters the same u would fall on '⏎', which the filters cut."
     )
-    assert next_token.draw(planted(True, place=2, u=0.9)).unfiltered == "d"
+    assert next_token.where_drawn(planted(True, place=2, u=0.9)).unfiltered == "d"
 
 
 def test_the_ends_of_the_distribution_and_its_entropy():
@@ -227,7 +227,7 @@ def test_scores_of_texts():
 
 def test_a_rank_counts_the_tokens_before():
     p = torch.tensor([0.1, 0.4, 0.2, 0.3])
-    assert [decoding.written(p, token).rank for token in range(4)] == [4, 1, 3, 2]
+    assert [decoding.written_token(p, token).rank for token in range(4)] == [4, 1, 3, 2]
 
 
 def test_a_search_is_counted():

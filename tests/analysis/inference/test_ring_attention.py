@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.analysis.inference.test_flash_attention import vectors
 from tfcore.analysis.inference import ring_attention as rings
 from tfcore.analysis.inference.online_softmax import Difference
-from tfcore.analysis.inference.ring_attention import follow_ring, held_block, ring_attention, ring_work, tokens_of
+from tfcore.analysis.inference.ring_attention import device_tokens, follow_ring, held_block, ring_attention, ring_work
 
 LAYOUTS = ["contiguous", "striped"]
 
@@ -36,7 +36,7 @@ def test_every_pair_is_worked_on_once(n, devices, layout):
     devices = min(devices, n)
     assert ring_work(n, devices, layout, True).sum() == n * (n + 1) // 2
     assert ring_work(n, devices, layout, False).sum() == n * n
-    assert sorted(int(i) for place in tokens_of(n, devices, layout) for i in place) == list(range(n))
+    assert sorted(int(i) for place in device_tokens(n, devices, layout) for i in place) == list(range(n))
     for device in range(devices):
         assert sorted(held_block(device, step, devices) for step in range(devices)) == list(range(devices))
         for step in range(1, devices):  # what I hold is what my neighbour held before
@@ -81,7 +81,7 @@ def test_a_block_that_lies_in_the_future_changes_nothing():
 @pytest.mark.parametrize("devices", [0, 6])
 def test_devices_without_a_token_are_refused(devices):
     with pytest.raises(ValueError, match=f"devices={devices}"):
-        tokens_of(5, devices, "striped")
+        device_tokens(5, devices, "striped")
 
 
 def test_a_row_outside_the_text_is_refused():

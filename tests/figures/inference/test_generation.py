@@ -88,7 +88,7 @@ def test_the_two_parts_of_the_rule_add_up():
     model = small(n_layers=3)
     made = next(iter(guesses.watch(model, early_exit(model, 1), IDS, Sampling(), 2, 0, 8)))
     guess = made.guesses[0]
-    figure = speculation.rule_figure(guess, labels(len(guess.tokens)), 400)
+    figure = speculation.acceptance_figure(guess, labels(len(guess.tokens)), 400)
     theme.check(figure)
     np.testing.assert_allclose(figure.data[0].y + figure.data[1].y, np.sort(guess.p_all)[::-1], atol=1e-7)
 

@@ -29,11 +29,11 @@ def drawn():
         yield cost_figures.scale_figure(n, 64, 300)
     for at in (0, 3):
         yield cost_figures.operations_figure(COST, at, 300)
-        yield cost_figures.memory_figure(COST, at, 300)
+        yield cost_figures.layer_memory_figure(COST, at, 300)
     for layers in (1, 4):
-        yield sparse_attention.reach_figure(reach(MaskConfig(kind="dilated"), 20, layers), 300)
+        yield sparse_attention.pattern_reach_figure(reach(MaskConfig(kind="dilated"), 20, layers), 300)
     pairs = {kind: pairs_kept(MaskConfig(kind=kind), [64, 1024, 2**17]) for kind in ("causal", "window", "blocks")}
-    yield sparse_attention.pairs_figure([64, 1024, 2**17], pairs, "window", 2, 300)
+    yield sparse_attention.kept_pairs_figure([64, 1024, 2**17], pairs, "window", 2, 300)
     some = np.arange(N) > 4
     yield sparse_attention.measured_figure(MeasuredReach("window", 4, 5, some, some), LABELS, 200)
     for tile in (0, len(RUN.tiles) - 1):

@@ -71,7 +71,7 @@ class Written:
         return f"by the model {self.probability:.3f}, rank {self.rank:,}; drawn with {self.drawn_with:.3f}"
 
 
-def written(probabilities: Float[Tensor, " vocab"], token: int, drawn_with: float = 1.0) -> Written:
+def written_token(probabilities: Float[Tensor, " vocab"], token: int, drawn_with: float = 1.0) -> Written:
     """A token with its probability and rank in the model's own distribution."""
     p = probabilities[token]
     return Written(token, float(p), 1 + int((probabilities > p).sum()), drawn_with)
@@ -83,7 +83,7 @@ def read_again(model: Transformer, ids: Sequence[int], new: Sequence[int]) -> li
     if not new:
         return []
     logits = model(one_text(model, [*ids, *new])).logits[0, len(ids) - 1 : -1].float().cpu()  # (new, vocab)
-    return [written(row, token) for row, token in zip(logits.softmax(-1), new, strict=True)]
+    return [written_token(row, token) for row, token in zip(logits.softmax(-1), new, strict=True)]
 
 
 def mean_log_probability(tokens: Sequence[Written]) -> float:
@@ -98,7 +98,7 @@ def repeated(tokens: Sequence[int], n: int = 3) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class DecodingPlan:
     """What is to be written.
 
     Args:
@@ -116,7 +116,7 @@ class Plan:
     stop_ids: tuple[int, ...] = ()
 
 
-def continue_beside(model: Transformer, plan: Plan) -> Iterator[tuple[Strategy, Written] | None]:
+def continue_beside(model: Transformer, plan: DecodingPlan) -> Iterator[tuple[Strategy, Written] | None]:
     """Greedy, filtered and pure sampling in turn, a token each; then the text of beam search, known only at its end.
 
     None says that there is nothing new, so that the caller can stop there.
@@ -132,7 +132,7 @@ def continue_beside(model: Transformer, plan: Plan) -> Iterator[tuple[Strategy, 
             if step is None:
                 del streams[name]
             else:
-                yield name, written(step.filters[0].probabilities, step.token, step.probability)
+                yield name, written_token(step.filters[0].probabilities, step.token, step.probability)
     yield from _beam(model, plan.ids, plan.tokens, plan.stop_ids)
 
 

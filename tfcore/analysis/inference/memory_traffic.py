@@ -14,7 +14,7 @@ LEADING: dict[Order, float] = {"keys": 12.0, "queries": 8.0}  # times n^2 d^2 / 
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class MemoryTraffic:
     """Numbers read from HBM and written to it, by what they are."""
 
     reads: dict[str, int]
@@ -26,7 +26,7 @@ class Traffic:
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
-def naive_traffic(n: int, d_head: int) -> Traffic:
+def naive_traffic(n: int, d_head: int) -> MemoryTraffic:
     """Attention of one head in three steps, each of which reads and writes whole matrices: 4 n^2 + 4 n d numbers.
 
         S = Q K^T,   P = softmax(S),   O = P V
@@ -36,13 +36,13 @@ def naive_traffic(n: int, d_head: int) -> Traffic:
     Source: arXiv:2205.14135, algorithm 0.
     """
     square, side = n * n, n * d_head
-    return Traffic(
+    return MemoryTraffic(
         {"Q": side, "K, V": 2 * side, "scores": square, "weights": square},
         {"output": side, "scores": square, "weights": square},
     )
 
 
-def tiled_traffic(tiling: Tiling) -> Traffic:
+def tiled_traffic(tiling: Tiling) -> MemoryTraffic:
     """The same head in tiles, every load and store of the loops added up; tiles above the diagonal load nothing.
 
     Keys outside (FlashAttention, arXiv:2205.14135, algorithm 1): K and V are read once; for each of their tiles all
@@ -55,13 +55,13 @@ def tiled_traffic(tiling: Tiling) -> Traffic:
         first = np.arange(0, n, tiling.columns)
         came = n - (first // tiling.rows) * tiling.rows if tiling.causal else np.full(len(first), n)
         passed = int(came.sum())  # queries that came by, over all tiles of keys
-        return Traffic(
+        return MemoryTraffic(
             {"Q": passed * d, "K, V": 2 * n * d, "output": passed * d, "m and l": 2 * passed},
             {"output": (n + passed) * d, "m and l": 2 * (n + passed)},
         )
     end = np.minimum(np.arange(tiling.rows, n + tiling.rows, tiling.rows), n)
     came = np.minimum(-(-end // tiling.columns) * tiling.columns, n) if tiling.causal else np.full(len(end), n)
-    return Traffic({"Q": n * d, "K, V": 2 * int(came.sum()) * d}, {"output": n * d, "m and l": n})
+    return MemoryTraffic({"Q": n * d, "K, V": 2 * int(came.sum()) * d}, {"output": n * d, "m and l": n})
 
 
 def loaded(tiling: Tiling, tiles: int) -> int:
@@ -99,7 +99,7 @@ def theorem(n: int, d_head: int, sram: int, order: Order, causal: bool) -> float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class TrafficComparison:
     """The traffic of one head, both ways.
 
     Args:
@@ -114,15 +114,15 @@ class Comparison:
     d_head: int
     sram: int
     bytes_each: int
-    naive: Traffic
-    tiled: Traffic
+    naive: MemoryTraffic
+    tiled: MemoryTraffic
     formula: float
 
 
-def compare(n: int, d_head: int, sram: int, order: Order, causal: bool, bytes_each: int) -> Comparison:
+def compare_traffic(n: int, d_head: int, sram: int, order: Order, causal: bool, bytes_each: int) -> TrafficComparison:
     """Count the traffic of one head the plain way and in tiles, with the theorem's term beside it."""
     tiling = Tiling(n=n, d_head=d_head, sram=sram, causal=causal, order=order)
-    return Comparison(
+    return TrafficComparison(
         n=n,
         d_head=d_head,
         sram=sram,
@@ -182,7 +182,7 @@ class Moved(Finding):
         )
 
 
-def moved(found: Comparison) -> Moved:
+def moved(found: TrafficComparison) -> Moved:
     """The totals in bytes."""
     plain, tiled = (found.bytes_each * way.total for way in (found.naive, found.tiled))
     squares = found.naive.total / found.n**2
@@ -214,7 +214,7 @@ class AgainstSram(Finding):
         )
 
 
-def against_sram(sizes: Sequence[int], every: Sequence[Comparison]) -> AgainstSram:
+def against_sram(sizes: Sequence[int], every: Sequence[TrafficComparison]) -> AgainstSram:
     """The ends of the curve; `sizes` in kB, from small to large."""
     first, last = moved(every[0]), moved(every[-1])
     return AgainstSram(sizes[0], sizes[-1], first.tiled, last.tiled, last.plain)

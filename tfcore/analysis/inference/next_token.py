@@ -168,7 +168,7 @@ class Draw(Finding):
         )
 
 
-def draw(found: NextToken) -> Draw:
+def where_drawn(found: NextToken) -> Draw:
     """The part of the line that the drawn token covers: after all tokens that are more probable."""
     p = found.probabilities[-1]
     return Draw(

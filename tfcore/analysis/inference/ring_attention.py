@@ -26,7 +26,7 @@ from tfcore.analysis.inference.online_softmax import (
 Layout = Literal["contiguous", "striped"]
 
 
-def tokens_of(n: int, devices: int, layout: Layout) -> list[Int[Tensor, " token"]]:
+def device_tokens(n: int, devices: int, layout: Layout) -> list[Int[Tensor, " token"]]:
     """The positions of the tokens that each device holds.
 
     Contiguous: the text in equal pieces, one after the other (arXiv:2310.01889). Striped: every devices-th token, so
@@ -48,7 +48,7 @@ def held_block(device: int, step: int, devices: int) -> int:
 
 def ring_work(n: int, devices: int, layout: Layout, causal: bool) -> Int[ndarray, "step device"]:
     """The (query, key) pairs that each device has to compute at each step; pairs behind the mask cost nothing."""
-    places = [tokens.numpy() for tokens in tokens_of(n, devices, layout)]
+    places = [tokens.numpy() for tokens in device_tokens(n, devices, layout)]
     work = np.zeros((devices, devices), dtype=np.int64)
     for step in range(devices):
         for device in range(devices):
@@ -72,7 +72,7 @@ def ring_attention(
 
     Source: arXiv:2310.01889, algorithm 1 (its attention; the feed-forward layer needs no other token).
     """
-    places = tokens_of(len(vectors.q), devices, layout)
+    places = device_tokens(len(vectors.q), devices, layout)
     d_head, dtype = vectors.v.shape[1], vectors.v.dtype
     states, trace = [nothing_yet(len(place), d_head, dtype) for place in places], []
     for step in range(devices):
@@ -133,7 +133,7 @@ def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool
     weights, naive = vectors.naive(causal)
     double = vectors.double()
     exact = (ring_attention(double, devices, layout, causal)[0] - double.naive(causal)[1]).abs().max()
-    places = tokens_of(n, devices, layout)
+    places = device_tokens(n, devices, layout)
     home = torch.empty(n, dtype=torch.int64)
     for device, place in enumerate(places):
         home[place] = device

@@ -110,12 +110,12 @@ def watch(
 ) -> Iterator[Pass | Timing]:
     """Every pass of one text, as soon as it is made; then TURNS timings."""
     for checked in speculate(model, draft, ids, sampling, max_new_tokens=tokens, guess=guess, seed=seed):
-        yield seen(checked)
+        yield checked_pass(checked)
     for _ in range(TURNS):
-        yield timed(model, draft, ids, sampling, guess, seed, tokens)
+        yield time_once(model, draft, ids, sampling, guess, seed, tokens)
 
 
-def seen(checked: Checked) -> Pass:
+def checked_pass(checked: Checked) -> Pass:
     """A pass with the two distributions of each guess, cut to the SHOWN most likely tokens."""
     made, q, p = checked.round, checked.q, checked.p[:-1]
     overlap, error = torch.minimum(p, q).sum(-1), (outcome(p, q) - p).abs().amax(-1)  # (guess)
@@ -142,7 +142,7 @@ def _state(number: int, accepted: int) -> State:
     return "accepted" if number < accepted else "rejected" if number == accepted else "discarded"
 
 
-def timed(
+def time_once(
     model: Transformer,
     draft: Transformer | DraftModel,
     ids: Sequence[int],

@@ -98,7 +98,7 @@ def operations_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
     return _panel(data, cost, at, "FLOPs of one pass", height, [note], [crossing])
 
 
-def memory_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
+def layer_memory_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
     """Bytes of the score matrices and of the vectors of one layer against length, and of one large GPU as a line."""
     lines = (
         ("Q, K, V, output: n", cost.vectors, "@feedforward", "dash"),

@@ -16,7 +16,7 @@ from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
 FAINTEST = 0.25  # shade of what arrives through the last layer alone
 
 
-def reach_figure(reach: Reach, height: int) -> go.Figure:
+def pattern_reach_figure(reach: Reach, height: int) -> go.Figure:
     """The mask as the darkest cells, and what more layers add to it in lighter and lighter ones."""
     needed, layers = reach.needed, len(reach.back)
     n = len(needed)
@@ -56,7 +56,7 @@ def reach_figure(reach: Reach, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def pairs_figure(
+def kept_pairs_figure(
     lengths: Sequence[int], pairs: Mapping[str, Int[ndarray, " length"]], chosen: str, at: int, height: int
 ) -> go.Figure:
     """Pairs kept against length, a line for each pattern, the chosen one thick.

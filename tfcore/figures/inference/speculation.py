@@ -14,7 +14,7 @@ from tfcore.figures.tokens import SLANT, label_room, ticks
 MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
 
 
-def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
+def acceptance_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
     """Accepted draft tokens and residual draws after a rejection, one upon the other: p.
 
     Args:
