@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.quantities import amount, both, gigabytes, power, round_count, short
+from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,19 @@ def test_counts_as_people_say_them(value, words):
 @pytest.mark.parametrize(("value", "words"), [(5.76e23, "5.8 × 10²³"), (1e20, "10²⁰"), (2e-3, "2.0 × 10⁻³")])
 def test_powers_of_ten(value, words):
     assert power(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(0.0, "0.000"), (-1.5, "−1.500"), (float("-inf"), "−∞"), (0.0031, "3.1e−03"), (12345.0, "1.2e+04")],
+)
+def test_a_number_of_any_size_in_few_signs(value, word):
+    assert compact(value) == word
+
+
+@pytest.mark.parametrize(
+    ("count", "unit", "word"),
+    [(999, "B", "999 B"), (1000, "B", "1.0 kB"), (402_653_184, "B", "402.7 MB"), (1.04e12, "FLOP", "1.0 TFLOP")],
+)
+def test_a_count_with_a_prefix(count, unit, word):
+    assert prefixed(count, unit) == word

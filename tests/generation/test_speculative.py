@@ -67,6 +67,27 @@ def test_accepted_and_replaced_tokens_have_the_models_distribution():
     assert kept / n == pytest.approx(rate, abs=0.05)
 
 
+@pytest.mark.parametrize(("guess", "rate", "n"), [(0, 1.0, 500), (1, 1 / 3, 8_000), (2, 1.0, 500), (3, 0.0, 500)])
+def test_a_guess_is_accepted_with_probability_p_over_q(guess, rate, n):
+    """Algorithm 1, for each token by itself: min(1, p / q). A tenth too often would be six standard deviations off."""
+    generator = torch.Generator().manual_seed(guess)
+    accepted = sum(accept([guess], Q[:1], P[:2], generator)[0] for _ in range(n))
+    assert accepted / n == pytest.approx(rate, abs=0.015 if 0 < rate < 1 else 0)
+
+
+def test_the_acceptance_rate_is_the_overlap_and_the_token_has_the_models_distribution():
+    """alpha = sum min(p, q) (theorem 3.5); whatever q is, the first token follows p (appendix A.1)."""
+    p, q = torch.tensor([[0.6, 0.4]] * 2), torch.tensor([[1.0, 0.0]])
+    generator, n = torch.Generator().manual_seed(1), 8_000
+    kept, firsts = 0, [0, 0]
+    for _ in range(n):
+        accepted, token = accept([0], q, p, generator)
+        kept += accepted
+        firsts[0 if accepted else token] += 1
+    assert kept / n == pytest.approx(0.6, abs=0.015)  # a tenth too often: 0.66
+    assert p_value(firsts, p[0].tolist()) > 0.01
+
+
 def test_a_perfect_draft_is_always_accepted_and_an_impossible_guess_never():
     generator = torch.Generator().manual_seed(0)
     for _ in range(200):

@@ -52,3 +52,9 @@ def address(test: AppTest, key: str) -> str:
     """What the address says about a key: AppTest keeps what a test put there, and a list of what the page did."""
     said_of_it = test.query_params[key]
     return said_of_it if isinstance(said_of_it, str) else said_of_it[-1]
+
+
+def sliders_short_of_their_end(test: AppTest) -> list[str]:
+    """The keys of sliders whose last step does not fall on their end."""
+    steps = {slider.key: (slider.max - slider.min) / slider.step for slider in test.slider if slider.step}
+    return [key for key, count in steps.items() if abs(count - round(count)) > 1e-6]

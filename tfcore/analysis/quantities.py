@@ -72,3 +72,20 @@ def power(value: float, digits: int = 1) -> str:
     mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
     ten = f"10{str(int(exponent)).translate(RAISED)}"
     return ten if float(mantissa) == 1 else f"{mantissa} × {ten}"
+
+
+def prefixed(count: float, unit: str = "B") -> str:
+    """134.2 MB, 1.0 TFLOP: bytes or operations with a decimal prefix, one digit after the point."""
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:,.1f} {prefix}{unit}"
+    return f"{count:,.0f} {unit}"
+
+
+def compact(value: float, digits: int = 3) -> str:
+    """1.250, −∞, 3.1e−03: a number of any size in few signs; `digits` after the point if neither large nor tiny."""
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:.1e}".replace("-", "−")

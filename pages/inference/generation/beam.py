@@ -9,9 +9,9 @@ from pages.inference.generation import experiments as experiments
 from pages.inference.generation.settings import TEXT, TOKENS, Prompt, joined
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.inference import beam_tree as analysis
 from tfcore.analysis.inference.beam_tree import BeamTree
-from tfcore.figures.inference import beam_tree as figures
 from tfcore.generation import beam
 
 TRY: dict[str, dict[str, Any]] = {
@@ -28,11 +28,7 @@ def ends(model: str) -> tuple[int, ...]:
     return analysis.sentence_ends(cache.model(model)[1])
 
 
-@cache.data(max_entries=64)
-def search(prompt: Prompt, beams: int, tokens: int, length_penalty: float, stop_ids: tuple[int, ...]) -> BeamTree:
-    return analysis.beam_tree(
-        prompt.network, prompt.ids, beams=beams, tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids
-    )
+search = cache.of_model(max_entries=64)(analysis.search_text)
 
 
 def show(prompt: Prompt) -> None:
@@ -67,17 +63,18 @@ def show(prompt: Prompt) -> None:
             help="Off: all texts have the same length, so the length penalty changes the scores, not the order.",
         )
     stop_ids = ends(prompt.model) if sentence else prompt.stop_ids
-    tree = search(prompt, beams, steps, penalty, stop_ids)
-    _tree(prompt, tree, beams)
-    _results(prompt, tree)
+    given = prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids
+    tree = search(*given)
+    _tree(prompt, tree)
+    _results(tree)
     page.what_to_see(
         "Above the dotted line are the hypotheses that are kept, the likeliest at the top, below it those that were "
         "considered and pruned. Follow a line to the left to read a text. The thick line is the text with the best "
         "score in the end, the dotted one that of greedy decoding, which takes the likeliest token at each step and "
         "yet can be pruned. Numbers are the probability of each token given its prefix."
     )
-    page.source(beam.beam_steps, analysis.grown)
-    page.experiment(experiments.beams, prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids)
+    page.source(beam.beam_steps, analysis.tree_nodes)
+    page.experiment(experiments.beams, made(analysis.search_text, *given))
     st.caption("Length penalty: after arXiv:1609.08144, eq. 14, with the plain length, as in most libraries")
     page.question(
         "With texts that end with their sentence and α = 0, short sentences win. Why?",
@@ -86,19 +83,15 @@ def show(prompt: Prompt) -> None:
     )
 
 
-def _tree(prompt: Prompt, tree: BeamTree, beams: int) -> None:
-    labels = text.tick_labels(prompt.tokenizer.tokens([node.ids[-1] for node in tree.nodes]), figures.CHARACTERS)
-    best = tree.results[0]
-    fate = f"greedy's text is dropped at token {tree.left_at}" if tree.left_at else "greedy's text is never dropped"
-    kept = sum(node.state != "dropped" for node in tree.nodes)
+def _tree(prompt: Prompt, tree: BeamTree) -> None:
+    shown = experiments.beams(tree)
     figure(
-        figures.tree_figure(tree, labels, beams, 520),
+        shown.figure,
         key="tree",
         height=520,
         min_width=max(340, 100 * tree.steps),
-        alt=f"Beam search with {beams} beams over {tree.steps} tokens: {len(tree.nodes)} texts considered, {kept} "
-        f"kept; the best scores {best.score:.3f}, greedy {tree.greedy.score:.3f}; {fate}.",
-        caption=f"{len(tree.nodes)} candidates shown, {kept} of them kept or finished (framed); {fate}.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Framed: finished.",
         table=lambda: pd.DataFrame(
             {
                 "step": [node.step for node in tree.nodes],
@@ -112,22 +105,19 @@ def _tree(prompt: Prompt, tree: BeamTree, beams: int) -> None:
     )
 
 
-def _results(prompt: Prompt, tree: BeamTree) -> None:
+def _results(tree: BeamTree) -> None:
     """The finished texts and greedy's, with their scores."""
-    every = [*tree.results, tree.greedy]
-    height = 90 + 30 * len(every)
+    shown = experiments.scores(tree)
     left, right = st.columns([2, 3], gap="medium")
-    best, greedy = tree.results[0].score, tree.greedy.score
-    relation = "the same as" if abs(best - greedy) < 1e-4 else "better than" if best > greedy else "worse than"
     with left:
         figure(
-            figures.results_figure(tree, [text.label(joined(prompt, one.ids), 60) for one in every], height),
+            shown.figure,
             key="results",
-            height=height,
-            alt=f"Scores of {len(tree.results)} finished texts, the best {best:.3f}, {relation} greedy's {greedy:.3f}.",
-            caption=f"Score {best:.3f}, {relation} greedy's {greedy:.3f}; nearer to 0 is better.",
+            height=90 + 30 * len(tree.texts),
+            alt=shown.alt,
+            caption=f"{shown.caption} Nearer to 0 is better.",
         )
     with right:
-        for i, one in enumerate(every):
+        for i, found in enumerate(tree.texts):
             name = f"{i + 1}" if i < len(tree.results) else "greedy"
-            st.markdown(f"**{name}** · {text.escape(joined(prompt, one.ids))}")
+            st.markdown(f"**{name}** · {text.escape(found)}")

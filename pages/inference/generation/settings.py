@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache, controls, notices
+from tfcore.analysis.inference import decoding
 from tfcore.generation.sampling import Sampling
 
-CHARACTERS, TOKENS = 2_000, 128  # of a text, at most; the last tokens count, because they are continued
+CHARACTERS = 2_000  # of a text
+TOKENS = 128  # of a text, at most: the last ones, because they are continued
 TEXT = "Lily was very happy. She went to the park and saw a big"
 OFF: dict[str, Any] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "penalty": 1.0}
-SEEDS = 99
+SEEDS = 99  # the largest seed
+
+read = cache.of_model(max_entries=64)(decoding.last_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +39,9 @@ class Prompt:
         return () if separator is None else (separator,)
 
 
-@cache.data(max_entries=64)
-def encode(model: str, pasted: str) -> tuple[list[int], int]:
-    """The last tokens of a text, at most half of what the model can read, and how many there are in all."""
-    network, tokenizer = cache.model(model)
-    ids = tokenizer.encode(pasted)
-    return ids[-min(TOKENS, network.config.max_seq_len // 2) :], len(ids)
-
-
 def prompt(model: str, pasted: str) -> Prompt:
     """The text for a model; says so when only its end is used."""
-    ids, total = encode(model, pasted)
+    ids, total = read(model, pasted, TOKENS)
     notices.tokens(total, len(ids), which="last")
     return Prompt(model, tuple(ids), pasted)
 

@@ -9,23 +9,16 @@ from pages.inference.generation import experiments as experiments
 from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined, seed
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference import strategies as analysis
-from tfcore.analysis.inference import written
-from tfcore.analysis.inference.strategies import Plan
-from tfcore.analysis.inference.written import Written
-from tfcore.figures.inference import strategies as figures
+from tfcore.analysis.inference import decoding
+from tfcore.analysis.inference.decoding import NAMES, DecodingPlan, Strategy, Written
 from tfcore.generation import beam
 from tfcore.generation.generate import stream
 
-EVERY, PATIENCE = 0.5, 10.0  # seconds between two looks; nobody looked for so long: stop
-NAMES: dict[str, str] = {
-    "greedy": "greedy",
-    "beam": f"beam search, {analysis.BEAMS} beams",
-    "sampling": "sampling, your filters",
-    "pure": "sampling, no filters",
-}
-ABOUT: dict[str, str] = {
+EVERY = 0.5  # seconds between two looks at the job
+PATIENCE = 10.0  # seconds without a look, after which the job stops
+ABOUT: dict[Strategy, str] = {
     "greedy": "always the most likely token",
     "beam": "the most likely text it can find; known only at its end",
     "sampling": "drawn from what the filters leave",
@@ -47,31 +40,40 @@ def show(prompt: Prompt) -> None:
     left, right = st.columns([1, 3], gap="large")
     with left:
         tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
-        sampling, chance = filters(), seed()
-    plan = Plan(ids=prompt.ids, sampling=sampling, seed=chance, tokens=tokens, stop_ids=prompt.stop_ids)
+        sampling, chosen_seed = filters(), seed()
+    plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
     network = prompt.network
 
     def draw(job: jobs.Job) -> None:
-        texts: dict[str, list[Written]] = {name: [] for name in NAMES}
-        for name, one in job.items:
-            texts[name].append(one)
+        texts = decoding.by_strategy(job.items)
         done = max(len(one) for one in texts.values())
-        again = {"seed": (chance + 1) % (SEEDS + 1)}
+        again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
         live.bar(key, job, done, tokens, again, work="text", step="token")
         _texts(prompt, texts, tokens, job.active)
 
     with right:
-        live.watch(key, draw, live.begin(key, lambda: analysis.continue_beside(network, plan), PATIENCE), EVERY)
+        live.watch(key, draw, live.begin(key, lambda: decoding.continue_beside(network, plan), PATIENCE), EVERY)
     page.what_to_see(
         "The stronger its colour, the more probable a token was. Greedy decoding and beam search find likely texts, "
         "which tend to repeat as they get longer: compare the share of repeated trigrams. Pure sampling follows the "
         "model's own distribution, its long tail of improbable tokens included. Filters cut the tail. Human text is "
         "not the most likely text either (arXiv:1904.09751, figure 2)."
     )
-    page.source(analysis.continue_beside, stream, beam.beam_steps, written.repeated)
+    page.source(decoding.continue_beside, stream, beam.beam_steps, decoding.repeated)
     page.experiment(
-        experiments.strategies, prompt.model, prompt.pasted, TOKENS, sampling, chance, tokens, prompt.stop_ids
+        experiments.strategies,
+        made(
+            experiments.written_beside,
+            prompt.model,
+            prompt.pasted,
+            TOKENS,
+            sampling,
+            chosen_seed,
+            tokens,
+            prompt.stop_ids,
+        ),
+        tokens,
     )
     page.question(
         "Beam search usually finds a text with a higher probability than greedy. Why is it rarely used for stories?",
@@ -81,49 +83,46 @@ def show(prompt: Prompt) -> None:
     )
 
 
-def _texts(prompt: Prompt, texts: dict[str, list[Written]], tokens: int, is_active: bool) -> None:
+def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is_active: bool) -> None:
     """The curves, and each text in chips."""
-    means = {name: written.mean_log_probability(one) for name, one in texts.items()}
-    numbers = "; ".join(f"{NAMES[name]} {means[name]:.2f}" for name, one in texts.items() if one)
-    shown = {name: one for name, one in texts.items() if one}
+    shown = experiments.strategies(texts, tokens)
     figure(
-        figures.likelihood_figure(shown, NAMES, tokens, 300),
+        shown.figure,
         key="likelihood",
         height=300,
-        alt=f"Mean log-probability of the texts, in nats per token: {numbers or 'nothing yet'}.",
-        caption=f"How likely the model finds each text up to each token, in nats per token: {numbers}.",
+        alt=shown.alt,
+        caption=f"How likely the model finds each text up to each token. {shown.caption}",
         table=lambda: _table(prompt, texts),
     )
-    for row in (("greedy", "beam"), ("sampling", "pure")):
+    rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
+    for row in rows:
         for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
             with place:
-                _one(prompt, name, texts[name], means[name], is_active)
+                _one(prompt, name, texts[name], is_active)
 
 
-def _one(prompt: Prompt, name: str, found: list[Written], mean: float, is_active: bool) -> None:
+def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
     """One text: its numbers, its tokens, and itself."""
     st.markdown(f"**{NAMES[name].capitalize()}**: {ABOUT[name]}")
     ids = [one.token for one in found]
     if not found:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
-    st.caption(f"Mean log-probability **{mean:.2f}** nats; repeated trigrams: **{written.repeated(ids):.0%}**")
-    pieces = prompt.tokenizer.tokens(ids)
-    titles = [f"by the model {one.probability:.3f}, rank {one.rank:,}; drawn with {one.chance:.3f}" for one in found]
+    st.caption(str(decoding.text_score(name, found)))
     text.chips(
-        pieces,
+        prompt.tokenizer.tokens(ids),
         key=f"chips {name}",
         label=f"Text by {NAMES[name]}, token by token",
         shade=[one.probability for one in found],
-        titles=None if is_active else titles,
+        titles=None if is_active else [one.title for one in found],
     )
     st.caption(text.escape(joined(prompt, ids)))
 
 
-def _table(prompt: Prompt, texts: dict[str, list[Written]]) -> pd.DataFrame:
+def _table(prompt: Prompt, texts: dict[Strategy, list[Written]]) -> pd.DataFrame:
     return pd.DataFrame(
         [
-            (name, i, piece, one.probability, one.rank, one.chance)
+            (name, i, piece, one.probability, one.rank, one.drawn_with)
             for name, found in texts.items()
             for i, (one, piece) in enumerate(
                 zip(found, prompt.tokenizer.tokens([one.token for one in found]), strict=True)

@@ -10,11 +10,10 @@ from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filte
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
-from tfcore.analysis.inference import next_token as analysis
-from tfcore.analysis.inference.next_token import NextToken
-from tfcore.figures.inference import next_token as figures
+from pages.ui.program import made
+from tfcore.analysis.inference.next_token import FILTERS, NextToken, entropies
+from tfcore.figures.inference.next_token import SHOWN
 from tfcore.generation import sampling as library
-from tfcore.generation.sampling import Sampling
 
 MOST = 24  # tokens that can be drawn one after another
 TRY: dict[str, dict[str, Any]] = {
@@ -28,9 +27,7 @@ TRY: dict[str, dict[str, Any]] = {
 }
 
 
-@cache.data(max_entries=128)
-def compute(prompt: Prompt, sampling: Sampling, seed: int, drawn: int) -> NextToken:
-    return analysis.next_token(prompt.network, prompt.ids, sampling, seed, drawn)
+sampled = cache.of_model(max_entries=128)(experiments.sampled)
 
 
 def show(prompt: Prompt) -> None:
@@ -42,31 +39,29 @@ def show(prompt: Prompt) -> None:
     page.try_this({name: {"drawn": 0, **values} for name, values in TRY.items()})
     left, right = st.columns([1, 3], gap="large")
     with left:
-        sampling, chance = filters(), seed()
+        sampling, chosen_seed = filters(), seed()
         most = min(MOST, prompt.network.config.max_seq_len - len(prompt.ids) - 1)
         drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")
-    result = compute(prompt, sampling, chance, drawn)
-    labels = text.tick_labels(prompt.tokenizer.tokens(result.order[:400].tolist()), 14)
-    if result.place >= len(labels):
-        labels += [""] * (result.place - len(labels))
-        labels.append(text.label(prompt.tokenizer.tokens([result.token])[0], 14))
+    given = prompt.model, prompt.pasted, TOKENS, sampling, chosen_seed, drawn
+    result = sampled(*given)
     with right:
-        _bars(prompt, result, sampling, labels)
-    _line(prompt, result, labels)
+        _bars(prompt, result)
+    _line(result)
     _written(prompt, result)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _ranks(result)
     with right:
+        found = entropies(result)
+        before, after = found.bits
         st.metric(
             "Entropy of the model's distribution",
-            f"{result.entropy[0]:.2f} bits",
+            before,
             help="2 to that power: the number of equally likely tokens with the same entropy.",
         )
-        st.metric("Entropy after all filters", f"{result.entropy[-1]:.2f} bits")
-        inside = float(result.probabilities[0][result.probabilities[-1] > 0].sum())
-        st.metric("The model's probability of what is left", f"{inside:.1%}")
+        st.metric("Entropy after all filters", after)
+        st.metric("The model's probability of what is left", found.kept_share)
     page.what_to_see(
         "From top to bottom the filters act one after another: bars are what is left, hatched is what was cut away, "
         "dashes mark where the bars stood before. Top-k always keeps the same number of tokens; top-p and min-p keep "
@@ -77,7 +72,7 @@ def show(prompt: Prompt) -> None:
     page.source(
         library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty, library.pick
     )
-    page.experiment(experiments.one_token, prompt.model, prompt.pasted, TOKENS, sampling, chance, drawn)
+    page.experiment(experiments.one_token, made(experiments.sampled, *given))
     st.caption(
         "Temperature: arXiv:1503.02531, eq. 1. Top-k: arXiv:1805.04833. Top-p: arXiv:1904.09751, eq. 2. Min-p: "
         "arXiv:2407.01082. Repetition penalty: arXiv:1909.05858, section 4.1, with negative scores multiplied."
@@ -90,56 +85,23 @@ def show(prompt: Prompt) -> None:
     )
 
 
-def _words(result: NextToken, sampling: Sampling) -> list[str]:
-    """The heading of each row: the filter, its setting, and what it leaves."""
-    on, left, total = result.is_on, result.left, result.probabilities.shape[1]
-    settings = {
-        "repetition penalty": f"{sampling.repetition_penalty:g}: tokens that occurred lose",
-        "temperature": f"{sampling.temperature:g}: " + ("sharper" if sampling.temperature < 1 else "flatter"),
-        "top-k": f"{sampling.top_k}: the first {sampling.top_k}",
-        "top-p": f"{sampling.top_p:g}: the first that reach {sampling.top_p:.0%}",
-        "min-p": f"{sampling.min_p:g}: at least {sampling.min_p:.0%} of the best",
-    }
-    words = [f"<b>the model</b>: {total:,} tokens"]
-    for i, name in enumerate(analysis.FILTERS[1:], start=1):
-        words.append(f"<b>{name}</b> {settings[name]} → {left[i]:,} left" if on[i] else f"{name}: off")
-    return words
-
-
-def _bars(prompt: Prompt, result: NextToken, sampling: Sampling, labels: list[str]) -> None:
-    p, left = result.probabilities, result.left
-    token = text.visible(prompt.tokenizer.tokens([result.token])[0])
-    cuts = ", ".join(
-        f"{name} leaves {left[i]:,}" for i, name in enumerate(analysis.FILTERS) if i > 2 and result.is_on[i]
-    )
-    sizes = f"{p[0, result.place]:.3f} by the model, {p[-1, result.place]:.3f} after all filters"
-    finding = f"Of {p.shape[1]:,} tokens {cuts or 'none is cut away'}; drawn: '{token}', {sizes}."
+def _bars(prompt: Prompt, result: NextToken) -> None:
+    shown = experiments.one_token(result)
     figure(
-        figures.filters_figure(result, labels[: figures.SHOWN], _words(result, sampling), 640),
+        shown.figure,
         key="filters",
         height=640,
         min_width=560,
-        alt=finding,
-        caption=f"{finding} Rows of shape ({p.shape[1]:,}); shown: the {figures.SHOWN} most likely.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Rows of shape {result.order.shape}; shown: the {SHOWN} most likely.",
         table=lambda: _table(prompt, result),
     )
 
 
-def _line(prompt: Prompt, result: NextToken, labels: list[str]) -> None:
-    token = text.visible(prompt.tokenizer.tokens([result.token])[0])
-    p = result.probabilities[-1]
-    start = float(p[p > p[result.place]].sum())
-    free = text.visible(prompt.tokenizer.tokens([int(result.order[result.unfiltered])])[0])
-    fate = ", which the filters cut" if p[result.unfiltered] == 0 else ""
+def _line(result: NextToken) -> None:
+    shown = experiments.where_u_falls(result)
     figure(
-        figures.draw_figure(result, labels, 210),
-        key="draw",
-        height=210,
-        min_width=340,
-        alt=f"The draw: u = {result.u:.4f} falls on '{token}', which covers {p[result.place]:.4f} of the line from "
-        f"about {start:.4f} on.",
-        caption=f"u = {result.u:.4f} falls on '{token}', whose part of the lower line is {p[result.place]:.4f} long. "
-        f"Without filters the same u would fall on '{free}'{fate}. Grey: cut away.",
+        shown.figure, key="draw", height=210, min_width=340, alt=shown.alt, caption=f"{shown.caption} Grey: cut away."
     )
 
 
@@ -159,17 +121,10 @@ def _written(prompt: Prompt, result: NextToken) -> None:
 
 
 def _ranks(result: NextToken) -> None:
-    own, last = result.probabilities[0], result.probabilities[-1]
-    figure(
-        figures.ranks_figure(result, 300),
-        key="ranks",
-        height=300,
-        alt=f"All {len(own):,} probabilities by rank, from {own.max():.3f} to {own.min():.1e}; after the filters "
-        f"{int((last > 0).sum()):,} are left.",
-        caption=f"The whole distribution: {len(own):,} tokens from {own.max():.3f} to {own.min():.1e}.",
-    )
+    shown = experiments.by_rank(result)
+    figure(shown.figure, key="ranks", height=300, alt=shown.alt, caption=shown.alt)
 
 
 def _table(prompt: Prompt, result: NextToken) -> pd.DataFrame:
-    columns = dict(zip(analysis.FILTERS, result.probabilities, strict=True))
+    columns = dict(zip(FILTERS, result.probabilities, strict=True))
     return pd.DataFrame({"id": result.order, "token": prompt.tokenizer.tokens(result.order.tolist()), **columns})

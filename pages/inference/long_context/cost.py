@@ -1,34 +1,23 @@
 """A panel of the page on long context: operations and memory against length."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
-from pages.inference.long_context.words import metric, size
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
-from tfcore import presets
+from pages.ui.program import made
+from tfcore.analysis.inference import length_cost
 from tfcore.analysis.model import flop_count
 from tfcore.analysis.model.flop_count import LengthCost
-from tfcore.config import ModelConfig
-from tfcore.figures.inference import length_cost as figures
+from tfcore.presets import PRESETS
 
 POWERS = range(7, 21)
 LENGTHS = [2**power for power in POWERS]
-GPU = 80.0 * 2**30  # bytes: what is sold as 80 GB
-# name: the published shape
-MODELS: dict[str, Callable[[], ModelConfig]] = {
-    "GPT-2 small": presets.gpt2_small,
-    "GPT-3": presets.gpt3_175b,
-    "LLaMA-3 8B": presets.llama3_8b,
-}
+# name: key of the published shape
+MODELS = {"GPT-2 small": "gpt2_small", "GPT-3": "gpt3_175b", "LLaMA-3 8B": "llama3_8b"}
 
-
-@cache.data(max_entries=8)
-def cost_of(name: str) -> LengthCost:
-    return flop_count.length_cost(MODELS[name](), LENGTHS)
+preset_cost = cache.data(max_entries=8)(experiments.preset_cost)
 
 
 def panel() -> None:
@@ -41,21 +30,17 @@ def panel() -> None:
     with left:
         power = controls.slider("Sequence length n: 2 to the power of", "tokens", POWERS[0], POWERS[-1], 12)
         name = controls.select("Model", "shape", list(MODELS), "GPT-2 small")
-        config, cost, at, n = MODELS[name](), cost_of(name), power - POWERS[0], 2**power
-        st.metric("Scores per head", f"{cost.cells[at]:,}", help="n × n")
-        times = cost.matrices[at] / cost.vectors[at]
-        metric(st, "Scores of one layer, 2 bytes each", size(cost.matrices[at]), f"{times:,.1f} × Q, K, V, output")
-        st.metric("FLOPs that grow with n²", f"{cost.share[at]:.1%}")
-    with right:
-        cells = f"{cost.cells[at]:,} scores, {n / (4 * config.head_size):,.1f} times as many numbers as Q, K, V and "
-        figure(
-            figures.scale_figure(n, config.head_size, 380),
-            key="scale",
-            height=380,
-            alt=f"One head at {n:,} tokens, to scale: a square of {n:,} by {n:,} beside strips of {n:,} by "
-            f"{config.head_size}: {cells}output together.",
-            caption=f"One head of {name} at n = {n:,}, d = {config.head_size}, drawn to scale: {cells}output together.",
+        preset, at = MODELS[name], power - POWERS[0]
+        config, cost = PRESETS[preset](), preset_cost(preset, LENGTHS)
+        memory = length_cost.layer_memory(cost, at)
+        st.metric("Scores per head", length_cost.score_matrix(name, 2**power, config.head_size).scores, help="n × n")
+        st.metric(
+            "Scores of one layer, 2 bytes each", memory.score_bytes, memory.times, delta_color="off", delta_arrow="off"
         )
+        st.metric("FLOPs that grow with n²", length_cost.operations(name, cost, at).share)
+    with right:
+        shown = experiments.to_scale(name, 2**power, config.head_size)
+        figure(shown.figure, key="scale", height=380, alt=shown.alt, caption=shown.caption)
     _lines(name, cost, at)
     page.try_this(
         {
@@ -68,12 +53,10 @@ def panel() -> None:
     page.what_to_see(
         "At 4,096 tokens one head has 16,777,216 scores, and one layer of GPT-2 small 403 MB of them. Move n by one "
         "step: the picture keeps its size, and the strips beside the square are half as wide. Below, n² is the steeper "
-        f"line: two powers up for one to the right. Below {cost.crossing:,.0f} tokens the products with weights cost "
-        "more operations; memory crosses much earlier, at n = 2 d (1 + KV heads ÷ heads), "
-        f"here {2 * config.head_size * (1 + config.kv_heads / config.n_heads):,.0f}."
+        f"line: two powers up for one to the right. {length_cost.crossings(config, cost)}"
     )
     page.source(flop_count.length_cost)
-    page.experiment(experiments.length, MODELS[name].__name__, LENGTHS, at)
+    page.experiment(experiments.length, name, made(experiments.preset_cost, preset, LENGTHS), at)
     st.caption(
         "Attention Is All You Need, table 1 (n² · d a layer), arXiv:1706.03762. FLOPs as in arXiv:2001.08361, table 1; "
         "every pair is counted, as if the matrix were filled whole."
@@ -88,28 +71,24 @@ def panel() -> None:
 
 
 def _lines(name: str, cost: LengthCost, at: int) -> None:
-    n, linear, squared = cost.n[at], size(cost.linear[at], "FLOP"), size(cost.squared[at], "FLOP")
     first, second = st.columns(2, gap="medium")
     with first:
+        shown = experiments.length(name, cost, at)
         figure(
-            figures.operations_figure(cost, at, 320),
+            shown.figure,
             key="operations",
             height=320,
             table=lambda: pd.DataFrame({"n": cost.n, "with weights": cost.linear, "n squared": cost.squared}),
-            alt=f"FLOPs of one pass against length: at {n:,} tokens {squared} grow with n², "
-            f"{linear} with n; they are equal at {cost.crossing:,.0f} tokens.",
-            caption=f"{name}, n = {n:,}: {linear} with weights, {squared} for scores "
-            f"and values. Equal at n = {cost.crossing:,.0f}.",
+            alt=shown.alt,
+            caption=shown.caption,
         )
     with second:
-        fits = int(cost.n[cost.matrices <= GPU].max())
+        shown = experiments.memory(cost, at)
         figure(
-            figures.memory_figure(cost, at, 320, GPU),
+            shown.figure,
             key="memory",
             height=320,
             table=lambda: pd.DataFrame({"n": cost.n, "scores": cost.matrices, "Q, K, V, output": cost.vectors}),
-            alt=f"Bytes in one layer against length: at {n:,} tokens {size(cost.matrices[at])} of scores and "
-            f"{size(cost.vectors[at])} of vectors.",
-            caption=f"n = {n:,}: {size(cost.matrices[at])} of scores, {size(cost.vectors[at])} of Q, K, V and output. "
-            f"Scores of one layer fit into 80 GiB, a GPU sold as 80 GB, up to n = {fits:,}.",
+            alt=shown.alt,
+            caption=shown.caption,
         )

@@ -2,45 +2,35 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
 from pages.inference.long_context import text as source
-from pages.ui import cache, controls, fragments, page, text
+from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
 from pages.ui.loading import models
-from tfcore.analysis.foundations.masks import replacement_for
-from tfcore.analysis.inference import sparse_reach
-from tfcore.analysis.inference.sparse_reach import MeasuredReach, Reach
-from tfcore.figures.inference import sparse_reach as figures
+from pages.ui.program import made
+from tfcore.analysis import one_text
+from tfcore.analysis.inference import sparse_attention
+from tfcore.analysis.inference.sparse_attention import NAMES
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
-N, MOST = 64, 12  # tokens in the picture; layers
+N = 64  # tokens in the picture
+MOST = 12  # layers
 LENGTHS = [2**power for power in range(6, 18)]
-# kind: (name, who uses it, its own sliders)
-PATTERNS: dict[Kind, tuple[str, str, list[str]]] = {
-    "causal": ("full, causal", "Every earlier token: n(n + 1)/2 pairs.", []),
-    "window": ("sliding window", "Mistral 7B: the last 4,096 tokens in each layer (arXiv:2310.06825).", ["window"]),
+# kind: (who uses it, its own sliders)
+PATTERNS: dict[Kind, tuple[str, list[str]]] = {
+    "causal": ("Every earlier token: n(n + 1)/2 pairs.", []),
+    "window": ("Mistral 7B: the last 4,096 tokens in each layer (arXiv:2310.06825).", ["window"]),
     "window_global": (
-        "window + global",
         "The first tokens stay visible to every query (after Longformer, arXiv:2004.05150).",
         ["window", "n_global"],
     ),
-    "dilated": (
-        "dilated",
-        "Gaps between the keys: reaches further for the same cost (arXiv:2004.05150).",
-        ["window", "dilation"],
-    ),
-    "blocks": (
-        "block-sparse",
-        "The own block and earlier ones at a stride (after arXiv:1904.10509).",
-        ["block", "stride"],
-    ),
+    "dilated": ("Gaps between the keys: reaches further for the same cost (arXiv:2004.05150).", ["window", "dilation"]),
+    "blocks": ("The own block and earlier ones at a stride (after arXiv:1904.10509).", ["block", "stride"]),
 }
-NAMES: dict[Kind, str] = {kind: name for kind, (name, _, _) in PATTERNS.items()}
 # parameter: (label, lowest, highest, default)
 SLIDERS = {
     "window": ("Window: keys per query, itself included", 1, 32, 6),
@@ -51,29 +41,17 @@ SLIDERS = {
 }
 
 
-@cache.data(max_entries=128)
-def reach(config: MaskConfig, layers: int) -> Reach:
-    return sparse_reach.reach(config, N, layers)
-
-
-@cache.data(max_entries=128)
-def pairs(config: MaskConfig) -> np.ndarray:
-    return sparse_reach.pairs_kept(config, LENGTHS)
-
-
-@cache.data(max_entries=64)
-def measure(pasted: str, config: MaskConfig, position: int) -> MeasuredReach:
-    model, tokenizer = cache.model(source.MODEL)
-    ids = source.read(pasted).ids
-    return sparse_reach.measured_reach(model, ids, config, position, replacement_for(tokenizer.encode, ids[position]))
+reach = cache.data(max_entries=128)(sparse_attention.reach)
+pairs = cache.data(max_entries=128)(sparse_attention.pairs_kept)
+changed_token = cache.of_model(max_entries=64)(experiments.changed_token)
 
 
 def choose() -> tuple[MaskConfig, dict[str, Any]]:
     """The pattern, and the values of all sliders, those not shown at their defaults."""
     kind = controls.select("Pattern", "kind", list(PATTERNS), "window", NAMES)
-    st.caption(PATTERNS[kind][1])
+    st.caption(PATTERNS[kind][0])
     values: dict[str, Any] = {key: default for key, (_, _, _, default) in SLIDERS.items()}
-    for key in PATTERNS[kind][2]:
+    for key in PATTERNS[kind][1]:
         label, low, high, default = SLIDERS[key]
         values[key] = controls.slider(label, key, low, high, default)
     return MaskConfig(kind=kind, **values), values
@@ -92,38 +70,31 @@ def panel() -> None:
         layers = controls.slider("Layers", "layers", 1, MOST, 4)
         player("layers", 1, MOST, layers, label="Layer after layer", period=0.6)
         at = controls.slider("Length: 2 to the power of", "power", 6, 17, 15) - 6
-    found = reach(config, layers)
-    name, full = NAMES[config.kind], N * (N + 1) // 2
+    found = reach(config, N, layers)
     with right:
         picture, lines = st.columns(2, gap="medium")
         with picture:
-            back, arrived = int(found.back[-1]), int(found.arrived[-1])
-            finding = (
-                f"{name} keeps {found.pairs:,} of {full:,} causal pairs ({found.pairs / full:.0%}); through {layers} "
-                f"layer{'s' if layers > 1 else ''} the last token depends on {arrived} of {N} tokens, up to {back} back"
-            )
+            shown = experiments.pattern(found)
             figure(
-                figures.reach_figure(found, layers, 420),
+                shown.figure,
                 key="reach",
                 height=420,
                 min_width=320,
                 cursor=True,
-                alt=f"{finding}.",
-                caption=f"{N} × {N}: {finding}. Strongest: in one layer. Fainter: through more layers. Hatched: never.",
+                alt=shown.alt,
+                caption=f"{shown.caption} Strongest: in one layer. Fainter: through more layers. Hatched: never.",
                 table=lambda: pd.DataFrame(found.needed),
             )
         with lines:
-            counts = {NAMES[kind]: pairs(MaskConfig(kind=kind, **values)) for kind in PATTERNS}
-            kept, causal = int(counts[name][at]), int(counts[NAMES["causal"]][at])
+            counts = {kind: pairs(MaskConfig(kind=kind, **values), LENGTHS) for kind in PATTERNS}
+            shown = experiments.pairs(LENGTHS, counts, config.kind, at)
             figure(
-                figures.pairs_figure(LENGTHS, counts, name, at, 420),
+                shown.figure,
                 key="pairs",
                 height=420,
-                alt=f"Pairs kept against length on logarithmic axes; at {LENGTHS[at]:,} tokens {name} keeps {kept:,}, "
-                f"full causal attention {causal:,}.",
-                caption=f"At {LENGTHS[at]:,} tokens, {name}: {kept:,} pairs, {causal / kept:,.1f} × fewer than full. "
-                "Each pair costs 4 d operations in each head.",
-                table=lambda: pd.DataFrame({"n": LENGTHS} | counts),
+                alt=shown.alt,
+                caption=f"{shown.caption} Each pair costs 4 d operations in each head.",
+                table=lambda: pd.DataFrame({"n": LENGTHS} | {NAMES[kind]: kept for kind, kept in counts.items()}),
             )
     page.try_this(
         {
@@ -143,9 +114,14 @@ def panel() -> None:
         "token at the start is attended to by all, but in a causal model it attends to none of them, so it carries "
         "nothing forward from the middle."
     )
-    _check(config, name)
-    page.source(FUNCTIONS[config.kind], sparse_reach.keys_seen, sparse_reach.layers_needed, sparse_reach.measured_reach)
-    page.experiment(experiments.pattern, config, N, layers)
+    _check(config)
+    page.source(
+        FUNCTIONS[config.kind],
+        sparse_attention.keys_seen,
+        sparse_attention.layers_needed,
+        sparse_attention.measured_reach,
+    )
+    page.experiment(experiments.pattern, made(sparse_attention.reach, config, N, layers))
     page.question(
         "Mistral 7B has a window of 4,096 and 32 layers. From how far back can information reach a token?",
         "From up to 32 · 4,095 = 131,040 tokens; the paper says about 131 K. It bounds what can arrive, not what does: "
@@ -154,31 +130,28 @@ def panel() -> None:
 
 
 @fragments.fragment
-def _check(config: MaskConfig, name: str) -> None:
+def _check(config: MaskConfig) -> None:
     """A token changed in a real model under this mask: where do the outputs change?"""
     st.subheader("And in a real model?", anchor=False)
     models.only(source.MODEL, "the check is on the mask, which lets the same tokens through in any decoder.")
     pasted = controls.text_area("Text", "text", source.TEXT, source.CHARACTERS, height=80)
-    ids, tokens, _ = source.read(pasted)
+    read = source.read(pasted)
+    ids, tokens, _ = read
     if len(ids) < 2:
         st.info("The check needs a text of at least two tokens.")
         return
     position = controls.slider("Token to change", "position", 1, len(ids) - 1, min(5, len(ids) - 1))
-    found = measure(pasted, config, position)
-    changed, expected = int(found.changed.sum()), int(found.expected.sum())
-    layers = cache.model(source.MODEL)[0].config.n_layers
-    same = "token by token" if (found.changed == found.expected).all() else "with differences"
-    said = (
-        f"{layers} layers under {name}: changing token {position} changes the outputs of {changed} tokens, up to "
-        f"{found.furthest} further on; the pattern allows {expected}, {same}"
-    )
+    given = source.MODEL, pasted, source.TOKENS
+    found = changed_token(*given, config, position)
+    shown = experiments.measured(found, read)
     figure(
-        figures.measured_figure(found, text.tick_labels(tokens, 9), 200),
+        shown.figure,
         key="measured",
         height=200,
         min_width=620,
-        alt=f"{said}.",
-        caption=f"The shipped model, {said}. Outputs compared to the last bit.",
+        alt=shown.alt,
+        caption=f"{shown.caption} Outputs compared to the last bit.",
         table=lambda: pd.DataFrame({"token": tokens, "pattern": found.expected, "measured": found.changed}),
     )
-    page.experiment(experiments.measured, pasted, source.TOKENS, config, position)
+    change = made(experiments.changed_token, *given, config, position)
+    page.experiment(experiments.measured, change, made(one_text.first_tokens, *given))

@@ -7,23 +7,19 @@ import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
 from pages.inference.long_context import text as source
-from pages.inference.long_context.flash import arithmetic, ledger, verdict
-from pages.inference.long_context.words import metric
+from pages.inference.long_context.flash import ledger
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
-from tfcore.analysis.inference import online_softmax, ring
-from tfcore.analysis.inference.ring import Layout, RingRun
-from tfcore.figures.inference import online_softmax as cells
-from tfcore.figures.inference import ring as figures
+from pages.ui.program import made
+from tfcore.analysis.inference import online_softmax, ring_attention
+from tfcore.analysis.inference.ring_attention import Layout, RingRun
 
 LAYOUTS: dict[Layout, str] = {"contiguous": "contiguous", "striped": "striped"}
 DEVICES = 8
 
 
-@cache.data(max_entries=32)
-def run(pasted: str, layer: int, head: int, devices: int, layout: Layout, causal: bool, row: int) -> RingRun:
-    return ring.follow_ring(source.vectors(pasted, layer, head), devices, layout, causal, row)
+around = cache.of_model(max_entries=32)(experiments.around)
 
 
 def panel() -> None:
@@ -39,7 +35,7 @@ def panel() -> None:
     left, right = st.columns([1, 4], gap="medium")
     with left:
         chosen = source.choose()
-        n = len(chosen.tokens)
+        n = len(chosen.read.ids)
         devices = controls.slider("Devices", "devices", 1, min(DEVICES, n), min(4, n))
         layout = controls.segmented(
             "Tokens are",
@@ -52,7 +48,8 @@ def panel() -> None:
         )
         causal = controls.toggle("Causal", "causal_ring", True)
         row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
-    result = run(chosen.pasted, chosen.layer, chosen.head, devices, layout, causal, row)
+    given = *chosen.key, chosen.layer, chosen.head, devices, layout, causal, row
+    result = around(*given)
     with right, st.container(horizontal=True, vertical_alignment="bottom"):
         step = controls.slider("Step", "step", 1, devices, min(2, devices)) - 1
         player("step", 1, devices, step + 1, label="Around the ring", period=1.0)
@@ -78,10 +75,8 @@ def panel() -> None:
         "device 0 has only the beginning, all it is sent later is masked, and it waits for the last one, which works "
         "at every step. Striped, every device has early and late tokens, and the load is nearly even."
     )
-    page.source(ring.ring_attention, ring.ring_work, online_softmax.merge)
-    page.experiment(
-        experiments.ring, chosen.pasted, source.TOKENS, chosen.layer, chosen.head, devices, layout, causal, row, step
-    )
+    page.source(ring_attention.ring_attention, ring_attention.ring_work, online_softmax.merge)
+    page.experiment(experiments.ring, made(experiments.around, *given), step)
     st.caption(
         "Ring Attention with Blockwise Transformers, arXiv:2310.01889; Striped Attention, arXiv:2311.09431. One head "
         "of one layer; the devices are simulated one after the other on this machine."
@@ -96,71 +91,68 @@ def panel() -> None:
 
 
 def _ring(result: RingRun, step: int) -> None:
-    devices = len(result.held)
-    idle = int((result.work[step] == 0).sum())
-    where = ", ".join(f"device {i} has KV{j}" for i, j in enumerate(result.held[step]))
+    shown = experiments.ring(result, step)
     figure(
-        figures.devices_figure(result, step, 350),
+        shown.figure,
         key="ring",
         height=350,
-        alt=f"Step {step + 1} of {devices}: {where}; {idle} idle.",
-        caption=f"Circles: queries, at home. Squares: keys and values, by their home's colour, passed on clockwise. "
-        f"Step {step + 1}: {idle} of {devices} devices idle.",
+        alt=shown.alt,
+        caption="Circles: queries, at home. Squares: keys and values, by their home's colour, passed on clockwise. "
+        f"{shown.caption}",
     )
-    met = int((result.held[: step + 1] >= 0).sum())
+    shown = experiments.blocks_met(result, step)
     figure(
-        figures.meetings_figure(result, step, 280),
+        shown.figure,
         key="meetings",
         height=280,
-        alt=f"{met} of {devices * devices} blocks of queries and keys have met after step {step + 1}.",
-        caption=f"The step at which queries and keys meet; {met} of {devices * devices} have; –: masked.",
+        alt=shown.alt,
+        caption=f"The step at which queries and keys meet. {shown.caption} –: masked.",
     )
 
 
 def _query(chosen: source.Head, result: RingRun, step: int) -> None:
     """The state of one query, and how far all are from the plain way's result."""
     device = int(result.home[result.row])
-    name = text.escape(text.visible(chosen.tokens[result.row]))
-    now = result.steps[step]
+    name = text.escape(text.visible(chosen.read.tokens[result.row]))
     here = int(result.held[step, device])
     st.markdown(f"Query {result.row}, **{name}**, on device {device}; KV{here} arrived:")
-    st.latex(arithmetic(now))
-    names = [f"KV{int(block)}" for block in result.held[:, device]]
-    height = 60 + 34 * len(names)
+    st.latex(result.steps[step].equation)
+    shown = experiments.states(result, step)
     figure(
-        cells.ledger_figure(result.steps[: step + 1], names, height),
+        shown.figure,
         key="states",
-        height=height,
+        height=60 + 34 * len(result.held),
         min_width=400,
         table=partial(ledger, result.steps),
-        alt=f"After step {step + 1}: m {now.m:.3f}, l {now.l:.3f}, rescale {now.rescale:.3g}.",
-        caption=f"{step + 1} of {len(names)} blocks merged.",
+        alt=shown.alt,
+        caption=shown.caption,
     )
-    one, two = st.columns(2)
-    metric(one, "Weight still to come", f"{result.missing[step]:.1%}", "mean over all queries")
-    last = step + 1 == len(result.held)
-    hint = f"Over all queries, float32; in float64 it ends at {result.exact:.0e}."
-    said = verdict(result.difference) if last else "not done yet"
-    metric(two, "Off the plain way by", f"{result.off[step]:.1e}", said, hint)
+    found = ring_attention.still_to_come(result, step)
+    hint = f"Over all queries, float32; in float64 it ends at {found.in_double}."
+    for place, (label, (value, note), words) in zip(
+        st.columns(2),
+        (
+            ("Weight still to come", (found.missing_share, "mean over all queries"), None),
+            ("Off the plain way by", found.off_words, hint),
+        ),
+        strict=True,
+    ):
+        place.metric(label, value, note, help=words, delta_color="off", delta_arrow="off")
 
 
 def _work(n: int, devices: int, layout: Layout, causal: bool, step: int) -> None:
     """Pairs of every device at every step, for both layouts."""
     st.subheader("Load balance", anchor=False)
-    found = {one: ring.ring_work(n, devices, one, causal) for one in LAYOUTS}
-    top = max(int(work.max()) for work in found.values())
+    found = {one: ring_attention.ring_work(n, devices, one, causal) for one in LAYOUTS}
     for place, (one, work) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
-        slowest, total = int(work.max(axis=1).sum()), int(work.sum())
-        busy = total / (devices * slowest)
+        shown = experiments.work(found, one, step)
         with place:
             st.markdown(f"**Tokens {LAYOUTS[one]}**{' (chosen above)' if one == layout else ''}")
             figure(
-                figures.work_figure(work, step, top, 110 + 30 * devices),
+                shown.figure,
                 key=f"work {one}",
                 height=110 + 30 * devices,
                 table=lambda w=work: pd.DataFrame(w).rename_axis("step").reset_index(),
-                alt=f"Tokens {LAYOUTS[one]}: {total:,} pairs in all; the slowest of each step add up to {slowest:,}, "
-                f"so they are busy {busy:.0%} of the time.",
-                caption=f"(query, key) pairs of each device at each step: {total:,} in all, "
-                f"{slowest:,} on the slowest device of each step: busy {busy:.0%} of the time.",
+                alt=shown.alt,
+                caption=shown.caption,
             )

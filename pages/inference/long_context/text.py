@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.ui import cache, controls, fragments, notices, text
+from pages.ui import cache, controls, fragments, notices
 from pages.ui.loading import models
 from pages.ui.reading import FirstTokens, first_tokens
-from tfcore.analysis.inference.head_vectors import HeadVectors, head_vectors
 
 MODEL = "stories"
-CHARACTERS, TOKENS = 2_000, 64
+CHARACTERS = 2_000  # of a text
+TOKENS = 64  # of a text, at most
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away and Lily "
     "ran after it. She was very sad."
@@ -18,22 +18,22 @@ TEXT = (
 
 
 class Head(NamedTuple):
-    """Whose vectors: all that is needed to compute them again."""
+    """A head of MODEL on a text."""
 
     pasted: str
     layer: int
     head: int
-    tokens: list[str]
-    labels: list[str]
+    read: FirstTokens
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The model, the text, and how many of its tokens are used at most."""
+        return MODEL, self.pasted, TOKENS
 
 
 def read(pasted: str) -> FirstTokens:
     """The text as both panels use it."""
     return first_tokens(MODEL, pasted, TOKENS)
-
-
-def vectors(pasted: str, layer: int, head: int) -> HeadVectors:
-    return head_vectors(cache.model(MODEL)[0], read(pasted).ids, layer, head)
 
 
 def choose() -> Head:
@@ -43,9 +43,9 @@ def choose() -> Head:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
     head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
-    ids, tokens, total = read(pasted)
-    notices.tokens(total, len(ids))
-    if not ids:
+    found = read(pasted)
+    notices.tokens(found.total, len(found.ids))
+    if not found.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         fragments.stop()
-    return Head(pasted, layer, head, tokens, text.tick_labels(tokens))
+    return Head(pasted, layer, head, found)

@@ -4,15 +4,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
-from pages.inference.long_context.words import size
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from pages.ui.work import jobs, live
 from tfcore.analysis.inference import attention_timing as timing
 from tfcore.analysis.inference.attention_timing import Timed, TimingConfig
-from tfcore.figures.inference import attention_timing as figures
-
-NAMES: dict[timing.Way, str] = {"naive": "plain", "fused": "fused"}
+from tfcore.analysis.quantities import prefixed
 
 
 def panel() -> None:
@@ -52,10 +50,10 @@ def panel() -> None:
         "matrices of n × n, writes them and reads them again, and under a causal mask it computes the half that is "
         "then masked. Where these matrices dominate, its time grows fourfold for each doubling. In bytes the slopes "
         "differ: n² for plain, n for fused attention. Where the plain matrices would take more than "
-        f"{size(timing.LARGEST)} they are left out (open marks)."
+        f"{prefixed(timing.LARGEST)} they are left out (open marks)."
     )
     page.source(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated)
-    page.experiment(experiments.timed, config)
+    page.experiment(experiments.timed, made(timing.timed_points, config))
     st.caption(
         f"Measured on {timing.where()}; the quickest of up to {timing.REPEATS} runs each. The link brings back the "
         "settings, the times are those of the machine. Bytes: scores and weights, or the output (computed); the most "
@@ -72,55 +70,24 @@ def panel() -> None:
 
 def show(points: list[Timed]) -> None:
     """Both figures and the finding, as far as it is known."""
-    said = found(points)
     first, second = st.columns(2, gap="medium")
     with first:
+        shown = experiments.timed(points)
         figure(
-            figures.seconds_figure(points, 380),
+            shown.figure,
             key="seconds",
             height=380,
             table=lambda: pd.DataFrame(points),
-            alt=f"Time against length on this machine. {said}",
-            caption=f"Quickest run, milliseconds. {said}",
+            alt=f"Time against length on this machine. {shown.alt}",
+            caption=f"Quickest run, milliseconds. {shown.caption}",
         )
     with second:
-        kept = [p for p in points if p.n == points[-1].n] if points else []
-        words = "; ".join(
-            f"{NAMES[p.way]} at {p.n:,} tokens: {size(p.computed)} computed"
-            + (f", {size(p.measured)} measured" if p.measured else ", left out" if not p.runs else "")
-            for p in kept
-        )
+        shown = experiments.at_once(points)
         figure(
-            figures.bytes_figure(points, 380),
+            shown.figure,
             key="bytes",
             height=380,
             table=lambda: pd.DataFrame(points),
-            alt=f"Bytes at once against length. {words or 'Nothing yet'}.",
-            caption=f"Bytes at once beside Q, K, V. Dashed: computed from the shapes, marks: measured, open: left out. "
-            f"{words or 'Nothing yet'}.",
+            alt=shown.alt,
+            caption=f"{shown.caption} Dashed: computed from the shapes, marks: measured, open: left out.",
         )
-
-
-def found(points: list[Timed]) -> str:
-    """The longest text that both ways were measured on, in one sentence."""
-    ways = {(p.n, p.way): p for p in points if p.runs}
-    both = [n for n in timing.LENGTHS if (n, "naive") in ways and (n, "fused") in ways]
-    if not both:
-        return "Nothing to compare yet."
-    n = both[-1]
-    plain, fused = ways[n, "naive"], ways[n, "fused"]
-    ratio = plain.seconds / fused.seconds
-    words = f"{ratio:.1f} times quicker" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
-    memory = ""
-    if plain.measured and fused.measured:
-        memory = f" and takes {plain.measured / fused.measured:.0f} times less memory"
-    return (
-        f"At {n:,} tokens fused attention is {words}{memory}: {_ms(plain)} and "
-        f"{_ms(fused)}; the results differ by {fused.difference or 0:.0e} at most."
-    )
-
-
-def _ms(point: Timed) -> str:
-    """A time in milliseconds, with three digits that count."""
-    time = 1e3 * point.seconds
-    return f"{time:,.0f} ms" if time >= 100 else f"{time:.3g} ms"

@@ -1,32 +1,23 @@
 """A panel of the page on long context: traffic between slow and fast memory, counted and by the theorem."""
 
-import math
-
 import pandas as pd
 import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
 from pages.inference.long_context.flash import ORDERS, WHICH
-from pages.inference.long_context.words import metric, size
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.program import made
 from tfcore.analysis.inference import memory_traffic
-from tfcore.analysis.inference.flash import Order, Tiling
-from tfcore.analysis.inference.memory_traffic import Traffic
+from tfcore.analysis.inference.memory_traffic import MemoryTraffic, Moved
 from tfcore.analysis.precision import stored_bytes
-from tfcore.figures.inference import flash as figures
 
 BYTES = stored_bytes(1, "float16")
-UNIT = 1000  # kB
-SIZES = list(range(16, 257, 16))
+KB = 1000 // BYTES  # numbers in a kB
+SIZES = list(range(16, 257, 16))  # kB
 
 
-@cache.data(max_entries=256)
-def count(n: int, d_head: int, kilobytes: int, order: Order, causal: bool) -> tuple[Traffic, float]:
-    """Counted for one size of SRAM, and the theorem's leading term, in numbers."""
-    sram = kilobytes * UNIT // BYTES
-    tiling = Tiling(n=n, d_head=d_head, sram=sram, causal=causal, order=order)
-    return memory_traffic.tiled_traffic(tiling), memory_traffic.theorem(n, d_head, sram, order, causal)
+compare = cache.data(max_entries=256)(memory_traffic.compare_traffic)
 
 
 def panel() -> None:
@@ -54,34 +45,28 @@ def panel() -> None:
         )
         order = controls.segmented("Outer loop over", "loop", list(ORDERS), "keys", ORDERS, help=WHICH)
         causal = controls.toggle("Causal: skip masked tiles", "causal")
-    naive = memory_traffic.naive_traffic(n, d_head)
-    tiled, formula = count(n, d_head, kilobytes, order, causal)
-    plain, counted = BYTES * naive.total, BYTES * tiled.total
+    every = [compare(n, d_head, size * KB, order, causal, BYTES) for size in SIZES]
+    at = SIZES.index(kilobytes)
+    found = every[at]
     with right:
-        _metrics(n, plain, counted, BYTES * formula)
+        _metrics(memory_traffic.moved(found))
+        shown = experiments.traffic(found)
         figure(
-            figures.traffic_figure(naive, tiled, BYTES, 270),
+            shown.figure,
             key="moved",
             height=270,
-            table=lambda: bars(naive, tiled),
-            alt=f"One head of {n:,} tokens: the plain way moves {size(plain)}, tiles {size(counted)}, "
-            f"{plain / counted:.2f} times less.",
-            caption=f"n = {n:,}, d = {d_head}, half precision. The plain way moves {size(plain)}, mostly scores and "
-            f"weights, twice each; tiles {size(counted)} and no score at all.",
+            table=lambda: bars(found.naive, found.tiled),
+            alt=shown.alt,
+            caption=shown.caption,
         )
-        every = [count(n, d_head, kb, order, causal) for kb in SIZES]
-        totals, curve = [BYTES * t.total for t, _ in every], [BYTES * f for _, f in every]
+        shown = experiments.traffic_by_sram(SIZES, every, at)
         figure(
-            figures.sram_figure(SIZES, totals, curve, plain, SIZES.index(kilobytes), 300),
+            shown.figure,
             key="sram",
             height=300,
-            table=lambda: pd.DataFrame(
-                {"SRAM kB": SIZES, "counted bytes": totals, "formula bytes": curve, "plain bytes": plain}
-            ),
-            alt=f"Bytes moved against SRAM: from {size(totals[0])} at {SIZES[0]} kB down to {size(totals[-1])} at "
-            f"{SIZES[-1]} kB; the plain way {size(plain)} at any size.",
-            caption=f"{SIZES[0]} kB: {size(totals[0])}, {SIZES[-1]} kB: {size(totals[-1])}, about as 1 ÷ M; plain: "
-            f"{size(plain)}.",
+            table=lambda: curve([memory_traffic.moved(one) for one in every]),
+            alt=shown.alt,
+            caption=shown.caption,
         )
     page.try_this(
         {
@@ -99,7 +84,9 @@ def panel() -> None:
         "number of operations is the same; only the memory traffic changes."
     )
     page.source(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem)
-    page.experiment(experiments.traffic, n, d_head, kilobytes * UNIT // BYTES, order, causal, BYTES)
+    page.experiment(
+        experiments.traffic, made(memory_traffic.compare_traffic, n, d_head, kilobytes * KB, order, causal, BYTES)
+    )
     st.caption(
         "FlashAttention, algorithms 0 and 1, theorem 2, arXiv:2205.14135; queries outside: arXiv:2307.08691. 1 kB is "
         "1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."
@@ -113,18 +100,17 @@ def panel() -> None:
     )
 
 
-def _metrics(n: int, plain: int, counted: int, formula: float) -> None:
-    one, two, three = st.columns(3)
-    metric(one, "Plain way", size(plain), f"{plain / BYTES / n**2:.2f} n² numbers")
-    less = f"{plain / counted:.2f} × less" if counted <= plain else f"{counted / plain:.2f} × more"
-    metric(two, "Tiles, counted", size(counted), less)
-    if math.isinf(formula):
-        metric(three, "c n²d² ÷ M", "–", "holds for d ≤ M ≤ nd only")
-    else:
-        metric(three, "c n²d² ÷ M", size(formula), f"counted ÷ formula: {counted / formula:.3f}")
+def _metrics(found: Moved) -> None:
+    rows = (
+        ("Plain way", found.plain_words),
+        ("Tiles, counted", found.tiled_words),
+        ("c n²d² ÷ M", found.formula_words),
+    )
+    for place, (label, (value, note)) in zip(st.columns(3), rows, strict=True):
+        place.metric(label, value, note, delta_color="off", delta_arrow="off")
 
 
-def bars(naive: Traffic, tiled: Traffic) -> pd.DataFrame:
+def bars(naive: MemoryTraffic, tiled: MemoryTraffic) -> pd.DataFrame:
     """What is moved, part by part."""
     return pd.DataFrame(
         [
@@ -133,4 +119,16 @@ def bars(naive: Traffic, tiled: Traffic) -> pd.DataFrame:
             for direction, parts in (("read", moved.reads), ("written", moved.writes))
             for part, numbers in parts.items()
         ]
+    )
+
+
+def curve(every: list[Moved]) -> pd.DataFrame:
+    """Bytes moved at each size of SRAM."""
+    return pd.DataFrame(
+        {
+            "SRAM kB": SIZES,
+            "counted bytes": [one.tiled for one in every],
+            "formula bytes": [one.formula for one in every],
+            "plain bytes": [one.plain for one in every],
+        }
     )

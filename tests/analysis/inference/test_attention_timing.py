@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tfcore.analysis.inference import attention_timing as timing
-from tfcore.analysis.inference.attention_timing import TimingConfig
+from tfcore.analysis.inference.attention_timing import Timed, TimingConfig
 
 CPU = torch.device("cpu")
 
@@ -83,3 +83,40 @@ def test_too_much_is_refused(values):
 
 def test_the_machine_is_named():
     assert torch.__version__ in timing.where()
+
+
+def point(n, way, seconds, measured=None, difference=None, runs=1):
+    return Timed(n, way, seconds, runs, 100 * n, measured, difference)
+
+
+def test_the_longest_text_of_both_is_compared():
+    points = [
+        *(point(128, "naive", 0.001, 1_000), point(128, "fused", 0.002, 500, 1e-7)),
+        *(point(512, "naive", 0.16, 8_000), point(512, "fused", 0.02, 1_000, 3e-7)),
+        *(point(1024, "naive", math.nan, runs=0), point(1024, "fused", 0.05, 2_000)),
+    ]
+    found = timing.fused_speed(points)
+    assert (found.n, found.plain, found.fused, found.memory, found.difference) == (512, 0.16, 0.02, 8.0, 3e-7)
+    assert found.sentence == (
+        "At 512 tokens fused attention is 8.0 times quicker and takes 8 times less memory: 160 ms and 20 ms; the "
+        "results differ by 3e-07 at most."
+    )
+    slower = timing.fused_speed(points[:2])
+    assert "2.0 times slower and takes 2 times less memory: 1 ms and 2 ms" in slower.sentence
+    assert timing.fused_speed([point(128, "naive", 0.1), point(128, "fused", 0.1)]).memory is None
+    assert timing.fused_speed(points[:1]).sentence == "Nothing to compare yet."
+
+
+def test_bytes_of_the_longest_text():
+    points = [point(128, "fused", 0.1, 500), point(1024, "naive", math.nan, runs=0), point(1024, "fused", 0.05, 2_000)]
+    assert timing.bytes_at_once(points).sentence == (
+        "Bytes at once beside Q, K, V, at 1,024 tokens: plain 102.4 kB computed, left out; fused 102.4 kB computed, "
+        "2.0 kB measured."
+    )
+    assert timing.bytes_at_once([]).sentence == "Bytes at once beside Q, K, V: nothing yet."
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_race_to_its_end_has_every_point():
+    found = timing.timed_points(TimingConfig())
+    assert [(one.n, one.way) for one in found] == [(n, way) for n in (16, 64, 128) for way in ("naive", "fused")]

@@ -2,12 +2,23 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.inference.online_softmax import State, merge, nothing_yet, of_tile, rescale, result
+from tfcore.analysis.inference.online_softmax import (
+    Difference,
+    RowStep,
+    State,
+    merge,
+    nothing_yet,
+    of_tile,
+    rescale,
+    result,
+    row_progress,
+)
 
 SIZES = st.integers(1, 9)
 
@@ -91,3 +102,42 @@ def test_float32_does_not_overflow_where_exp_alone_would():
 )
 def test_the_rescale_factor(old, new, factor):
     assert float(rescale(torch.tensor([old]), torch.tensor([new]))) == pytest.approx(factor)
+
+
+def step_of(at, **values):
+    none = np.zeros(1, dtype=np.float32)
+    numbers = {"tile_m": 2.0, "tile_l": 1.5, "old_m": 1.0, "m": 2.0, "rescale": 0.25, "scale_tile": 1.0, "old_l": 4.0}
+    return RowStep(at=at, keys=none.astype(int), scores=none, weights=none, out=none, **(numbers | {"l": 2.5} | values))
+
+
+def test_the_last_steps_are_told():
+    steps = [step_of(at, m=float(at), rescale=1 / (at + 1), l=2.0 * at) for at in (2, 5, 6, 9)]
+    found = row_progress("tile", steps, 7)
+    assert [(one.number, one.m, one.rescale, one.l) for one in found.last] == [
+        (6, 5.0, 1 / 6, 10.0),
+        (7, 6.0, 1 / 7, 12.0),
+        (10, 9.0, 0.1, 18.0),
+    ]
+    assert (found.done, found.total) == (4, 7)
+    assert row_progress("tile", steps[:1], 7).sentence == (
+        "After tile 3: m 2.000, rescale 0.333, l 4.000; 1 of 7 tiles merged."
+    )
+    two = row_progress("step", steps[:2], 4).sentence
+    assert two == (
+        "After step 3: m 2.000, rescale 0.333, l 4.000; after step 6: m 5.000, rescale 0.167, l 10.000; 2 of 4 blocks "
+        "merged."
+    )
+    assert row_progress("tile", [], 7).sentence == "Nothing yet; 0 of 7 tiles merged."
+
+
+def test_the_equation_has_the_numbers_in_their_places():
+    line = step_of(0, old_m=-math.inf, rescale=1e-5, l=1.54).equation
+    assert r"m &= \max(-\infty,\ 2.000) = 2.000 \\" in line
+    assert r"\ell &= 1.0 \cdot 10^{-5} \cdot 4.000 + 1.000 \cdot 1.500 = 1.540" in line
+
+
+def test_a_difference_says_whether_it_is_rounding():
+    small, large = Difference(1e-5, 3e-16), Difference(1.1e-5, 3e-16)
+    assert str(small) == "The difference to the plain way is 1.0e-05 at most (equal to 1e-5), in float64 3.0e-16."
+    assert (small.verdict, large.verdict) == ("equal to 1e-5", "rounding of float32")
+    assert small.words == ("1.0e-05", "3.0e-16")

@@ -7,14 +7,15 @@ from tests.small import model as small
 from tfcore.analysis.inference import beam_tree as trees
 from tfcore.analysis.inference import next_token as tokens
 from tfcore.analysis.inference import speculation as guesses
-from tfcore.analysis.inference.written import read_again
+from tfcore.analysis.inference.decoding import read_again
 from tfcore.figures import theme
-from tfcore.figures.inference import beam_tree, next_token, speculation, strategies
+from tfcore.figures.inference import beam_tree, next_token, speculation, text_likelihood
 from tfcore.generation.draft_models import early_exit
 from tfcore.generation.sampling import Sampling
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 IDS = [3, 1, 4, 1, 5]
-WORDS = ["row"] * 6
+BYTES = ByteTokenizer()
 
 
 def labels(n):
@@ -23,8 +24,8 @@ def labels(n):
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0}, {"top_k": 9, "top_p": 0.8, "repetition_penalty": 1.5}])
 def test_rows_of_bars_are_the_distributions(settings):
-    found = tokens.next_token(small(), IDS, Sampling(**settings), 1, 0)
-    figure = next_token.filters_figure(found, labels(20), WORDS, 600)
+    found = tokens.next_token(small(), BYTES, IDS, Sampling(**settings), 1, 0)
+    figure = next_token.filters_figure(found, 600)
     theme.check(figure)
     drawn = [t for t in figure.data if t.type == "bar" and "pattern" not in t.to_plotly_json()["marker"]]
     for trace, row in zip(drawn, found.probabilities, strict=True):
@@ -37,8 +38,8 @@ def test_rows_of_bars_are_the_distributions(settings):
 
 def test_u_falls_on_the_drawn_token():
     for seed in range(6):
-        found = tokens.next_token(small(), IDS, Sampling(top_p=0.95), seed, 0)
-        theme.check(next_token.draw_figure(found, labels(61), 200))
+        found = tokens.next_token(small(), BYTES, IDS, Sampling(top_p=0.95), seed, 0)
+        theme.check(next_token.draw_figure(found, 200))
         starts, widths, places = next_token.segments(found.probabilities[-1], found.place)
         assert sum(widths) == pytest.approx(1, abs=1e-5)
         at = places.index(found.place)
@@ -62,22 +63,23 @@ def test_ends_of_axes(p, end):
 
 def test_curves_end_at_the_mean():
     found = read_again(small(), IDS, [5, 6, 7])
-    figure = strategies.likelihood_figure({"greedy": found}, {"greedy": "greedy"}, 10, 200)
+    figure = text_likelihood.likelihood_figure({"greedy": found, "beam": []}, 10, 200)
     theme.check(figure)
     assert figure.data[0].y[-1] == pytest.approx(np.mean(np.log([one.probability for one in found])), abs=1e-5)
-    theme.check(strategies.likelihood_figure({}, {}, 10, 200))
+    assert [trace.name for trace in figure.data] == ["greedy"]
+    theme.check(text_likelihood.likelihood_figure({}, 10, 200))
 
 
 @pytest.mark.parametrize("beams", [1, 4])
 def test_the_tree_joins_every_node_to_its_parent(beams):
-    tree = trees.beam_tree(small(), IDS, beams=beams, tokens=5, length_penalty=1.0)
-    figure = beam_tree.tree_figure(tree, labels(len(tree.nodes)), beams, 400)
+    tree = trees.beam_tree(small(), BYTES, IDS, beams=beams, tokens=5, length_penalty=1.0)
+    figure = beam_tree.tree_figure(tree, 400)
     theme.check(figure)
     by_name = {trace["name"]: trace for trace in figure.to_dict()["data"] if "name" in trace}
     assert len(by_name["the best text"]["x"]) == 3 * 5
     lines = len(by_name["kept"]["x"]) + len(by_name["dropped"]["x"])
     assert lines == 3 * len(tree.nodes)
-    theme.check(beam_tree.results_figure(tree, labels(beams + 1), 200))
+    theme.check(beam_tree.results_figure(tree, 200))
     marks = figure.to_dict()["data"][-1]
     assert [row[1] for row in marks["customdata"]] == [node.probability for node in tree.nodes]
 
@@ -86,8 +88,31 @@ def test_the_two_parts_of_the_rule_add_up():
     model = small(n_layers=3)
     made = next(iter(guesses.watch(model, early_exit(model, 1), IDS, Sampling(), 2, 0, 8)))
     guess = made.guesses[0]
-    figure = speculation.rule_figure(guess, labels(len(guess.tokens)), 400)
+    figure = speculation.acceptance_figure(guess, labels(len(guess.tokens)), 400)
     theme.check(figure)
     np.testing.assert_allclose(figure.data[0].y + figure.data[1].y, np.sort(guess.p_all)[::-1], atol=1e-7)
-    lines = {"tokens": [1, 1.5], "speed": [1, 1.2]}
-    theme.check(speculation.worth_figure(lines, {"tokens": 1.4, "speed": 1.1}, 1, 400))
+
+
+def test_the_gain_is_drawn_by_the_formula_and_as_it_was_measured():
+    found = guesses.SpeedUp(alpha=0.5, per_pass=1.4, guess=1, runs=2, ratio=1.1, cost=0.25)
+    figure = speculation.gain_figure(found, 400)
+    theme.check(figure)
+    assert figure.data[0].y[:3] == (1, 1.5, 1.75)
+    assert figure.data[1].y[:2] == (1, 1.5 / 1.25)
+    assert [(dot.x[0], dot.y[0]) for dot in figure.data[2:]] == [(1, 1.4), (1, 1.1)]
+    untimed = speculation.gain_figure(guesses.SpeedUp(alpha=0.5, per_pass=1.4, guess=1), 400)
+    assert [trace.y[-1] for trace in untimed.data[1:]] == [1.4]
+
+
+def test_headings_say_what_each_filter_leaves():
+    sampling = Sampling(temperature=0.8, top_k=9, top_p=0.75, repetition_penalty=1.5)
+    found = tokens.next_token(small(), BYTES, IDS, sampling, 1, 0)
+    left = found.left
+    assert next_token.row_headings(found) == [
+        "<b>the model</b>: 61 tokens",
+        "<b>repetition penalty</b> 1.5: tokens that occurred lose → 61 left",
+        "<b>temperature</b> 0.8: sharper → 61 left",
+        "<b>top-k</b> 9: the first 9 → 9 left",
+        f"<b>top-p</b> 0.75: the first that reach 75% → {left[4]} left",
+        "min-p: off",
+    ]

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from tests.analysis.inference.test_flash import vectors
+from tests.analysis.inference.test_flash_attention import vectors
 from tfcore import presets
 from tfcore.analysis.inference.attention_timing import LENGTHS, Timed
-from tfcore.analysis.inference.flash import Tiling, follow
+from tfcore.analysis.inference.flash_attention import Tiling, follow
 from tfcore.analysis.inference.memory_traffic import naive_traffic, tiled_traffic
-from tfcore.analysis.inference.ring import follow_ring
-from tfcore.analysis.inference.sparse_reach import MeasuredReach, pairs_kept, reach
+from tfcore.analysis.inference.ring_attention import follow_ring
+from tfcore.analysis.inference.sparse_attention import MeasuredReach, pairs_kept, reach
 from tfcore.analysis.model.flop_count import length_cost
+from tfcore.analysis.quantities import compact
 from tfcore.figures import theme
-from tfcore.figures.inference import attention_timing, flash, online_softmax, ring, sparse_reach
+from tfcore.figures.inference import attention_timing, flash_attention, online_softmax, ring_attention, sparse_attention
 from tfcore.figures.inference import length_cost as cost_figures
 from tfcore.masks import MaskConfig
 
@@ -28,24 +29,24 @@ def drawn():
         yield cost_figures.scale_figure(n, 64, 300)
     for at in (0, 3):
         yield cost_figures.operations_figure(COST, at, 300)
-        yield cost_figures.memory_figure(COST, at, 300, 80.0 * 2**30)
+        yield cost_figures.layer_memory_figure(COST, at, 300)
     for layers in (1, 4):
-        yield sparse_reach.reach_figure(reach(MaskConfig(kind="dilated"), 20, layers), layers, 300)
+        yield sparse_attention.pattern_reach_figure(reach(MaskConfig(kind="dilated"), 20, layers), 300)
     pairs = {kind: pairs_kept(MaskConfig(kind=kind), [64, 1024, 2**17]) for kind in ("causal", "window", "blocks")}
-    yield sparse_reach.pairs_figure([64, 1024, 2**17], pairs, "window", 2, 300)
+    yield sparse_attention.kept_pairs_figure([64, 1024, 2**17], pairs, "window", 2, 300)
     some = np.arange(N) > 4
-    yield sparse_reach.measured_figure(MeasuredReach(5, some, some), LABELS, 200)
+    yield sparse_attention.measured_figure(MeasuredReach("window", 4, 5, some, some), LABELS, 200)
     for tile in (0, len(RUN.tiles) - 1):
-        yield flash.tiles_figure(RUN, tile, LABELS, 300)
+        yield flash_attention.tiles_figure(RUN, tile, LABELS, 300)
         yield online_softmax.ledger_figure(RUN.done(tile), [str(s.at) for s in RUN.steps], 200)
     yield online_softmax.scores_figure(RUN.steps[-1], ["a"] * len(RUN.steps[-1].keys), 100)
-    yield flash.traffic_figure(naive_traffic(64, 8), tiled_traffic(Tiling(n=64, d_head=8, sram=100)), 2, 200)
-    yield flash.sram_figure([16.0, 32.0, 48.0], [9e6, 5e6, 4e6], [8e6, 4e6, np.inf], 1e7, 1, 200)
+    yield flash_attention.traffic_figure(naive_traffic(64, 8), tiled_traffic(Tiling(n=64, d_head=8, sram=100)), 2, 200)
+    yield flash_attention.sram_figure([16.0, 32.0, 48.0], [9e6, 5e6, 4e6], [8e6, 4e6, np.inf], 1e7, 1, 200)
     for devices in (1, 4, 8):
         around = follow_ring(vectors(N), devices, "contiguous", True, 3)
-        yield ring.devices_figure(around, devices - 1, 300)
-        yield ring.meetings_figure(around, 0, 300)
-        yield ring.work_figure(around.work, 0, 10, 200)
+        yield ring_attention.devices_figure(around, devices - 1, 300)
+        yield ring_attention.meetings_figure(around, 0, 300)
+        yield ring_attention.work_figure(around.work, 0, 10, 200)
     for points in ([], [Timed(128, "naive", 0.01, 3, 1000, None)], race()):
         yield attention_timing.seconds_figure(points, 300)
         yield attention_timing.bytes_figure(points, 300)
@@ -74,7 +75,7 @@ def test_the_scale_figure_is_to_scale():
 
 def test_tiles_show_what_is_here_and_what_has_gone():
     tile = 3
-    gone, now, _ = flash.tiles_figure(RUN, tile, LABELS, 300).data
+    gone, now, _ = flash_attention.tiles_figure(RUN, tile, LABELS, 300).data
     top, bottom, left, right = RUN.tiles[tile]
     inside = np.zeros((N, N), dtype=bool)
     inside[top:bottom, left:right] = True
@@ -88,16 +89,8 @@ def test_the_ledger_fills_line_by_line():
     done = RUN.done(RUN.steps[1].at)
     words = online_softmax.ledger_figure(done, ["a", "b", "c", "d"], 200).data[0]["text"]
     assert words[1] == online_softmax.cells(RUN.steps[1])
-    assert words[1][1] == online_softmax.number(RUN.steps[1].m)
+    assert words[1][1] == compact(RUN.steps[1].m)
     assert all(not any(row) for row in words[2:])
-
-
-@pytest.mark.parametrize(
-    ("value", "word"),
-    [(0.0, "0.000"), (-1.5, "−1.500"), (float("-inf"), "−∞"), (0.0031, "3.1e−03"), (12345.0, "1.2e+04")],
-)
-def test_numbers_in_cells(value, word):
-    assert online_softmax.number(value) == word
 
 
 @pytest.mark.parametrize(
@@ -111,9 +104,9 @@ def test_axes_have_ticks_at_any_range(low, high, some):
 
 def test_the_ring_shows_whose_keys_are_where():
     run = follow_ring(vectors(N), 4, "contiguous", True, 3)
-    _, queries, keys = ring.devices_figure(run, 1, 300).data
+    _, queries, keys = ring_attention.devices_figure(run, 1, 300).data
     assert list(queries["text"]) == ["Q0", "Q1", "Q2", "Q3"]
     assert list(keys["text"]) == ["KV3", "KV0", "KV1", "KV2"]
-    meetings = ring.meetings_figure(run, 1, 300).data[0]
+    meetings = ring_attention.meetings_figure(run, 1, 300).data[0]
     assert meetings["text"][0] == ["1", "–", "–", "–"]
     assert meetings["text"][3] == ["4", "3", "2", "1"]

@@ -4,16 +4,19 @@ import re
 import threading
 from functools import partial
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.inference.generation import speculative
 from pages.ui import cache
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
 from tests.pages.waiting import SOON, wait_for_jobs
-from tfcore.analysis.inference import strategies
+from tfcore.analysis.inference import decoding
 from tfcore.analysis.inference.beam_tree import sentence_ends
+from tfcore.analysis.inference.speculation import Guess, Pass
 from tfcore.generation.beam import beam_search
 from tfcore.generation.generate import generate
 
@@ -25,6 +28,14 @@ ALL = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05, "repetition
 @pytest.fixture(autouse=True)
 def _one_turn(monkeypatch, patience):
     monkeypatch.setattr("tfcore.analysis.inference.speculation.TURNS", 1)
+
+
+@pytest.fixture
+def chosen(monkeypatch) -> dict[str, int]:
+    """What a click sets."""
+    values: dict[str, int] = {}
+    monkeypatch.setattr(speculative.controls, "set_values", values.update)
+    return values
 
 
 def said(test: AppTest) -> str:
@@ -60,6 +71,12 @@ def test_filters_off_leave_everything():
     assert test.metric[2].value == "100.0%"
 
 
+def test_temperature_0_leaves_one_token():
+    test = opened(temperature="0", top_k="0", top_p="1", min_p="0", penalty="1")
+    assert test.metric[1].value == "0.00 bits"
+    assert "after the filters 1 are left" in figures(test)["ranks"][0]["alt"]
+
+
 def test_every_strategy_ends_with_its_numbers():
     test = ended(opened(show="Decoding strategies", text=TEXT, tokens="10", seed="3"))
     model, tokenizer = cache.model("stories")
@@ -72,7 +89,7 @@ def test_every_strategy_ends_with_its_numbers():
 
 
 def test_writing_can_be_stopped_and_begun_again(monkeypatch):
-    gate, write = threading.Event(), strategies.continue_beside
+    gate, write = threading.Event(), decoding.continue_beside
 
     def slow(*args):
         for i, item in enumerate(write(*args)):
@@ -80,7 +97,7 @@ def test_writing_can_be_stopped_and_begun_again(monkeypatch):
             if i >= 5:
                 gate.wait(SOON)
 
-    monkeypatch.setattr(strategies, "continue_beside", slow)
+    monkeypatch.setattr(decoding, "continue_beside", slow)
     test = opened(show="Decoding strategies", text=TEXT, tokens="10", seed="4")
     wait_for_jobs(6)
     run(test.button(key="stop").click())
@@ -136,3 +153,33 @@ def test_no_text_and_much_text():
     test.text_area(key="text").set_value("A cat sat. " * 150)
     assert "the last 128 are used here" in said(run(test))
     assert figures(test)
+
+
+def a_pass(*states):
+    """A pass with guesses of these states, of which only the state counts."""
+    none = np.zeros(0, dtype=int)
+    return Pass(
+        tuple(Guess(0, 0.5, 0.5, state, 1.0, 0.0, none, none.astype(float), none.astype(float)) for state in states),
+        0,
+        (0,),
+    )
+
+
+def test_a_click_on_a_chip_chooses_its_draft_token(chosen):
+    passes = [a_pass("accepted", "rejected", "discarded"), a_pass("accepted", "accepted"), a_pass("rejected")]
+    chips = speculative.guess_of_chip(passes)
+    # accepted 0, rejected 1, discarded (next), model (before); accepted 2, accepted 3, model; rejected 4, model
+    assert chips == [0, 1, 2, 1, 2, 3, 3, 4, 4]
+    for chip, number in enumerate(chips):
+        speculative.choose_guess(chips, chip)
+        assert chosen == {"at": number}
+    speculative.choose_guess([10_000], 0)
+    assert chosen == {"at": speculative.AT - 1}  # the end of the slider
+    assert speculative.guess_of_chip([a_pass()]) == [0]
+
+
+@pytest.mark.parametrize("show", ["Sampling a token", "Decoding strategies", "Beam search", "Speculative decoding"])
+def test_every_slider_reaches_its_end(show):
+    test = opened(show=show, tokens="10")
+    assert test.slider
+    assert visits.sliders_short_of_their_end(test) == []

@@ -1,8 +1,8 @@
-"""Attention step by step against torch's fused kernel, timed on the machine this runs on, and the memory of each."""
+"""Attention in three steps against torch's fused kernel: seconds on this machine, and bytes, at growing lengths."""
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -12,7 +12,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.precision import stored_bytes
+from tfcore.analysis.quantities import prefixed
 from tfcore.attention import attention_scores, attention_weights, weighted_values
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
@@ -29,7 +31,8 @@ Way = Literal["naive", "fused"]
 Vectors = Float[Tensor, "batch head seq d_head"]
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 LARGEST = 280_000_000  # bytes of the two matrices; a longer text is left out, and said to be
-REPEATS, SPENT = 7, 0.5  # runs of one point: so many, or until that many seconds are spent
+REPEATS = 7  # runs of one point, at most
+SPENT = 0.5  # seconds for the runs of one point, after which no other begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:
     return stored_bytes(config.heads * cells, "float32")
 
 
+NAMES: dict[Way, str] = {"naive": "plain", "fused": "fused"}
 WAYS: dict[Way, Callable[..., Tensor]] = {"naive": naive_attention, "fused": fused_attention}
 
 
@@ -117,6 +121,11 @@ def race(config: TimingConfig) -> Iterator[Timed | None]:
             else:
                 run = partial(_run, WAYS[way], vectors, config.causal)
                 yield from _measure(run, place, Timed(n, way, math.nan, 0, computed, None), outputs)
+
+
+def timed_points(config: TimingConfig) -> list[Timed]:
+    """Every point of a race that is run to its end."""
+    return [point for point in race(config) if point is not None]
 
 
 def _run(function: Callable[..., Tensor], vectors: list[Tensor], causal: bool) -> Tensor:
@@ -180,3 +189,74 @@ def allocated(run: Callable[[], Tensor], place: torch.device) -> tuple[Tensor, i
             now += event.cpu_memory_usage()
             most = max(most, now)
     return found, most
+
+
+@dataclass(frozen=True, slots=True)
+class FusedSpeed(Finding):
+    """Both ways at the longest text that both were measured on.
+
+    Args:
+        n: tokens; 0 where there is nothing to compare yet.
+        plain, fused: seconds of the quickest run.
+        memory: bytes that the plain way had allocated at once over those of the fused; None where torch does not tell.
+        difference: the largest between the results.
+    """
+
+    n: int
+    plain: float
+    fused: float
+    memory: float | None
+    difference: float
+
+    @property
+    def sentence(self) -> str:
+        if not self.n:
+            return "Nothing to compare yet."
+        ratio = self.plain / self.fused
+        speed = f"{ratio:.1f} times quicker" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
+        memory = "" if self.memory is None else f" and takes {self.memory:.0f} times less memory"
+        return (
+            f"At {self.n:,} tokens fused attention is {speed}{memory}: {milliseconds(self.plain)} and "
+            f"{milliseconds(self.fused)}; the results differ by {self.difference:.0e} at most."
+        )
+
+
+def milliseconds(seconds: float) -> str:
+    """A time in milliseconds, with three digits that count."""
+    time = 1e3 * seconds
+    return f"{time:,.0f} ms" if time >= 100 else f"{time:.3g} ms"
+
+
+def fused_speed(points: Sequence[Timed]) -> FusedSpeed:
+    """Compare both ways at the longest text that both were run on."""
+    ways = {(point.n, point.way): point for point in points if point.runs}
+    lengths = [n for n, way in ways if way == "naive" and (n, "fused") in ways]
+    if not lengths:
+        return FusedSpeed(0, 0.0, 0.0, None, 0.0)
+    n = max(lengths)
+    plain, fused = ways[n, "naive"], ways[n, "fused"]
+    memory = plain.measured / fused.measured if plain.measured and fused.measured else None
+    return FusedSpeed(n, plain.seconds, fused.seconds, memory, fused.difference or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BytesAtOnce(Finding):
+    """The memory of the ways at the longest text so far; `points` are theirs."""
+
+    points: tuple[Timed, ...]
+
+    @property
+    def sentence(self) -> str:
+        if not self.points:
+            return "Bytes at once beside Q, K, V: nothing yet."
+        words = "; ".join(
+            f"{NAMES[point.way]} {prefixed(point.computed)} computed"
+            + (f", {prefixed(point.measured)} measured" if point.measured else "" if point.runs else ", left out")
+            for point in self.points
+        )
+        return f"Bytes at once beside Q, K, V, at {self.points[0].n:,} tokens: {words}."
+
+
+def bytes_at_once(points: Sequence[Timed]) -> BytesAtOnce:
+    """The points of the longest text, which came last."""
+    return BytesAtOnce(tuple(point for point in points if point.n == points[-1].n))

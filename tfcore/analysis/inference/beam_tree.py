@@ -1,14 +1,17 @@
-"""Beam search as a tree: every text that was considered, which were kept, and where greedy's text is among them."""
+"""Beam search as a tree: every text considered, which of them were kept, and when greedy's text was dropped."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
-from tfcore.analysis.inference.written import read_again
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.decoding import LEAST, last_tokens, read_again
 from tfcore.generation.beam import Beam, BeamStep, beam_steps
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+
+SAME_SCORE = 1e-4  # nats: scores of the same text from two passes differ by rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,7 @@ class Node:
 
     Args:
         ids: all its new ids.
+        token: text of the last of them.
         step: how many they are.
         rank: among the candidates of its step, 0 for the most likely.
         parent: index of the node that it continues; -1 for the given text.
@@ -26,6 +30,7 @@ class Node:
     """
 
     ids: tuple[int, ...]
+    token: str
     step: int
     rank: int
     parent: int
@@ -39,25 +44,30 @@ class BeamTree:
     """A search.
 
     Args:
+        beams: how many texts are kept at each step.
         nodes: in the order in which they were found.
         results: the finished texts, the best first.
         greedy: what greedy decoding writes instead, scored the same way.
+        texts: of the results, then of greedy.
         left_at: the step at which greedy's text was dropped; 0 if it never was.
     """
 
+    beams: int
     nodes: tuple[Node, ...]
     results: tuple[Beam, ...]
     greedy: Beam
+    texts: tuple[str, ...]
     left_at: int
 
     @property
     def steps(self) -> int:
-        """How many there were."""
+        """How many steps there were."""
         return self.nodes[-1].step if self.nodes else 0
 
 
 def beam_tree(
     model: Transformer,
+    tokenizer: Tokenizer,
     ids: Sequence[int],
     *,
     beams: int,
@@ -65,21 +75,27 @@ def beam_tree(
     length_penalty: float,
     stop_ids: Collection[int] = (),
 ) -> BeamTree:
-    """Search, and note everything on the way; see tfcore.generation.beam.beam_search for the arguments."""
+    """Every step of a beam search, with greedy's text; see tfcore.generation.beam.beam_search for the arguments.
+
+    Raises:
+        ValueError: no room in the context for a token.
+    """
     steps = list(
         beam_steps(model, ids, beams=beams, max_new_tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids)
     )
     if not steps:
         raise ValueError(f"there is no room for a token behind {len(ids)}; give fewer")
-    nodes = grown(steps, 2 * beams)
+    nodes = tree_nodes(steps, tokenizer, 2 * beams)
     text = tuple(generate(model, ids, max_new_tokens=tokens, temperature=0, stop_ids=stop_ids))
-    total = sum(log(max(one.probability, 1e-38)) for one in read_again(model, ids, text))
+    total = sum(log(max(one.probability, LEAST)) for one in read_again(model, ids, text))
     alive = {node.ids for node in nodes if node.state != "dropped"}
     left_at = next((n for n in range(1, min(len(text), len(steps)) + 1) if text[:n] not in alive), 0)
-    return BeamTree(tuple(nodes), steps[-1].finished, Beam(text, total / len(text) ** length_penalty), left_at)
+    results, greedy = steps[-1].finished, Beam(text, total / len(text) ** length_penalty)
+    texts = tuple(tokenizer.decode(list(one.ids)) for one in (*results, greedy))
+    return BeamTree(beams, tuple(nodes), results, greedy, texts, left_at)
 
 
-def grown(steps: Sequence[BeamStep], shown: int) -> list[Node]:
+def tree_nodes(steps: Sequence[BeamStep], tokenizer: Tokenizer, shown: int) -> list[Node]:
     """The nodes of all steps: the first `shown` candidates of each, and whatever was kept beyond them."""
     nodes: list[Node] = []
     parents = [-1]  # indices of the texts that are continued
@@ -90,12 +106,97 @@ def grown(steps: Sequence[BeamStep], shown: int) -> list[Node]:
                 parent = parents[one.parent]
                 ids, before = ((), 0.0) if parent < 0 else (nodes[parent].ids, nodes[parent].score)
                 probability = exp(min(one.score - before, 0.0))
-                nodes.append(Node((*ids, one.token), number, rank, parent, probability, one.score, one.state))
+                piece = tokenizer.tokens([one.token])[0]
+                nodes.append(Node((*ids, one.token), piece, number, rank, parent, probability, one.score, one.state))
         parents = [i for i in range(first, len(nodes)) if nodes[i].state == "kept"]
     return nodes
+
+
+def search_text(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    beams: int,
+    tokens: int,
+    length_penalty: float,
+    stop_ids: tuple[int, ...],
+) -> BeamTree:
+    """The search that continues the last tokens of a text."""
+    ids = last_tokens(model, tokenizer, text, limit).ids
+    return beam_tree(
+        model, tokenizer, ids, beams=beams, tokens=tokens, length_penalty=length_penalty, stop_ids=stop_ids
+    )
 
 
 def sentence_ends(tokenizer: Tokenizer) -> tuple[int, ...]:
     """Ids of the tokens that end a sentence: a full stop, a question mark, an exclamation mark, perhaps a quote."""
     ends = {mark + quote for mark in (b".", b"?", b"!") for quote in (b"", b'"')}
     return tuple(i for i in range(tokenizer.vocab_size) if tokenizer.token_bytes(i).strip() in ends)
+
+
+@dataclass(frozen=True, slots=True)
+class BeamSummary(Finding):
+    """A search in numbers.
+
+    Args:
+        beams, steps: its width, and the tokens of its longest text.
+        considered, kept: texts in the tree, and those of them that were kept or finished.
+        best, greedy: scores.
+        left_at: the step at which greedy's text was dropped; 0 if it never was.
+    """
+
+    beams: int
+    steps: int
+    considered: int
+    kept: int
+    best: float
+    greedy: float
+    left_at: int
+
+    @property
+    def sentence(self) -> str:
+        fate = f"dropped at token {self.left_at}" if self.left_at else "never dropped"
+        return (
+            f"Beam search with {self.beams} beams over {self.steps} tokens: {self.considered} texts considered, "
+            f"{self.kept} kept; the best scores {self.best:.3f}, greedy {self.greedy:.3f}; greedy's text is {fate}."
+        )
+
+
+def beam_summary(tree: BeamTree) -> BeamSummary:
+    """Count the nodes by their state; the results are sorted, the best first."""
+    kept = sum(node.state != "dropped" for node in tree.nodes)
+    scores = tree.results[0].score, tree.greedy.score
+    return BeamSummary(tree.beams, tree.steps, len(tree.nodes), kept, *scores, tree.left_at)
+
+
+@dataclass(frozen=True, slots=True)
+class BeamScores(Finding):
+    """The best score beside greedy's; scores nearer to 0 are better.
+
+    Args:
+        finished: texts.
+        best, greedy: scores.
+    """
+
+    finished: int
+    best: float
+    greedy: float
+
+    @property
+    def relation(self) -> str:
+        if abs(self.best - self.greedy) < SAME_SCORE:
+            return "the same as"
+        return "better than" if self.best > self.greedy else "worse than"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Scores of {self.finished} finished texts, the best {self.best:.3f}, {self.relation} greedy's "
+            f"{self.greedy:.3f}."
+        )
+
+
+def beam_scores(tree: BeamTree) -> BeamScores:
+    """The best score and greedy's."""
+    return BeamScores(len(tree.results), tree.results[0].score, tree.greedy.score)

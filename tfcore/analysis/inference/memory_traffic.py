@@ -1,17 +1,20 @@
 """How many numbers attention moves between the GPU's large slow memory (HBM) and its small fast one (SRAM)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 
-from tfcore.analysis.inference.flash import Order, Tiling
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.flash_attention import FlashRun, Order, Tiling
+from tfcore.analysis.quantities import prefixed
 
-LEADING = {"keys": 12.0, "queries": 8.0}  # times n^2 d^2 / M: see `theorem`
+LEADING: dict[Order, float] = {"keys": 12.0, "queries": 8.0}  # times n^2 d^2 / M: see `theorem`
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class MemoryTraffic:
     """Numbers read from HBM and written to it, by what they are."""
 
     reads: dict[str, int]
@@ -23,7 +26,7 @@ class Traffic:
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
-def naive_traffic(n: int, d_head: int) -> Traffic:
+def naive_traffic(n: int, d_head: int) -> MemoryTraffic:
     """Attention of one head in three steps, each of which reads and writes whole matrices: 4 n^2 + 4 n d numbers.
 
         S = Q K^T,   P = softmax(S),   O = P V
@@ -33,13 +36,13 @@ def naive_traffic(n: int, d_head: int) -> Traffic:
     Source: arXiv:2205.14135, algorithm 0.
     """
     square, side = n * n, n * d_head
-    return Traffic(
+    return MemoryTraffic(
         {"Q": side, "K, V": 2 * side, "scores": square, "weights": square},
         {"output": side, "scores": square, "weights": square},
     )
 
 
-def tiled_traffic(tiling: Tiling) -> Traffic:
+def tiled_traffic(tiling: Tiling) -> MemoryTraffic:
     """The same head in tiles, every load and store of the loops added up; tiles above the diagonal load nothing.
 
     Keys outside (FlashAttention, arXiv:2205.14135, algorithm 1): K and V are read once; for each of their tiles all
@@ -52,17 +55,17 @@ def tiled_traffic(tiling: Tiling) -> Traffic:
         first = np.arange(0, n, tiling.columns)
         came = n - (first // tiling.rows) * tiling.rows if tiling.causal else np.full(len(first), n)
         passed = int(came.sum())  # queries that came by, over all tiles of keys
-        return Traffic(
+        return MemoryTraffic(
             {"Q": passed * d, "K, V": 2 * n * d, "output": passed * d, "m and l": 2 * passed},
             {"output": (n + passed) * d, "m and l": 2 * (n + passed)},
         )
     end = np.minimum(np.arange(tiling.rows, n + tiling.rows, tiling.rows), n)
     came = np.minimum(-(-end // tiling.columns) * tiling.columns, n) if tiling.causal else np.full(len(end), n)
-    return Traffic({"Q": n * d, "K, V": 2 * int(came.sum()) * d}, {"output": n * d, "m and l": n})
+    return MemoryTraffic({"Q": n * d, "K, V": 2 * int(came.sum()) * d}, {"output": n * d, "m and l": n})
 
 
 def loaded(tiling: Tiling, tiles: int) -> int:
-    """Numbers moved by the first so many tiles, one after the other: what a person sees when stepping through them."""
+    """Numbers moved by the first so many tiles, one after the other: the count that a page shows at each tile."""
     n, d, total, before = tiling.n, tiling.d_head, 0, (-1, -1)
     every = tiling.tiles()
     side = 0 if tiling.order == "queries" else 1
@@ -93,3 +96,166 @@ def theorem(n: int, d_head: int, sram: int, order: Order, causal: bool) -> float
     if not d_head <= sram <= n * d_head:
         return inf
     return LEADING[order] * n**2 * d_head**2 / sram * (0.5 if causal else 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficComparison:
+    """The traffic of one head, both ways.
+
+    Args:
+        n, d_head: tokens, and numbers in each vector.
+        sram: numbers that fit into SRAM.
+        bytes_each: of a number.
+        naive, tiled: counted.
+        formula: the theorem's term, in numbers; inf outside of its range.
+    """
+
+    n: int
+    d_head: int
+    sram: int
+    bytes_each: int
+    naive: MemoryTraffic
+    tiled: MemoryTraffic
+    formula: float
+
+
+def compare_traffic(n: int, d_head: int, sram: int, order: Order, causal: bool, bytes_each: int) -> TrafficComparison:
+    """Count the traffic of one head the plain way and in tiles, with the theorem's term beside it."""
+    tiling = Tiling(n=n, d_head=d_head, sram=sram, causal=causal, order=order)
+    return TrafficComparison(
+        n=n,
+        d_head=d_head,
+        sram=sram,
+        bytes_each=bytes_each,
+        naive=naive_traffic(n, d_head),
+        tiled=tiled_traffic(tiling),
+        formula=theorem(n, d_head, sram, order, causal),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Finding):
+    """Bytes moved for one head.
+
+    Args:
+        n, d_head: tokens, and numbers in each vector.
+        plain, tiled: bytes counted.
+        formula: bytes by the theorem; inf outside of its range.
+        squares: numbers that the plain way moves, in n squared.
+    """
+
+    n: int
+    d_head: int
+    plain: int
+    tiled: int
+    formula: float
+    squares: float
+
+    @property
+    def ratio(self) -> str:
+        if self.tiled <= self.plain:
+            return f"{self.plain / self.tiled:.2f} × less"
+        return f"{self.tiled / self.plain:.2f} × more"
+
+    @property
+    def plain_words(self) -> tuple[str, str]:
+        """Bytes, and numbers in n squared."""
+        return prefixed(self.plain), f"{self.squares:.2f} n² numbers"
+
+    @property
+    def tiled_words(self) -> tuple[str, str]:
+        """Bytes, beside the plain way."""
+        return prefixed(self.tiled), self.ratio
+
+    @property
+    def formula_words(self) -> tuple[str, str]:
+        """Bytes, and how near the count is."""
+        if isinf(self.formula):
+            return "–", "holds for d ≤ M ≤ nd only"
+        return prefixed(self.formula), f"counted ÷ formula: {self.tiled / self.formula:.3f}"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"One head, n = {self.n:,}, d = {self.d_head}, half precision: the plain way moves {prefixed(self.plain)}, "
+            f"mostly scores and weights, twice each; tiles {prefixed(self.tiled)} ({self.ratio}) and no score at all."
+        )
+
+
+def moved(found: TrafficComparison) -> Moved:
+    """The totals in bytes."""
+    plain, tiled = (found.bytes_each * way.total for way in (found.naive, found.tiled))
+    squares = found.naive.total / found.n**2
+    return Moved(found.n, found.d_head, plain, tiled, found.bytes_each * found.formula, squares)
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstSram(Finding):
+    """Bytes moved at the smallest and the largest SRAM.
+
+    Args:
+        smallest, largest: kB of SRAM.
+        at_smallest, at_largest: bytes moved in tiles.
+        plain: bytes moved the plain way.
+    """
+
+    smallest: int
+    largest: int
+    at_smallest: int
+    at_largest: int
+    plain: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Bytes moved against SRAM: {prefixed(self.at_smallest)} at {self.smallest} kB, "
+            f"{prefixed(self.at_largest)} at {self.largest} kB, about as 1 ÷ M; the plain way "
+            f"{prefixed(self.plain)} at any size."
+        )
+
+
+def against_sram(sizes: Sequence[int], every: Sequence[TrafficComparison]) -> AgainstSram:
+    """The ends of the curve; `sizes` in kB, from small to large."""
+    first, last = moved(every[0]), moved(every[-1])
+    return AgainstSram(sizes[0], sizes[-1], first.tiled, last.tiled, last.plain)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedSoFar(Finding):
+    """Numbers moved by the first tiles of a run.
+
+    Args:
+        rows, columns: of a tile.
+        n: tokens.
+        moved: numbers, by the tiles so far.
+        in_all: by all tiles.
+        plain: by the plain way.
+    """
+
+    rows: int
+    columns: int
+    n: int
+    moved: int
+    in_all: int
+    plain: int
+
+    @property
+    def tile_words(self) -> tuple[str, str]:
+        """Shape, and the scores in it."""
+        return f"{self.rows} × {self.columns}", f"{self.rows * self.columns} scores at a time, of {self.n**2:,}"
+
+    @property
+    def moved_words(self) -> tuple[str, str]:
+        """Numbers so far, and the plain way's."""
+        return f"{self.moved:,}", f"plain way, in all: {self.plain:,}"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.n} tokens are few: all tiles move {self.in_all / self.plain:.1f} times what the plain way moves."
+
+
+def moved_so_far(run: FlashRun, tile: int) -> MovedSoFar:
+    """Count up to a tile, from 0, that one included."""
+    tiling = run.tiling
+    counts = loaded(tiling, tile + 1), loaded(tiling, len(run.tiles)), naive_traffic(tiling.n, tiling.d_head).total
+    return MovedSoFar(tiling.rows, tiling.columns, tiling.n, *counts)

@@ -1,17 +1,22 @@
-"""The next token as it comes about: the whole distribution, what each filter leaves of it, and the draw."""
+"""How the next token is chosen: the whole distribution, what each filter leaves of it, and the draw."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.token_text import visible
 from tfcore.generation.generate import stream
 from tfcore.generation.sampling import Sampling
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 FILTERS = ("softmax", "repetition penalty", "temperature", "top-k", "top-p", "min-p")
+CUTTING = FILTERS[3:]  # the filters that rule tokens out; those before them move probability only
+NAMED = 400  # tokens whose text is kept, the most likely: more than the sliders of top-k and a picture can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,7 @@ class NextToken:
     """One step of generation.
 
     Args:
+        sampling: the filters.
         before: ids drawn before it, after the given text.
         order: all ids, the most likely first; as the scores are after the repetition penalty, because no later filter
             changes that order.
@@ -26,14 +32,17 @@ class NextToken:
         is_on: which filters are on.
         place: of the token that was drawn, in this order.
         u: the number from 0 to 1 that decided.
+        names: place -> text of the token: the first NAMED, the one drawn, and the one that the same u gives unfiltered.
     """
 
+    sampling: Sampling
     before: tuple[int, ...]
     order: Int[ndarray, " vocab"]
     probabilities: Float[ndarray, "filter vocab"]
     is_on: tuple[bool, ...]
     place: int
     u: float
+    names: Mapping[int, str]
 
     @property
     def token(self) -> int:
@@ -43,9 +52,7 @@ class NextToken:
     @property
     def unfiltered(self) -> int:
         """The place of the token on which the same u falls without any filter."""
-        own = np.argsort(-self.probabilities[0], kind="stable")
-        ends = self.probabilities[0][own].astype(float).cumsum()
-        return int(own[min(np.searchsorted(ends, self.u * ends[-1], side="right"), len(own) - 1)])
+        return _unfiltered(self.probabilities[0], self.u)
 
     @property
     def left(self) -> Int[ndarray, " filter"]:
@@ -60,7 +67,15 @@ class NextToken:
         return -(p * logs).sum(-1) + 0.0  # no minus zero
 
 
-def next_token(model: Transformer, ids: Sequence[int], sampling: Sampling, seed: int, drawn: int) -> NextToken:
+def _unfiltered(probabilities: Float[ndarray, " vocab"], u: float) -> int:
+    own = np.argsort(-probabilities, kind="stable")
+    ends = probabilities[own].astype(float).cumsum()
+    return int(own[min(np.searchsorted(ends, u * ends[-1], side="right"), len(own) - 1)])
+
+
+def next_token(
+    model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], sampling: Sampling, seed: int, drawn: int
+) -> NextToken:
     """Token number `drawn` (0 is the first) of the continuation that tfcore.generate gives with this seed.
 
     Raises:
@@ -75,11 +90,158 @@ def next_token(model: Transformer, ids: Sequence[int], sampling: Sampling, seed:
     for name in FILTERS[1:]:
         rows.append(found.get(name, rows[-1]))
     order = np.argsort(-rows[1], kind="stable")
+    probabilities = np.stack(rows)[:, order]
+    place = int(np.flatnonzero(order == last.token)[0])
+    places = sorted({*range(min(NAMED, len(order))), place, _unfiltered(probabilities[0], last.u)})
     return NextToken(
+        sampling=sampling,
         before=tuple(step.token for step in steps[:-1]),
         order=order,
-        probabilities=np.stack(rows)[:, order],
+        probabilities=probabilities,
         is_on=tuple(name in found for name in FILTERS),
-        place=int(np.flatnonzero(order == last.token)[0]),
+        place=place,
         u=last.u,
+        names=dict(zip(places, tokenizer.tokens(order[places].tolist()), strict=True)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCuts(Finding):
+    """What the filters leave, and what was drawn of it.
+
+    Args:
+        total: tokens of the vocabulary.
+        left: filter that rules tokens out and is on -> tokens that can still be drawn after it.
+        token: that was drawn.
+        by_model, by_filters: its probability before and after all filters.
+    """
+
+    total: int
+    left: Mapping[str, int]
+    token: str
+    by_model: float
+    by_filters: float
+
+    @property
+    def sentence(self) -> str:
+        cuts = ", ".join(f"{name} leaves {count:,}" for name, count in self.left.items()) or "none is cut away"
+        return (
+            f"Of {self.total:,} tokens {cuts}; drawn: '{visible(self.token)}', {self.by_model:.3f} by the model, "
+            f"{self.by_filters:.3f} after all filters."
+        )
+
+
+def filter_cuts(found: NextToken) -> FilterCuts:
+    """The counts after each filter that is on and cuts, and both probabilities of the token that was drawn."""
+    left = {name: int(found.left[i]) for i, name in enumerate(FILTERS) if name in CUTTING and found.is_on[i]}
+    p = found.probabilities
+    drawn = float(p[0, found.place]), float(p[-1, found.place])
+    return FilterCuts(p.shape[1], left, found.names[found.place], *drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw(Finding):
+    """Where the random number falls.
+
+    Args:
+        u: the random number, from 0 to 1.
+        token: the one on whose part of the line u falls, after all filters.
+        start, length: of that part.
+        unfiltered: the token on which u would fall without filters.
+        is_cut: whether the filters rule that one out.
+    """
+
+    u: float
+    token: str
+    start: float
+    length: float
+    unfiltered: str
+    is_cut: bool
+
+    @property
+    def sentence(self) -> str:
+        cut = ", which the filters cut" if self.is_cut else ""
+        return (
+            f"The draw: u = {self.u:.4f} falls on '{visible(self.token)}', which covers {self.length:.4f} of the lower "
+            f"line from about {self.start:.4f} on. Without filters the same u would fall on "
+            f"'{visible(self.unfiltered)}'{cut}."
+        )
+
+
+def where_drawn(found: NextToken) -> Draw:
+    """The part of the line that the drawn token covers: after all tokens that are more probable."""
+    p = found.probabilities[-1]
+    return Draw(
+        u=found.u,
+        token=found.names[found.place],
+        start=float(p[p > p[found.place]].sum()),
+        length=float(p[found.place]),
+        unfiltered=found.names[found.unfiltered],
+        is_cut=bool(p[found.unfiltered] == 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks(Finding):
+    """The range of the whole distribution.
+
+    Args:
+        total: tokens of the vocabulary.
+        largest, smallest: probability by the model.
+        left: tokens after all filters.
+    """
+
+    total: int
+    largest: float
+    smallest: float
+    left: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"All {self.total:,} probabilities by rank, from {self.largest:.3f} to {self.smallest:.1e}; after the "
+            f"filters {self.left:,} are left."
+        )
+
+
+def ranks(found: NextToken) -> Ranks:
+    """The ends of the model's distribution."""
+    own = found.probabilities[0]
+    return Ranks(len(own), float(own.max()), float(own.min()), int(found.left[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Entropies(Finding):
+    """How much the filters narrow the distribution.
+
+    Args:
+        before, after: entropy in bits.
+        kept: the model's probability of all tokens that are left.
+    """
+
+    before: float
+    after: float
+    kept: float
+
+    @property
+    def bits(self) -> tuple[str, str]:
+        """Both entropies."""
+        return f"{self.before:.2f} bits", f"{self.after:.2f} bits"
+
+    @property
+    def kept_share(self) -> str:
+        return f"{self.kept:.1%}"
+
+    @property
+    def sentence(self) -> str:
+        before, after = self.bits
+        return (
+            f"The entropy is {before} by the model and {after} after all filters; the model's probability of what is "
+            f"left is {self.kept_share}."
+        )
+
+
+def entropies(found: NextToken) -> Entropies:
+    """Entropy before and after the filters, and how much probability they keep."""
+    own, last = found.probabilities[0], found.probabilities[-1]
+    return Entropies(float(found.entropy[0]), float(found.entropy[-1]), float(own[last > 0].sum()))

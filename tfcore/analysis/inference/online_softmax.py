@@ -3,14 +3,69 @@
 A softmax seems to need all scores at once, for its largest one and for its sum. It does not: what is known after some
 of the keys fits into a small state, and two states merge into the state of all their keys, in any order. Flash
 attention merges tile after tile on one chip, ring attention block after block around a ring of devices.
+
+Also here: the vectors of one head that both work on, and one query followed through the pieces.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
 from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.quantities import compact
+from tfcore.attention import attention_scores, attention_weights, weighted_values
+from tfcore.model import Transformer
+
+ENOUGH = 1e-5  # some ten roundings of float32 (1.2e-7) at values of a few units; how many depends on the processor
+LAST = 3  # steps that a finding tells of
+
+
+@dataclass(frozen=True, slots=True)
+class HeadVectors:
+    """One head's queries (times the factor of the scores already), keys and values, on the CPU."""
+
+    q: Float[Tensor, "seq d_head"]
+    k: Float[Tensor, "seq d_head"]
+    v: Float[Tensor, "seq d_head"]
+
+    def scores(
+        self, queries: Int[Tensor, " query"], keys: Int[Tensor, " key"], causal: bool
+    ) -> Float[Tensor, "query key"]:
+        """Scores of some queries for some keys, both given by their positions; -inf where the key comes later."""
+        scores = attention_scores(self.q[queries], self.k[keys], 1.0)
+        return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
+
+    def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
+        """Weights and output the plain way: all scores at once, the softmax of every row, the weighted values."""
+        every = torch.arange(len(self.q))
+        weights = attention_weights(self.scores(every, every, causal))
+        return weights, weighted_values(weights, self.v)
+
+    def double(self) -> "HeadVectors":
+        """The same numbers in float64."""
+        return HeadVectors(self.q.double(), self.k.double(), self.v.double())
+
+
+@torch.no_grad()
+def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:
+    """Run a decoder on a text and take one head's vectors; after the rotation, where positions are RoPE.
+
+    Args:
+        head: a query head; it comes with the key/value head that its group shares.
+    """
+    config = model.config
+    turned = "rot_" if config.positions == "rope" else ""
+    names = [f"blocks.{layer}.attn.{name}" for name in (f"{turned}q", f"{turned}k", "v")]
+    found = model(one_text(model, ids), capture=names).activations
+    shared = head * config.kv_heads // config.n_heads
+    q, k, v = (found[name][0, place].float().cpu() for name, place in zip(names, (head, shared, shared), strict=True))
+    return HeadVectors(q * config.scale_of(layer), k, v)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +136,160 @@ def result(state: State) -> Float[Tensor, "query d_head"]:
 def _finite(m: Float[Tensor, " query"]) -> Float[Tensor, " query"]:
     """-inf - (-inf) is no number: where no key was seen, the maximum counts as 0, and exp(-inf - 0) is the 0 wanted."""
     return torch.where(m == -math.inf, 0.0, m)
+
+
+@dataclass(frozen=True, slots=True)
+class RowStep:
+    """One step of the online softmax for one query, in plain numbers.
+
+    Args:
+        at: when: which tile, or which step around the ring, counted from 0.
+        keys: positions of these keys.
+        scores: of the query for each of these keys; -inf where it may not look.
+        weights: exp(score - tile_m), before the division by l.
+        tile_m, tile_l: their largest score, and the sum of their weights.
+        old_m, m: the running maximum before and after.
+        rescale, scale_tile: e^(old m - m) for what was there, e^(tile_m - m) for what comes.
+        old_l, l: the normaliser before and after.
+        out: the sum of weighted values after it, not yet divided by l.
+    """
+
+    at: int
+    keys: Int[ndarray, " key"]
+    scores: Float[ndarray, " key"]
+    weights: Float[ndarray, " key"]
+    tile_m: float
+    tile_l: float
+    old_m: float
+    m: float
+    rescale: float
+    scale_tile: float
+    old_l: float
+    l: float  # noqa: E741
+    out: Float[ndarray, " d_head"]
+
+    @property
+    def equation(self) -> str:
+        """The step as LaTeX, with its numbers in place of the letters."""
+        old, tile, m = (_tex(value) for value in (self.old_m, self.tile_m, self.m))
+        scale, scale_tile = _tex(self.rescale), _tex(self.scale_tile)
+        return (
+            rf"\begin{{aligned}} m &= \max({old},\ {tile}) = {m} \\ "
+            rf"\ell &= {scale} \cdot {_tex(self.old_l)} + {scale_tile} \cdot {_tex(self.tile_l)} = {_tex(self.l)}"
+            r" \end{aligned}"
+        )
+
+
+def _tex(value: float) -> str:
+    word = compact(value).replace("−", "-").replace("∞", r"\infty")
+    mantissa, _, power = word.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
+
+
+def row_step(
+    at: int,
+    keys: Int[Tensor, " key"],
+    scores: Float[Tensor, "1 key"],
+    v: Float[Tensor, "key d_head"],
+    before: State,
+    now: State,
+) -> RowStep:
+    """The numbers between the states before and after these keys.
+
+    Args:
+        scores: of the query for these keys, -inf where it may not look.
+        v: values of these keys.
+        before, now: states of this one query.
+    """
+    alone = of_tile(scores, v)
+    weights = scores.exp() if float(alone.m) == -torch.inf else (scores - alone.m).exp()
+    return RowStep(
+        at=at,
+        keys=keys.numpy(),
+        scores=scores[0].numpy(),
+        weights=weights[0].numpy(),
+        tile_m=float(alone.m),
+        tile_l=float(alone.l),
+        old_m=float(before.m),
+        m=float(now.m),
+        rescale=float(rescale(before.m, now.m)),
+        scale_tile=float(rescale(alone.m, now.m)),
+        old_l=float(before.l),
+        l=float(now.l),
+        out=now.out[0].numpy(),
+    )
+
+
+def only(state: State, row: int) -> State:
+    """The state of one of the queries."""
+    one = slice(row, row + 1)
+    return State(state.m[one], state.l[one], state.out[one])
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """A query after a step: the running maximum, the factor for what was there before, and the normaliser."""
+
+    number: int
+    m: float
+    rescale: float
+    l: float  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class RowProgress(Finding):
+    """A query after some of its steps.
+
+    Args:
+        unit: what a step merges: "tile", or "step" around the ring.
+        last: the states after the last steps, at most LAST.
+        done, total: steps.
+    """
+
+    unit: str
+    last: tuple[RowState, ...]
+    done: int
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        states = "; ".join(
+            f"after {self.unit} {one.number}: m {one.m:.3f}, rescale {one.rescale:.3g}, l {one.l:.3f}"
+            for one in self.last
+        )
+        start = f"A{states[1:]}; " if states else "Nothing yet; "
+        return f"{start}{self.done} of {self.total} {'tiles' if self.unit == 'tile' else 'blocks'} merged."
+
+
+def row_progress(unit: str, done: Sequence[RowStep], total: int) -> RowProgress:
+    """The last steps of those that are done."""
+    last = tuple(RowState(step.at + 1, step.m, step.rescale, step.l) for step in done[-LAST:])
+    return RowProgress(unit, last, len(done), total)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Finding):
+    """How far attention in pieces is from the plain way.
+
+    Args:
+        single: the largest difference in float32, over all queries and numbers.
+        double: the same in float64.
+    """
+
+    single: float
+    double: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference in float32 is one of rounding as usual."""
+        return "equal to 1e-5" if self.single <= ENOUGH else "rounding of float32"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Both numbers."""
+        return f"{self.single:.1e}", f"{self.double:.1e}"
+
+    @property
+    def sentence(self) -> str:
+        single, double = self.words
+        return f"The difference to the plain way is {single} at most ({self.verdict}), in float64 {double}."

@@ -1,21 +1,29 @@
-"""Speculative decoding, watched: what the draft guessed, what stayed and why, what it would bring, what it brought."""
+"""Speculative decoding as it runs: every draft token with what decided about it, the acceptance rate, and the speed-up.
+
+Both are compared with the formulas of arXiv:2211.17192.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.token_text import visible
 from tfcore.generation.generate import DraftModel, Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.generation.speculative import Checked, outcome, speculate, speculative
 from tfcore.model import Transformer
 
+State = Literal["accepted", "rejected", "discarded"]
 SHOWN = 14  # tokens of each pair of distributions that are kept
 TURNS = 4  # times that everything is timed
 TIMED = 24  # tokens of the draft alone that are timed
+LONGEST = 8  # tokens of the longest draft that the formulas are evaluated for
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +33,8 @@ class Guess:
     Args:
         token: its id.
         p, q: its probability by the model, and by the draft.
-        state: accepted; refused; or unread: an earlier guess of the round was refused.
-        overlap: the sum over all tokens of min(p, q): how likely a guess was to stay here.
+        state: discarded: an earlier guess of the round was rejected.
+        overlap: the sum over all tokens of min(p, q): the probability that a guess is accepted here.
         error: the largest difference over all tokens between p and what the rule gives (outcome).
         tokens, p_all, q_all: the SHOWN tokens with the largest max(p, q), and their probabilities.
     """
@@ -34,7 +42,7 @@ class Guess:
     token: int
     p: float
     q: float
-    state: str
+    state: State
     overlap: float
     error: float
     tokens: Int[ndarray, " shown"]
@@ -42,14 +50,31 @@ class Guess:
     q_all: Float[ndarray, " shown"]
 
     @property
-    def stays(self) -> float:
+    def accepted_with(self) -> float:
         """The probability with which this token is accepted, min(1, p / q)."""
         return min(1.0, self.p / self.q) if self.q else 0.0
+
+    @property
+    def note(self) -> str:
+        """The probability in two digits; a dash where nothing was decided."""
+        sign = {"accepted": "✓", "rejected": "✗", "discarded": "–"}[self.state]
+        return sign if self.state == "discarded" else f"{sign} {self.accepted_with:.2f}"
+
+    @property
+    def title(self) -> str:
+        """The numbers of the token in one line."""
+        return f"q = {self.q:.3f}, p = {self.p:.3f}, accepted with probability {self.accepted_with:.2f}: {self.state}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass of the model: the guesses it checked, and the token it put after those that stayed."""
+    """A pass of the model.
+
+    Args:
+        guesses: that it checked.
+        token: that it put after those that were accepted.
+        ids: what the pass added to the text.
+    """
 
     guesses: tuple[Guess, ...]
     token: int
@@ -85,23 +110,22 @@ def watch(
 ) -> Iterator[Pass | Timing]:
     """Every pass of one text, as soon as it is made; then TURNS timings."""
     for checked in speculate(model, draft, ids, sampling, max_new_tokens=tokens, guess=guess, seed=seed):
-        yield seen(checked)
+        yield checked_pass(checked)
     for _ in range(TURNS):
-        yield timed(model, draft, ids, sampling, guess, seed, tokens)
+        yield time_once(model, draft, ids, sampling, guess, seed, tokens)
 
 
-def seen(checked: Checked) -> Pass:
-    """A pass, with all that explains it."""
+def checked_pass(checked: Checked) -> Pass:
+    """A pass with the two distributions of each guess, cut to the SHOWN most likely tokens."""
     made, q, p = checked.round, checked.q, checked.p[:-1]
     overlap, error = torch.minimum(p, q).sum(-1), (outcome(p, q) - p).abs().amax(-1)  # (guess)
     top = torch.maximum(p, q).topk(min(SHOWN, p.shape[-1])).indices  # (guess, shown)
-    states = ["accepted"] * made.accepted + ["refused"] + ["unread"] * len(made.guessed)
     guesses = [
         Guess(
             token,
             float(p[i, token]),
             float(q[i, token]),
-            states[i],
+            _state(i, made.accepted),
             float(overlap[i]),
             float(error[i]),
             top[i].numpy(),
@@ -113,7 +137,12 @@ def seen(checked: Checked) -> Pass:
     return Pass(tuple(guesses), made.token, checked.ids)
 
 
-def timed(
+def _state(number: int, accepted: int) -> State:
+    """Of a guess, from 0, in a pass that accepted so many."""
+    return "accepted" if number < accepted else "rejected" if number == accepted else "discarded"
+
+
+def time_once(
     model: Transformer,
     draft: Transformer | DraftModel,
     ids: Sequence[int],
@@ -151,13 +180,21 @@ def _pass(model: Transformer, ids: Sequence[int], new: int) -> float:
     return min(seconds)
 
 
-def acceptance(passes: Sequence[Pass]) -> float:
-    """alpha: the expected share of guesses that stay, the mean of sum min(p, q) (arXiv:2211.17192, corollary 3.6).
+def verified(passes: Sequence[Pass]) -> list[Guess]:
+    """The guesses that were accepted or rejected; the discarded ones stand behind a text that was never written."""
+    return [guess for one in passes for guess in one.guesses if guess.state != "discarded"]
 
-    Over the guesses that the model looked at; the unread ones stand behind a text that was never written.
-    """
-    read = [guess.overlap for one in passes for guess in one.guesses if guess.state != "unread"]
-    return sum(read) / len(read) if read else 0.0
+
+def acceptance(passes: Sequence[Pass]) -> float:
+    """alpha: the expected share of guesses that are accepted, the mean of sum min(p, q) over the verified ones
+    (arXiv:2211.17192, corollary 3.6)."""
+    overlaps = [guess.overlap for guess in verified(passes)]
+    return sum(overlaps) / len(overlaps) if overlaps else 0.0
+
+
+def tokens_per_pass(passes: Sequence[Pass]) -> float:
+    """Tokens written, for each pass of the model."""
+    return sum(len(one.ids) for one in passes) / len(passes)
 
 
 def expected_tokens(alpha: float, guess: int) -> float:
@@ -180,3 +217,176 @@ def expected_speed_up(alpha: float, guess: int, cost: float, check: float = 1.0)
 def best_guess(alpha: float, cost: float, most: int) -> int:
     """The number of guesses with the largest expected speed-up; 0 where each would make it slower."""
     return max(range(most + 1), key=lambda guess: expected_speed_up(alpha, guess, cost))
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance(Finding):
+    """What became of the draft tokens, and what the formulas expect.
+
+    Args:
+        accepted, verified: draft tokens.
+        alpha: the acceptance rate that is expected at these places.
+        per_pass, expected: tokens written for each pass of the model, counted and by the formula.
+        error: the largest difference between the model's probability of a token and what the rule gives it.
+    """
+
+    accepted: int
+    verified: int
+    alpha: float
+    per_pass: float
+    expected: float
+    error: float
+
+    @property
+    def accepted_words(self) -> tuple[str, str]:
+        """The count, and the rate that is expected."""
+        return f"{self.accepted} of {self.verified}", f"expected: α = {self.alpha:.2f}"
+
+    @property
+    def per_pass_words(self) -> tuple[str, str]:
+        """Counted, and by the formula."""
+        return f"{self.per_pass:.2f}", f"formula: {self.expected:.2f}"
+
+    @property
+    def error_words(self) -> tuple[str, str]:
+        """The largest, and over how many places."""
+        return f"{self.error:.0e}", f"{self.verified} places, all tokens"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.accepted_words[0]} verified draft tokens were accepted; the formula expects {self.expected:.2f} "
+            f"tokens per pass. The rule gives the model's distribution to within {self.error:.0e}."
+        )
+
+
+def acceptance_found(passes: Sequence[Pass], guess: int) -> Acceptance:
+    """Count what became of the draft tokens of passes with up to `guess` of them."""
+    seen, alpha = verified(passes), acceptance(passes)
+    return Acceptance(
+        accepted=sum(one.state == "accepted" for one in seen),
+        verified=len(seen),
+        alpha=alpha,
+        per_pass=tokens_per_pass(passes),
+        expected=expected_tokens(alpha, guess),
+        error=max((one.error for one in seen), default=0.0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftToken(Finding):
+    """A draft token under the rule.
+
+    Args:
+        at: its number among the verified ones.
+        token: its text.
+        q, p: its probability by the draft and by the model.
+        accepted_with: min(1, p / q).
+        state: what became of it.
+        overlap: the acceptance rate at its place.
+        error: the largest difference over all tokens between p and what the rule gives.
+    """
+
+    at: int
+    token: str
+    q: float
+    p: float
+    accepted_with: float
+    state: State
+    overlap: float
+    error: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Draft token {self.at}, '{visible(self.token)}': q = {self.q:.3f}, p = {self.p:.3f}, so it is accepted "
+            f"with probability {self.accepted_with:.2f}; {self.state}. Green + blue = p, over all tokens to within "
+            f"{self.error:.0e}; green sums to {self.overlap:.3f}."
+        )
+
+
+def draft_token(guess: Guess, at: int, token: str) -> DraftToken:
+    """The numbers of a guess; `at` is its number among the verified ones, `token` its text."""
+    return DraftToken(at, token, guess.q, guess.p, guess.accepted_with, guess.state, guess.overlap, guess.error)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedUp(Finding):
+    """What the draft brings, measured and by the formula.
+
+    Args:
+        alpha: the acceptance rate.
+        per_pass: tokens written for each pass of the model.
+        guess: draft tokens a pass.
+        runs: timings; 0 where nothing was timed yet, and the rest says nothing.
+        ratio: times as fast as the model alone.
+        expected: the same by the formula.
+        cost: a token of the draft, in tokens of the model.
+        check: a pass over all guesses and one more, in passes over one token; the formula takes it as 1.
+        best: the draft length with the largest expected speed-up; 0 where each makes it slower.
+    """
+
+    alpha: float
+    per_pass: float
+    guess: int
+    runs: int = 0
+    ratio: float = 1.0
+    expected: float = 1.0
+    cost: float = 0.0
+    check: float = 1.0
+    best: int = 0
+
+    @property
+    def curves(self) -> dict[str, list[float]]:
+        """By the formulas, for drafts of 0 to LONGEST tokens: "tokens" per pass, and "speed" where it was timed."""
+        lengths = range(LONGEST + 1)
+        curves = {"tokens": [expected_tokens(self.alpha, n) for n in lengths]}
+        if self.runs:
+            curves["speed"] = [expected_speed_up(self.alpha, n, self.cost) for n in lengths]
+        return curves
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The speed-up measured, and by the formula."""
+        return (f"{self.ratio:.2f}", f"formula: {self.expected:.2f}") if self.runs else ("…", "timed next")
+
+    @property
+    def help(self) -> str | None:
+        if not self.runs:
+            return None
+        return (
+            f"The fastest of {self.runs} runs each, on this server. A draft token costs c = {self.cost:.2f} of a "
+            "target token."
+        )
+
+    @property
+    def sentence(self) -> str:
+        start = f"With α = {self.alpha:.2f}. Measured: {self.per_pass:.2f} tokens per pass"
+        if not self.runs:
+            return f"{start}."
+        advice = f"draft length {self.best} would be best" if self.best else "no draft length makes it faster"
+        return (
+            f"{start}, speed-up {self.ratio:.2f}. A draft token costs c = {self.cost:.2f} of a target token, verifying "
+            f"{self.guess + 1} tokens {self.check:.2f} passes (the formula says 1). By the formula {advice}."
+        )
+
+
+def speed_up(passes: Sequence[Pass], timings: Sequence[Timing], guess: int) -> SpeedUp:
+    """Compare the quickest of all timings of each kind."""
+    alpha, per_pass = acceptance(passes), tokens_per_pass(passes)
+    if not timings:
+        return SpeedUp(alpha, per_pass, guess)
+    alone, together, draft = (min(getattr(one, name) for one in timings) for name in ("alone", "together", "draft"))
+    check = max(1.0, min(one.several for one in timings) / min(one.one for one in timings))
+    cost = draft / alone
+    return SpeedUp(
+        alpha,
+        per_pass,
+        guess,
+        runs=len(timings),
+        ratio=alone / together,
+        expected=expected_speed_up(alpha, guess, cost),
+        cost=cost,
+        check=check,
+        best=best_guess(alpha, cost, LONGEST),
+    )

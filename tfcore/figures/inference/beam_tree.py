@@ -7,9 +7,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from tfcore.analysis.inference.beam_tree import BeamTree, Node
+from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures import theme
 
 CHARACTERS = 9  # of a token that fit into its place
+TEXT = 60  # characters of a text in a hover
 LINES = {
     "dropped": ("dropped", "@muted/0.35", 1.0),
     "kept": ("kept", "@embedding/0.8", 2.0),
@@ -18,12 +20,9 @@ LINES = {
 }
 
 
-def tree_figure(tree: BeamTree, labels: Sequence[str], beams: int, height: int) -> go.Figure:
-    """Steps to the right, likelier texts further up; a line joins each text to the one that it continues.
-
-    Args:
-        labels: of the last token of each node, safe for plotly.
-    """
+def tree_figure(tree: BeamTree, height: int) -> go.Figure:
+    """Steps to the right, likelier texts further up; a line joins each text to the one that it continues."""
+    labels = tick_labels([node.token for node in tree.nodes], CHARACTERS)
     best = tree.results[0].ids if tree.results else ()
     on_best = {best[:n] for n in range(1, len(best) + 1)}
     on_greedy = {tree.greedy.ids[:n] for n in range(1, len(tree.greedy.ids) + 1)}
@@ -54,16 +53,16 @@ def tree_figure(tree: BeamTree, labels: Sequence[str], beams: int, height: int) 
                 "yref": "y",
                 "x0": 0,
                 "x1": 1,
-                "y0": beams - 0.5,
-                "y1": beams - 0.5,
+                "y0": tree.beams - 0.5,
+                "y1": tree.beams - 0.5,
                 "line": {"color": "@muted", "width": 1, "dash": "dot"},
             }
         ],
-        annotations=[_words(node, label, node.ids in on_best) for node, label in zip(tree.nodes, labels, strict=True)]
+        annotations=[_words(node, name, node.ids in on_best) for node, name in zip(tree.nodes, labels, strict=True)]
         + [
             {
                 "x": 0,
-                "y": (beams - 1) / 2,
+                "y": (tree.beams - 1) / 2,
                 "text": "text",
                 "showarrow": False,
                 "bgcolor": "@paper",
@@ -105,17 +104,17 @@ def _marks(tree: BeamTree, labels: Sequence[str]) -> dict[str, Any]:
         "y": [node.rank for node in tree.nodes],
         "marker": {"size": 22, "color": "@paper/0"},
         "customdata": [
-            [label, node.probability, node.score, node.state] for node, label in zip(tree.nodes, labels, strict=True)
+            [name, node.probability, node.score, node.state] for node, name in zip(tree.nodes, labels, strict=True)
         ],
         "hovertemplate": "'%{customdata[0]}' with %{customdata[1]:.3f}; the text so far: log p = %{customdata[2]:.2f}; "
         "%{customdata[3]}<extra></extra>",
     }
 
 
-def _words(node: Node, label: str, is_best: bool) -> dict[str, Any]:
+def _words(node: Node, name: str, is_best: bool) -> dict[str, Any]:
     """A token in its place, with its probability; dropped ones faint, finished ones framed."""
-    plain = unescape(label)
-    short = label if len(plain) <= CHARACTERS else label if "&" in label else plain[: CHARACTERS - 1] + "…"
+    plain = unescape(name)
+    short = name if len(plain) <= CHARACTERS else name if "&" in name else plain[: CHARACTERS - 1] + "…"
     dropped = node.state == "dropped"
     return {
         "x": node.step,
@@ -134,12 +133,8 @@ def shown(node: Node) -> str:
     return "1" if node.probability > 0.995 else f"{node.probability:.2f}"[1:]
 
 
-def results_figure(tree: BeamTree, names: Sequence[str], height: int) -> go.Figure:
-    """The score of each finished text and of greedy's, as bars.
-
-    Args:
-        names: the texts, greedy's last.
-    """
+def results_figure(tree: BeamTree, height: int) -> go.Figure:
+    """The score of each finished text and of greedy's, as bars."""
     every = [*tree.results, tree.greedy]
     trace = {
         "type": "bar",
@@ -150,7 +145,7 @@ def results_figure(tree: BeamTree, names: Sequence[str], height: int) -> go.Figu
         "text": [f"{beam.score:.3f}" for beam in every],
         "textposition": "outside",
         "cliponaxis": False,
-        "customdata": [[name, len(beam.ids)] for name, beam in zip(names, every, strict=True)],
+        "customdata": [[label(text, TEXT), len(beam.ids)] for text, beam in zip(tree.texts, every, strict=True)],
         "hovertemplate": "%{customdata[0]} (%{customdata[1]} tokens): %{x:.3f}<extra></extra>",
     }
     low = min(beam.score for beam in every)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.inference.length_cost import GPU
 from tfcore.analysis.model.flop_count import LengthCost
 from tfcore.figures import theme
 
@@ -97,12 +98,8 @@ def operations_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
     return _panel(data, cost, at, "FLOPs of one pass", height, [note], [crossing])
 
 
-def memory_figure(cost: LengthCost, at: int, height: int, gpu: float) -> go.Figure:
-    """Bytes of the score matrices and of the vectors of one layer against length.
-
-    Args:
-        gpu: bytes of one large GPU, drawn as a line.
-    """
+def layer_memory_figure(cost: LengthCost, at: int, height: int) -> go.Figure:
+    """Bytes of the score matrices and of the vectors of one layer against length, and of one large GPU as a line."""
     lines = (
         ("Q, K, V, output: n", cost.vectors, "@feedforward", "dash"),
         ("scores: n²", cost.matrices, "@attention", "solid"),
@@ -113,8 +110,8 @@ def memory_figure(cost: LengthCost, at: int, height: int, gpu: float) -> go.Figu
         "xref": "paper",
         "x0": 0,
         "x1": 1,
-        "y0": gpu,
-        "y1": gpu,
+        "y0": GPU,
+        "y1": GPU,
         "layer": "below",
         "line": {"color": "@muted", "width": 1, "dash": "dot"},
     }
@@ -122,10 +119,10 @@ def memory_figure(cost: LengthCost, at: int, height: int, gpu: float) -> go.Figu
         "xref": "paper",
         "x": 0.01,
         "xanchor": "left",
-        "y": math.log10(gpu),
+        "y": math.log10(GPU),
         "yanchor": "bottom",
         "showarrow": False,
-        "text": f"a GPU of {gpu / 2**30:.0f} GiB",
+        "text": f"a GPU of {GPU / 2**30:.0f} GiB",
         "font": {"size": 12, "color": "@muted"},
     }
     return _panel(data, cost, at, "bytes in one layer", height, [note], [rule])

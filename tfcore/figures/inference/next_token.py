@@ -1,6 +1,5 @@
 """Pictures of one step of generation: the distribution after each filter, where the draw falls, and all ranks."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,25 +7,23 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inference.next_token import NextToken
+from tfcore.analysis.inference.next_token import FILTERS, NextToken
+from tfcore.analysis.token_text import label
 from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, ticks
 
 SHOWN = 20  # tokens with a bar of their own
+CHARACTERS = 14  # of a token in a label
 OTHERS = "all others"
 GAP = 0.05  # of the height, above each row, for its words
 SEGMENTS = 40  # of a cumulative bar, before the rest is taken together
 WIDE = 0.045  # of a segment that has room for its token
 
 
-def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str], height: int) -> go.Figure:
-    """One row of bars for each filter: what is left, what it cut away (hatched), and where each bar stood before.
-
-    Args:
-        labels: of the first SHOWN tokens in result.order.
-        words: of each filter: its setting, and what it leaves.
-    """
-    p, n = result.probabilities, len(labels)
+def filters_figure(result: NextToken, height: int) -> go.Figure:
+    """One row of bars for each filter: what is left, what it cut away (hatched), and where each bar stood before."""
+    p, labels, words = result.probabilities, token_labels(result)[:SHOWN], row_headings(result)
+    n = len(labels)
     rows = np.column_stack((p[:, :n], p[:, n:].sum(-1)))  # (filter, n + 1)
     top = highest(float(rows[:, :n].max()))
     names, high = [*labels, OTHERS], (1 + GAP) / len(p)
@@ -109,6 +106,28 @@ def filters_figure(result: NextToken, labels: Sequence[str], words: Sequence[str
     return theme.build(data, layout)
 
 
+def token_labels(result: NextToken) -> list[str]:
+    """One a place, up to the last place that has a name; empty where there is none."""
+    named = {place: label(name, CHARACTERS) for place, name in result.names.items()}
+    return [named.get(place, "") for place in range(max(named) + 1)]
+
+
+def row_headings(result: NextToken) -> list[str]:
+    """The heading of each row: the filter, its setting, and how many tokens it leaves."""
+    sampling = result.sampling
+    settings = {
+        "repetition penalty": f"{sampling.repetition_penalty:g}: tokens that occurred lose",
+        "temperature": f"{sampling.temperature:g}: " + ("sharper" if sampling.temperature < 1 else "flatter"),
+        "top-k": f"{sampling.top_k}: the first {sampling.top_k}",
+        "top-p": f"{sampling.top_p:g}: the first that reach {sampling.top_p:.0%}",
+        "min-p": f"{sampling.min_p:g}: at least {sampling.min_p:.0%} of the best",
+    }
+    return [f"<b>the model</b>: {result.probabilities.shape[1]:,} tokens"] + [
+        f"<b>{name}</b> {settings[name]} → {left:,} left" if is_on else f"{name}: off"
+        for name, is_on, left in zip(FILTERS[1:], result.is_on[1:], result.left[1:], strict=True)
+    ]
+
+
 def highest(p: float) -> float:
     """The end of an axis for probabilities: 0.1, 0.2, 0.4, 0.6, 0.8 or 1, so that it seldom changes."""
     return next((end for end in (0.1, 0.2, 0.4, 0.6, 0.8) if p <= end), 1.0)
@@ -154,16 +173,12 @@ def _row(
     return [*bars, dashes]
 
 
-def draw_figure(result: NextToken, label: Sequence[str], height: int) -> go.Figure:
-    """The probabilities laid end to end, the largest first, as the model gave them and after all filters; and u.
-
-    Args:
-        label: one a token, in result.order.
-    """
-    data = []
+def draw_figure(result: NextToken, height: int) -> go.Figure:
+    """The probabilities laid end to end, the largest first, as the model gave them and after all filters; and u."""
+    data, labels = [], token_labels(result)
     for row, name in ((0, "the model's own"), (len(result.probabilities) - 1, "after all filters")):
         starts, widths, places = segments(result.probabilities[row], result.place)
-        texts = [label[at] if at >= 0 else "" for at in places]
+        texts = [labels[at] if 0 <= at < len(labels) else "" for at in places]
         cut = [at >= 0 and bool(result.probabilities[-1, at] == 0) for at in places]
         data.append(
             {

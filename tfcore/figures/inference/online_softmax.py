@@ -1,13 +1,13 @@
 """The numbers of the online softmax in cells: what each tile, or each arriving block, does to one query."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.online_steps import RowStep
+from tfcore.analysis.inference.online_softmax import RowStep
+from tfcore.analysis.quantities import compact
 from tfcore.figures import theme
 
 SHOWN = 2  # numbers of the output that are written
@@ -22,20 +22,11 @@ COLUMNS = (
 )
 
 
-def number(value: float, digits: int = 3) -> str:
-    """A number of any size in few signs; `digits` after the point where it is neither large nor tiny."""
-    if math.isinf(value):
-        return "−∞" if value < 0 else "∞"
-    if value == 0 or 0.01 <= abs(value) < 1000:
-        return f"{value:.{digits}f}".replace("-", "−")
-    return f"{value:.1e}".replace("-", "−")
-
-
 def cells(step: RowStep) -> list[str]:
     """The row of one step."""
     out = [float(value) for value in step.out[:SHOWN]]
     first = out[0] / step.l if step.l else 0.0
-    return [number(value) for value in (step.tile_m, step.m, step.rescale, step.l, *out, first)]
+    return [compact(value) for value in (step.tile_m, step.m, step.rescale, step.l, *out, first)]
 
 
 def ledger_figure(done: Sequence[RowStep], names: Sequence[str], height: int) -> go.Figure:
@@ -95,7 +86,7 @@ def scores_figure(step: RowStep, labels: Sequence[str], height: int) -> go.Figur
     Args:
         labels: of these keys.
     """
-    scores = [number(float(value), 2) for value in step.scores]
+    scores = [compact(float(value), 2) for value in step.scores]
     weights = [f"{value:.3f}" if value == 0 or value >= 0.0005 else "<.001" for value in step.weights]
     z = np.stack([np.zeros(len(labels)), step.weights]).astype(np.float32)
     data = [

@@ -1,12 +1,12 @@
 """Pictures of speculative decoding: how two distributions make one again, and what the draft is worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.speculation import Guess
+from tfcore.analysis.inference.speculation import LONGEST, Guess, SpeedUp
 from tfcore.figures import theme
 from tfcore.figures.inference.next_token import highest
 from tfcore.figures.tokens import SLANT, label_room, ticks
@@ -14,7 +14,7 @@ from tfcore.figures.tokens import SLANT, label_room, ticks
 MODEL, DRAFT, BOTH = "@cat0", "@cat1", "@cat2"
 
 
-def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
+def acceptance_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
     """Accepted draft tokens and residual draws after a rejection, one upon the other: p.
 
     Args:
@@ -88,17 +88,12 @@ def rule_figure(guess: Guess, labels: Sequence[str], height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def worth_figure(
-    lines: Mapping[str, Sequence[float]], measured: Mapping[str, float], guess: int, height: int
-) -> go.Figure:
-    """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots.
-
-    Args:
-        lines: "tokens" and "speed" (perhaps also "checked"), for 0, 1, 2 ... guesses.
-        measured: the same, for this number of guesses.
-    """
-    names = {"tokens": "tokens per pass", "speed": "speed-up", "checked": "speed-up, verification cost included"}
-    colours = {"tokens": BOTH, "speed": MODEL, "checked": MODEL}
+def gain_figure(found: SpeedUp, height: int) -> go.Figure:
+    """Tokens per pass and speed-up against the draft length, by the formula; what was measured as dots."""
+    lines = found.curves
+    measured = {"tokens": found.per_pass} | ({"speed": found.ratio} if found.runs else {})
+    names = {"tokens": "tokens per pass", "speed": "speed-up"}
+    colours = {"tokens": BOTH, "speed": MODEL}
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -106,7 +101,7 @@ def worth_figure(
             "name": names[key],
             "x": list(range(len(values))),
             "y": list(values),
-            "line": {"color": colours[key], "width": 2.5, "dash": "dot" if key == "checked" else "solid"},
+            "line": {"color": colours[key], "width": 2.5},
             "hovertemplate": "draft length %{x}: %{y:.2f}<extra>" + names[key] + "</extra>",
         }
         for key, values in lines.items()
@@ -116,7 +111,7 @@ def worth_figure(
             "type": "scatter",
             "mode": "markers+text",
             "showlegend": False,
-            "x": [guess],
+            "x": [found.guess],
             "y": [value],
             "text": [f"<b>{value:.2f}</b>"],
             "textposition": "top center",
@@ -131,7 +126,7 @@ def worth_figure(
         height,
         legend={"y": 1.04},
         margin={"t": 64},
-        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, 8.3]},
+        xaxis={"title": "draft length γ", "dtick": 1, "range": [-0.3, LONGEST + 0.3]},
         yaxis={"range": [0, 1.18 * most], "title": "tokens per pass, speed-up"},
         shapes=[
             {

@@ -1,6 +1,6 @@
 """What a sparse attention pattern costs at any length, and how far information travels through several layers of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +9,19 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.masks import leak_test
-from tfcore.masks import MaskConfig, build
+from tfcore.masks import Kind, MaskConfig, build
 from tfcore.model import Transformer
 
 COUNTED = ("causal", "bidirectional", "window", "window_global", "dilated", "blocks")
+NAMES: dict[Kind, str] = {
+    "causal": "full, causal",
+    "window": "sliding window",
+    "window_global": "window + global",
+    "dilated": "dilated",
+    "blocks": "block-sparse",
+}
 
 
 def keys_seen(config: MaskConfig, n: int) -> Int[ndarray, " query"]:
@@ -69,12 +77,14 @@ class Reach:
     """How far one token's information gets.
 
     Args:
+        kind: of the mask.
         needed: layers, for each (query, key); 0 where it never arrives.
         pairs: that the mask keeps.
         back: how far behind the last token lies the earliest one whose information reaches it, after 1, 2 ... layers.
         arrived: how many tokens reach the last one, after 1, 2 ... layers.
     """
 
+    kind: Kind
     needed: Int[ndarray, "query key"]
     pairs: int
     back: Int[ndarray, " layer"]
@@ -88,7 +98,9 @@ def reach(config: MaskConfig, n: int, layers: int) -> Reach:
     last = needed[-1]
     arrived = [(last > 0) & (last <= layer) for layer in range(1, layers + 1)]
     back = [n - 1 - int(np.flatnonzero(those)[0]) for those in arrived]
-    return Reach(needed, int(mask.sum()), np.array(back), np.array([int(those.sum()) for those in arrived]))
+    return Reach(
+        config.kind, needed, int(mask.sum()), np.array(back), np.array([int(those.sum()) for those in arrived])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +108,15 @@ class MeasuredReach:
     """A real model under a mask: one token was changed, and the outputs compared bit by bit.
 
     Args:
+        kind: of the mask.
+        layers: of the model.
         position: of that token.
         expected: per token, whether the pattern lets the change arrive within the model's layers.
         changed: whether any logit there is another number.
     """
 
+    kind: Kind
+    layers: int
     position: int
     expected: Bool[ndarray, " seq"]
     changed: Bool[ndarray, " seq"]
@@ -119,6 +135,113 @@ def measured_reach(
     Args:
         position, replacement: as in `leak_test`.
     """
-    needed = layers_needed(build(config, len(ids)), model.config.n_layers)
+    layers = model.config.n_layers
+    needed = layers_needed(build(config, len(ids)), layers)
     leak = leak_test(model, ids, config, position, replacement)
-    return MeasuredReach(position, needed[:, position] > 0, leak.difference > 0)
+    return MeasuredReach(config.kind, layers, position, needed[:, position] > 0, leak.difference > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReach(Finding):
+    """What a pattern keeps, and how far information travels through several layers of it.
+
+    Args:
+        pattern: its name.
+        n: tokens.
+        pairs, causal: (query, key) pairs of the pattern, and of full causal attention.
+        layers: that were followed.
+        arrived: tokens that the last one depends on.
+        back: how far behind it lies the earliest of them.
+    """
+
+    pattern: str
+    n: int
+    pairs: int
+    causal: int
+    layers: int
+    arrived: int
+    back: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.n} × {self.n}: {self.pattern} keeps {self.pairs:,} of {self.causal:,} causal pairs "
+            f"({self.pairs / self.causal:.0%}); through {self.layers} layer{'s' if self.layers > 1 else ''} the last "
+            f"token depends on {self.arrived} of {self.n} tokens, up to {self.back} back."
+        )
+
+
+def pattern_reach(found: Reach) -> PatternReach:
+    """The numbers after the last layer that was followed."""
+    n = len(found.needed)
+    arrived, back = int(found.arrived[-1]), int(found.back[-1])
+    return PatternReach(NAMES[found.kind], n, found.pairs, n * (n + 1) // 2, len(found.back), arrived, back)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsAtLength(Finding):
+    """The pairs of a pattern at one length beside those of full causal attention."""
+
+    pattern: str
+    n: int
+    kept: int
+    causal: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"At {self.n:,} tokens, {self.pattern}: {self.kept:,} pairs, {self.causal / self.kept:,.1f} × fewer than "
+            f"the {self.causal:,} of full attention."
+        )
+
+
+def pairs_at_length(
+    lengths: Sequence[int], counts: Mapping[Kind, Int[ndarray, " length"]], kind: Kind, at: int
+) -> PairsAtLength:
+    """Compare the pairs at length number `at`; `counts` holds those of every pattern."""
+    return PairsAtLength(NAMES[kind], lengths[at], int(counts[kind][at]), int(counts["causal"][at]))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReach(Finding):
+    """Where a changed token changes the outputs of a real model.
+
+    Args:
+        pattern: name of the mask.
+        layers: of the model.
+        position: of the token.
+        changed: outputs that change.
+        furthest: how far behind the token lies the last of them.
+        expected: outputs that the pattern lets change.
+        is_same: whether both are the same tokens.
+    """
+
+    pattern: str
+    layers: int
+    position: int
+    changed: int
+    furthest: int
+    expected: int
+    is_same: bool
+
+    @property
+    def sentence(self) -> str:
+        same = "token by token" if self.is_same else "with differences"
+        return (
+            f"The shipped model, {self.layers} layers under {self.pattern}: changing token {self.position} changes the "
+            f"outputs of {self.changed} tokens, up to {self.furthest} further on; the pattern allows {self.expected}, "
+            f"{same}."
+        )
+
+
+def model_reach(found: MeasuredReach) -> ModelReach:
+    """Count the outputs, and compare them with the pattern."""
+    return ModelReach(
+        pattern=NAMES[found.kind],
+        layers=found.layers,
+        position=found.position,
+        changed=int(found.changed.sum()),
+        furthest=found.furthest,
+        expected=int(found.expected.sum()),
+        is_same=bool((found.changed == found.expected).all()),
+    )

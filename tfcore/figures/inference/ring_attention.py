@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.ring import RingRun
+from tfcore.analysis.inference.ring_attention import RingRun
 from tfcore.figures import theme
 
 RADIUS, OUTER, BEYOND = 1.2, 1.95, 2.4  # of queries, of keys and values, of the word under an idle device

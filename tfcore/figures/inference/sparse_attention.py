@@ -8,21 +8,17 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.sparse_reach import MeasuredReach, Reach
+from tfcore.analysis.inference.sparse_attention import MeasuredReach, Reach
 from tfcore.figures import theme
 from tfcore.figures.inference.length_cost import lengths_axis, powers_axis
 from tfcore.figures.tokens import KEY, QUERY, hatch, ticks
 
-FAINTEST = 0.25
+FAINTEST = 0.25  # shade of what arrives through the last layer alone
 
 
-def reach_figure(reach: Reach, layers: int, height: int) -> go.Figure:
-    """The mask as the darkest cells, and what more layers add to it in lighter and lighter ones.
-
-    Args:
-        layers: how many were followed; fixes the shades.
-    """
-    needed = reach.needed
+def pattern_reach_figure(reach: Reach, height: int) -> go.Figure:
+    """The mask as the darkest cells, and what more layers add to it in lighter and lighter ones."""
+    needed, layers = reach.needed, len(reach.back)
     n = len(needed)
     never = needed == 0
     shade = 1 - (1 - FAINTEST) * (needed - 1) / max(layers - 1, 1)
@@ -60,7 +56,7 @@ def reach_figure(reach: Reach, layers: int, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
-def pairs_figure(
+def kept_pairs_figure(
     lengths: Sequence[int], pairs: Mapping[str, Int[ndarray, " length"]], chosen: str, at: int, height: int
 ) -> go.Figure:
     """Pairs kept against length, a line for each pattern, the chosen one thick.

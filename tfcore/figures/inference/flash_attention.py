@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy import ndarray
 
-from tfcore.analysis.inference.flash import FlashRun
-from tfcore.analysis.inference.memory_traffic import Traffic
+from tfcore.analysis.inference.flash_attention import FlashRun
+from tfcore.analysis.inference.memory_traffic import MemoryTraffic
 from tfcore.figures import theme
 from tfcore.figures.inference.length_cost import powers_axis
 from tfcore.figures.tokens import KEY, QUERY, hatch, label_room, ticks
@@ -102,7 +102,7 @@ def _box(
     return box | ({"fillcolor": fill, "layer": "below"} if fill else {})
 
 
-def traffic_figure(naive: Traffic, tiled: Traffic, bytes_each: int, height: int) -> go.Figure:
+def traffic_figure(naive: MemoryTraffic, tiled: MemoryTraffic, bytes_each: int, height: int) -> go.Figure:
     """Bars of what is read and written, the plain way and in tiles, stacked by what it is."""
     rows = [
         ("plain: read", naive.reads),
