@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 ROUTER = Path(__file__).parents[2] / "pages" / "router.py"
@@ -19,7 +20,17 @@ def opened(file: str, **address: str) -> AppTest:
 
 
 def _fresh() -> AppTest:
-    return AppTest.from_file(str(ROUTER), default_timeout=300)
+    test = AppTest.from_file(str(ROUTER), default_timeout=300)
+    test._bidi_component_manager = _components()
+    return test
+
+
+@cache
+def _components() -> BidiComponentManager:
+    """What AppTest otherwise learns anew for each visitor, from the manifests of all installed packages."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
 
 
 @cache
