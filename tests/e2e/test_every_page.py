@@ -73,7 +73,7 @@ def phone(visit_for_long, server):
 @pytest.mark.parametrize("path", LAST)
 def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
     desk.page.emulate_media(color_scheme="light")
-    visitor = desk.open(path + SHORT.get(path, ""), LAST[path])
+    visitor = desk.open(path + SHORT.get(path, ""))
     figures = assert_complete(visitor, "light")
     assert bool(figures) == (path not in WITHOUT_FIGURES)
     assert accessible.unreachable(visitor.page) == []
