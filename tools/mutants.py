@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
+TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
 LONGEST = 300  # seconds for the tests of one mutant; more is a loop that does not end
 SWAPS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul")
 COMPARISONS = (
@@ -175,9 +176,10 @@ def tests_of(path: str) -> list[str]:
     ]
     chosen = [file.relative_to(ROOT).as_posix() for file in dict.fromkeys([*own, *of_pages])]
     if not own and path.startswith("tfcore/"):  # known to other analyses alone
-        chosen = [f"tests/analysis/{Path(path).parent.name}", *chosen]
+        chosen = ["/".join(("tests", *Path(path).parts[1:-1][:2])), *chosen]
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
-    return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names)]
+    tries = [f"{TRIES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
+    return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries]
 
 
 def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:

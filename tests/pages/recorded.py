@@ -28,16 +28,24 @@ CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "ch
 
 
 def record(test: AppTest) -> dict[str, Any]:
-    """What a page says, what its controls are set to, and what its figures draw."""
+    """What a page says, what its controls are and could be set to, and what its figures draw."""
     said = [element.value for kind in WORDS for element in getattr(test, kind)]
     said += [f"{metric.label}: {metric.value} {metric.delta}".strip() for metric in test.metric]
     drawn = {}
     for name, (head, spec) in figures(test).items():
         said += [head["alt"], head["caption"]]
         drawn[name] = [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
-    controls = {f"{e.key}": str(e.value) for kind in CONTROLS for e in getattr(test, kind) if e.key}
-    controls |= {f"{e.key}": str(e.value) for e in test.get("button_group") if getattr(e, "key", None)}
+    elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
+    controls = {str(element.key): _control(element) for element in elements}
     return {"words": said, "controls": controls, "figures": drawn}
+
+
+def _control(element: Any) -> str:
+    """What a control is set to, and what else it could be set to."""
+    ends = [f"{name} {getattr(element, name)}" for name in ("min", "max", "step") if hasattr(element, name)]
+    if options := getattr(element, "options", []):
+        ends.append(f"of {len(options)}: {', '.join(options)[:200]}")
+    return ", ".join([str(element.value), *ends])
 
 
 def _summary(node: Any) -> list[float]:
