@@ -178,7 +178,7 @@ def tests_of(path: str) -> list[str]:
     if not own and path.startswith("tfcore/"):  # known to other analyses alone
         chosen = ["/".join(("tests", *Path(path).parts[1:-1][:2])), *chosen]
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
-    tries = [f"{TRIES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
+    tries = [f"{TRIES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages) if page.name != "home"]
     return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries]
 
 

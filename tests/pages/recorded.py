@@ -11,13 +11,17 @@ import sys
 from collections.abc import Iterator
 from os import environ
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.figures import array, figures
+from pages.ui.components import figure as drawing
+from tests.pages.figures import Everything, array, figures, tables
 
 FOLDER = Path(__file__).parent / "records"
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
@@ -37,7 +41,25 @@ def record(test: AppTest) -> dict[str, Any]:
         drawn[name] = [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
     elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
     controls = {str(element.key): _control(element) for element in elements}
-    return {"words": said, "controls": controls, "figures": drawn}
+    return {
+        "words": said,
+        "controls": controls,
+        "figures": drawn,
+        "tables": {k: _table(v) for k, v in tables(test).items()},
+    }
+
+
+def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure sends the numbers behind it along."""
+    monkeypatch.setattr(drawing, "session", lambda: SimpleNamespace(csv_wanted=Everything()))
+
+
+def _table(frame: pd.DataFrame) -> list[Any]:
+    """A table in a few words and numbers: its columns, and of each its length, mean, spread and centre of mass."""
+    columns = {str(name): frame[name].tolist() for name in frame}
+    kinds = {name: values for name, values in columns.items() if not any(isinstance(v, str) for v in values)}
+    words = [f"{name}: {'|'.join(map(str, columns[name]))[:60]}" for name in columns if name not in kinds]
+    return [len(frame), ", ".join(columns)[:300], words, _summary([np.array(v, dtype=float) for v in kinds.values()])]
 
 
 def _control(element: Any) -> str:
@@ -68,7 +90,9 @@ def _summary(node: Any) -> list[float]:
 
 def _leaves(node: Any) -> Iterator[Any]:
     """The strings and arrays of a figure, single numbers among the arrays."""
-    if isinstance(node, dict) and "bdata" in node:
+    if isinstance(node, np.ndarray):
+        yield node
+    elif isinstance(node, dict) and "bdata" in node:
         yield array(node)
     elif isinstance(node, dict):
         for key in sorted(node):

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.experiments_to_visit import LIVE_PAGES
-from tests.pages.recorded import compare, record
+from tests.pages.recorded import ask_for_tables, compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, run
 from tfcore.analysis.model import costs
@@ -86,6 +86,7 @@ def test_every_choice_and_the_sliders_that_come_with_it_at_both_ends(file):
 @pytest.mark.parametrize("file", TEACHING)
 def test_every_thing_to_try_works(file, monkeypatch):
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    ask_for_tables(monkeypatch)
     test, found = opened(file), {}
     for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
         if any(button.key == key for button in test.button):  # another one may have led to another section

@@ -22,7 +22,7 @@ from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
 from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
-from tests.pages.recorded import compare, record
+from tests.pages.recorded import ask_for_tables, compare, record
 from tests.pages.test_router import listed
 from tests.pages.visits import opened, said
 from tfcore.analysis.foundations.signal_tokens import cut_frames
@@ -49,6 +49,7 @@ def _ends_at_once(monkeypatch, short):
     """Trainings are short, and over when a page first looks at them; as much memory is free at every look."""
     monkeypatch.setattr(live, "begin", _ended)
     monkeypatch.setattr(costs, "free_memory", lambda _: 18 * 10**9)
+    ask_for_tables(monkeypatch)
 
 
 def _ended(key: Any, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
