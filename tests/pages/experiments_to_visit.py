@@ -140,6 +140,5 @@ LIVE_PAGES = {
     "inference/kv_cache/page.py",
     "inference/long_context/page.py",
     "model/modern/page.py",
-    "reference/check/page.py",  # every round has other questions
     "training/lab/page.py",
 }

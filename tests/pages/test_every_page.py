@@ -91,7 +91,9 @@ def test_every_thing_to_try_works(file, monkeypatch):
     for key in [button.key for button in test.button if (button.key or "").startswith("try ")]:
         if any(button.key == key for button in test.button):  # another one may have led to another section
             found[key] = record(run(test.button(key=key).click()))
-    if file not in LIVE_PAGES:
+    if file in LIVE_PAGES:
+        found = {key: {"controls": seen["controls"]} for key, seen in found.items()}
+    if file != "reference/check/page.py":  # every round has other questions
         assert compare(file.removesuffix("/page.py"), found) == []
 
 

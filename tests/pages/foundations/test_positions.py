@@ -34,6 +34,11 @@ def test_every_scheme_has_the_rhythm_of_a_page(scheme):
     assert sum(button.key is not None and button.key.startswith("try ") for button in test.button) >= 3
 
 
+@pytest.mark.parametrize(("text", "told"), [("alone", True), ("a pair", False)])
+def test_one_word_cannot_be_shuffled(text, told):
+    assert ("One word cannot be shuffled" in visits.said(opened(scheme="None", text=text), "info")) == told
+
+
 def test_only_the_chosen_scheme_has_controls():
     assert {slider.key for slider in opened(scheme="ALiBi").slider} == {"heads", "head", "seq"}
 
