@@ -2,9 +2,12 @@
 
 import importlib
 import inspect
+import json
 import math
 import statistics
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -244,3 +247,29 @@ def test_options_of_a_draw_are_sums_by_hand():
     assert entries[0][1] == ""
     assert all(why for _, why in entries[1:])
     assert drawn_of_100((0.5, 0.03, 0.2, 0.1, 0.05)) is None
+
+
+DRAWN = Path(__file__).with_name(
+    "exercises.json"
+)  # written anew by `python -m tests.analysis.reference.test_questions`
+
+
+def drawn() -> dict[str, list[dict[str, Any]]]:
+    """Every exercise as four seeds draw it: the answer and what the usual mistakes lead to."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, exercise in EXERCISES.items():
+        problems = [exercise(Random(seed)) for seed in range(4)]
+        found[name] = [{"answer": one.answer, **one.mistakes} for one in problems if isinstance(one, Problem)]
+    return found
+
+
+def test_exercises_and_mistakes_are_those_that_were_recorded():
+    """Answers are proved above, mistakes are not: what changes one of them shows in the difference of a commit."""
+    known, found = json.loads(DRAWN.read_text("utf-8")), drawn()
+    assert set(found) == set(known)
+    for name, problems in found.items():
+        assert [pytest.approx(numbers_of, rel=1e-6) for numbers_of in known[name]] == problems, name
+
+
+if __name__ == "__main__":
+    DRAWN.write_text(json.dumps(drawn(), indent=1) + "\n", "utf-8")
