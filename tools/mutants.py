@@ -168,7 +168,7 @@ def tests_of(path: str) -> list[str]:
         parts.append(ROOT / path)
     pages = {part.parent for part in parts}
     if path.startswith("pages/") and path.count("/") == 2:  # shared by the pages of a chapter
-        pages |= {page for page in (ROOT / path).parent.iterdir() if page.is_dir()}
+        pages |= {page for page in (ROOT / path).parent.iterdir() if (page / "page.py").exists()}
     of_pages = [
         file
         for page in sorted(pages)

@@ -44,6 +44,20 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
     return found
 
 
+@pytest.fixture
+def tries(monkeypatch) -> dict[str, dict[str, str]]:
+    """What the examples of the pages that the test visits set controls to."""
+    found: dict[str, dict[str, str]] = {}
+    original = page.try_this
+
+    def noted(examples, *more):
+        found.update({name: {key: str(value) for key, value in values.items()} for name, values in examples.items()})
+        original(examples, *more)
+
+    monkeypatch.setattr(page, "try_this", noted)
+    return found
+
+
 @pytest.fixture(autouse=True)
 def _ends_at_once(monkeypatch, short):
     """Trainings are short, and over when a page first looks at them; as much memory is free at every look."""
@@ -102,7 +116,7 @@ def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", VISITS)
-def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, monkeypatch, capsys):
+def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tries, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
@@ -123,8 +137,8 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tmp_path, mon
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
     assert_tidy(tmp_path, offered)
-    found = record(test)
-    assert compare(name, {"controls": found["controls"]} if name in LIVE else found) == []
+    seen = record(test)
+    assert compare(name, ({"controls": seen["controls"]} if name in LIVE else seen) | {"tries": tries}) == []
 
 
 def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:
