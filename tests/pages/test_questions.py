@@ -249,3 +249,7 @@ def test_the_parameters_of_a_link_are_controls_of_its_page(look):
     parts = [*page.glob("*.py"), *page.parent.glob("*.py"), *(PAGES / "ui").rglob("*.py")]
     source = "".join(part.read_text() for part in parts)
     assert all(f'"{key}"' in source for key in look.view), look
+
+
+def test_every_question_has_one_of_the_levels_that_are_offered():
+    assert {question.level for _, question in ALL} == {1, 2} == set(LEVELS) - {0}

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads import every_head
+from pages.foundations.heads import every_head, experiments
 from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, rollout
+from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
 from tfcore.analysis.foundations.heads import repeated_tokens
 
 opened = partial(visits.opened, "foundations/heads/page.py")
@@ -181,6 +181,17 @@ def test_the_mean_of_a_layer_and_the_rollout_are_drawn():
 def given():
     model, tokenizer = cache.model("stories")
     return model, tokenizer.encode(opened().text_area(key="text").value)
+
+
+@pytest.mark.parametrize(("token", "chosen"), [(1, None), (2, 0), (4, 2), (5, None)])
+def test_of_lines_the_token_in_the_window_is_the_chosen_one(monkeypatch, token, chosen):
+    seen = []
+    monkeypatch.setattr(experiments, "lines", lambda *given, **_: seen.append((len(given[1]), given[3])))
+    model, tokenizer = cache.model("stories")
+    reading = read_attention(model, tokenizer, "One two three four five six")
+    assert reading is not None
+    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5))
+    assert seen == [(3, chosen)]
 
 
 def test_heads_can_be_filtered_by_kind():
