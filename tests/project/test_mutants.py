@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.architecture.sources import ROOT
+from tests.pages.test_every_page import TEACHING
 from tools import mutants
 
 SOURCE = '''\
@@ -71,3 +73,15 @@ def test_a_seed_gives_the_same_sample_and_no_mutant_twice():
     assert len(set(first)) == 20
     for mutant in first:
         assert mutants.tests_of(mutant.path), mutant.path
+
+
+def test_the_tests_that_are_run_exist():
+    modules = {mutant.path for mutant in itertools.islice(mutants.sampled(0), 60)}
+    for module in {"pages/router.py", "pages/reference/views.py", *modules}:
+        named = mutants.tests_of(module)
+        assert named
+        for name in named:
+            file, _, case = name.partition("::")
+            assert (ROOT / file).exists(), name
+            if case.startswith("test_every_thing_to_try_works"):
+                assert case.partition("[")[2].removesuffix("]") in TEACHING, name
