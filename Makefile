@@ -38,8 +38,8 @@ run: setup
 
 # In parallel, one thread each; the tests in the browser afterwards, two at a time, each with a server of its own.
 test: setup-dev lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope -m "not e2e"
-	$(BIN)/python -m pytest -n 2 --dist loadscope tests/e2e
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --failed-first -m "not e2e"
+	$(BIN)/python -m pytest -n 2 --dist loadscope --failed-first tests/e2e
 
 lint: setup-dev js
 	$(BIN)/ruff check .
