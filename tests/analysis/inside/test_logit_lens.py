@@ -178,3 +178,12 @@ def test_a_token_stage_by_stage_in_words():
     never = TokenPath(STAGES, probability, probability, np.array([[4, 0], [1, 1], [2, 2]]))
     assert probability_by_stage(never, "x").leads == ()
     assert str(probability_by_stage(never, "x")).endswith("It is the top prediction at no stage.")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "stage"), [([0, 0, 0], 0), ([3, 0, 0], 1), ([0, 1, 0], 2), ([0, 0, 1], None), ([5, 5, 5], None)]
+)
+def test_the_first_token_leads_from_the_stage_after_the_last_where_another_did(ranks, stage):
+    others = np.ones((3, 2)) * [[2, 7]]
+    rank = np.column_stack([ranks, others]).astype(int)
+    assert leads_from(TokenPath(STAGES, np.zeros((3, 3)), np.zeros((3, 3)), rank)) == stage
