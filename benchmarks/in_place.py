@@ -48,7 +48,13 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[I
     if device != "cpu":
         return []
     models = {"stories": tfcore.load("stories")[0], "GPT-2's shape": ours()}
-    return [line(name, model, tokens, n) for name, model in models.items() for tokens, n in (rounds or ROUNDS).items()]
+    lengths = (rounds or ROUNDS).items()
+    return [
+        line(name, model, tokens, n)
+        for name, model in models.items()
+        for tokens, n in lengths
+        if tokens <= model.config.max_seq_len
+    ]
 
 
 def line(name: str, model: Transformer, tokens: int, rounds: int) -> InPlace:
