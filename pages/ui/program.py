@@ -36,8 +36,7 @@ class Program(NamedTuple):
     Args:
         name: of the file, without its ending.
         about: what it shows, in a few sentences.
-        imports, helpers, values, body: code. The body ends by giving `result` its value.
-        result: "shown" or "figure".
+        imports, helpers, values, body: code. The body ends by giving `shown` its value.
     """
 
     name: str
@@ -46,18 +45,6 @@ class Program(NamedTuple):
     helpers: str
     values: str
     body: str
-
-    result: str
-
-    @property
-    def figure(self) -> str:
-        """The expression that is the figure."""
-        return f"{self.result}.figure" if self.shows else self.result
-
-    @property
-    def shows(self) -> str:
-        """The line that prints the findings; none where the experiment returns a figure alone."""
-        return f"print({self.result})\n" if self.result == "shown" else ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +90,7 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
     source, imported = inspect.getsource(experiment), _imported(inspect.getsource(module))
     steps = _Steps()
     steps.add(experiment, values)
-    body, result = _body(source)
+    body = _body(source)
     names = _names(body) | _names("\n".join(steps.calls))
     imported |= {function.__name__: (function.__module__, function.__name__) for function in steps.functions(module)}
     if steps.models:
@@ -125,7 +112,6 @@ def program(experiment: Callable[..., Any], values: Mapping[str, Any]) -> Progra
         "\n\n\n".join(["\n".join(constants), *functions] if constants else functions),
         given,
         "\n".join([*steps.calls, body]),
-        result,
     )
 
 
@@ -199,13 +185,13 @@ def script(parts: Program) -> str:
     top = f'"""{parts.about}\n\n{HOW}\nThe figure is written to {parts.name}.html.\n"""\n\n{parts.imports}'
     if parts.helpers:
         top += f"\n\n\n{parts.helpers}\n"
-    code = [top, parts.values, f'{parts.body}\n{parts.shows}painted({parts.figure}).write_html("{parts.name}.html")\n']
+    code = [top, parts.values, f'{parts.body}\nprint(shown)\npainted(shown.figure).write_html("{parts.name}.html")\n']
     return "\n\n".join(part for part in code if part)
 
 
 def notebook(parts: Program) -> str:
     """The program as a Jupyter notebook (nbformat 4.5), which shows its figure."""
-    codes = [parts.imports, parts.helpers, parts.values, f"{parts.body}\n{parts.shows}painted({parts.figure})"]
+    codes = [parts.imports, parts.helpers, parts.values, f"{parts.body}\nprint(shown)\npainted(shown.figure)"]
     words = {
         "cell_type": "markdown",
         "id": "about",
@@ -313,18 +299,16 @@ def _note(name: str, value: object) -> str:
     return OWN[name] if name == "path" or (name == "model_name" and str(value).startswith(("./", "run:"))) else ""
 
 
-def _body(source: str) -> tuple[str, str]:
-    """What a function does, its last line `return X` as `shown = X`; `figure = X` where it returns no more than one.
-    And which of the two."""
+def _body(source: str) -> str:
+    """What a function does, its last line `return X` as `shown = X`."""
     made = ast.parse(source).body[0]
     if not isinstance(made, ast.FunctionDef) or not isinstance(made.body[-1], ast.Return):
-        raise TypeError("an experiment is a function that ends by returning its figure")
+        raise TypeError("an experiment is a function that ends by returning what it shows")
     lines = source.splitlines()
     last = made.body[-1].lineno - 1
-    kept = "shown" if made.returns is not None and ast.unparse(made.returns) == "Shown" else "figure"
-    lines[last] = lines[last].replace("return ", f"{kept} = ", 1)
+    lines[last] = lines[last].replace("return ", "shown = ", 1)
     docstring = made.body[0].end_lineno if ast.get_docstring(made) else made.body[0].lineno - 1
-    return textwrap.dedent("\n".join(lines[docstring:])).strip(), kept
+    return textwrap.dedent("\n".join(lines[docstring:])).strip()
 
 
 def _names(source: str) -> set[str]:

@@ -128,11 +128,10 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tries, tmp_pa
         found = execute(parts, tmp_path, monkeypatch)
         printed = capsys.readouterr().out
         assert printed, "it prints its numbers"
-        result = found["shown"] if parts.shows else found["figure"]
+        result = found["shown"]
         alike = shared if parts.name in NOT_REPEATABLE else same
-        figure = result.figure if parts.shows else result
-        assert any(alike(spec(figure), one) for one in shown), parts.name
-        if parts.shows and parts.name not in NOT_REPEATABLE:  # the page says what the program prints
+        assert any(alike(spec(result.figure), one) for one in shown), parts.name
+        if parts.name not in NOT_REPEATABLE:  # the page says what the program prints
             assert [finding for finding in result.findings if str(finding) not in words] == []
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
@@ -167,7 +166,7 @@ def check_notebook(parts: Program) -> None:
     code = "\n\n".join("".join(cell["source"]) for cell in cells)
     script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
     assert ast.unparse(ast.parse(code).body[:-1]) == script_code
-    assert code.endswith(f"\npainted({parts.figure})")
+    assert code.endswith(f"\npainted(shown.figure)")
 
 
 def test_every_page_has_its_experiments():
