@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,24 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 
-def figures(test: AppTest) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Name of the figure -> (what figure.py says about it, plotly's data and layout)."""
-    found = {}
+def _sent(test: AppTest) -> Iterator[tuple[dict[str, Any], bytes, bytes]]:
+    """Of each figure what figure.py says about it, its JSON and its CSV file, empty where none was asked for."""
     for element in test.main:
         if getattr(element, "type", "") == "bidi_component" and element.proto.component_name.endswith("tf_figure"):
             first, _, rest = element.proto.bytes.partition(b"\n")
             head = json.loads(first)
-            found[head["name"]] = head, json.loads(rest[: head["size"]])
-    return found
+            yield head, rest[: head["size"]], rest[head["size"] :]
+
+
+def figures(test: AppTest) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Name of the figure -> (what figure.py says about it, plotly's data and layout)."""
+    return {head["name"]: (head, json.loads(spec)) for head, spec, _ in _sent(test)}
 
 
 def tables(test: AppTest) -> dict[str, pd.DataFrame]:
     """Name of the figure -> the numbers behind it, of those whose CSV file was sent along."""
-    found = {}
-    for element in test.main:
-        if getattr(element, "type", "") == "bidi_component" and element.proto.component_name.endswith("tf_figure"):
-            first, _, rest = element.proto.bytes.partition(b"\n")
-            head = json.loads(first)
-            if head["file"]:
-                found[head["name"]] = pd.read_csv(io.BytesIO(rest[head["size"] :]), encoding="utf-8-sig")
-    return found
+    files = {head["name"]: csv for head, _, csv in _sent(test) if head["file"]}
+    return {name: pd.read_csv(io.BytesIO(csv), encoding="utf-8-sig") for name, csv in files.items()}
 
 
 class Everything(set[str]):
