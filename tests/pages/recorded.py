@@ -26,6 +26,7 @@ from tests.pages.figures import Everything, array, figures, tables
 FOLDER = Path(__file__).parent / "records"
 ANEW = "TFCORE_RECORD"  # set where records are written instead of compared
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+ROW = re.compile(r"\[\n[-+\w.,\n]*\n\]")  # a list of numbers alone
 NEAR = 2e-3  # results of two processors differ by less
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
 CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "checkbox", "text_input", "number_input")
@@ -145,11 +146,17 @@ def compare(name: str, found: dict[str, Any]) -> list[str]:
     file = FOLDER / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.json"
     if ANEW in environ:
         FOLDER.mkdir(exist_ok=True)
-        file.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", "utf-8")
+        file.write_text(written(found), "utf-8")
         return []
     if not file.exists():
         return [f"{name} is not recorded yet: run python -m tests.pages.recorded"]
     return differences(found, json.loads(file.read_text("utf-8")))
+
+
+def written(found: dict[str, Any]) -> str:
+    """A record as JSON: a text, or the numbers of a trace, in each line."""
+    text = json.dumps(found, indent=0, ensure_ascii=False)
+    return ROW.sub(lambda row: row[0].replace("\n", ""), text) + "\n"
 
 
 if __name__ == "__main__":
