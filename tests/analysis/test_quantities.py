@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short
+from tfcore.analysis.quantities import amount, both, compact, gigabytes, power, prefixed, round_count, short, si
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,11 @@ def test_a_number_of_any_size_in_few_signs(value, word):
 )
 def test_a_count_with_a_prefix(count, unit, word):
     assert prefixed(count, unit) == word
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 "), (999, "999 "), (999.5, "1 k"), (1_234, "1.23 k"), (35.1e9, "35.1 G"), (2e21, "2e+03 E")],
+)
+def test_letters_for_thousands(value, text):
+    assert si(value) == text

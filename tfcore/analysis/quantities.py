@@ -89,3 +89,12 @@ def compact(value: float, digits: int = 3) -> str:
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.{digits}f}".replace("-", "−")
     return f"{value:.1e}".replace("-", "−")
+
+
+def si(value: float) -> str:
+    """35.1 G: a number with a letter for its thousands, three digits; the unit follows."""
+    number, letters = float(value), iter(("", "k", "M", "G", "T", "P", "E"))
+    letter = next(letters)
+    while abs(number) >= 999.5 and (following := next(letters, "")):
+        number, letter = number / 1000, following
+    return f"{number:.3g} {letter}"

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import tfcore
-from tfcore.analysis.foundations.token_counts import SEQUENCES, SequenceCost, cost_at, si
+from tfcore.analysis.foundations.token_counts import SEQUENCES, SequenceCost, cost_at
 from tfcore.analysis.model.flop_count import flops, sequence_cost
 
 PUBLISHED = {
@@ -74,11 +74,3 @@ def test_the_cost_of_a_length_in_words():
     assert (found.tokens_text, found.pairs_text, found.flops_text) == ("196", "38,416", "34.7 G")
     assert cost_at(sequence_cost([1_500]), 0, "x").tokens_text == "1,500"
     assert "n = 0 tokens, 0  FLOPs" in str(cost_at(sequence_cost([0]), 0, "x"))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0 "), (999, "999 "), (999.5, "1 k"), (1_234, "1.23 k"), (35.1e9, "35.1 G"), (2e21, "2e+03 E")],
-)
-def test_letters_for_thousands(value, text):
-    assert si(value) == text

@@ -7,6 +7,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames, window_count
 from tfcore.analysis.foundations.signals import RATE
 from tfcore.analysis.model.flop_count import LengthCost
+from tfcore.analysis.quantities import si
 
 
 def text(characters: int, per_token: float) -> int:
@@ -303,12 +304,3 @@ def cost_at(cost: LengthCost, at: int, what: str) -> SequenceCost:
     """One of the lengths of `cost`; `what` says in words what has this length."""
     weights, attention = float(cost.linear[at]), float(cost.squared[at])
     return SequenceCost(what, int(cost.n[at]), int(cost.cells[at]), weights, attention, int(cost.matrices[at]))
-
-
-def si(value: Number) -> str:
-    """A number with a letter for its thousands, three digits: 35.1 G."""
-    number, letters = float(value), iter(("", "k", "M", "G", "T", "P", "E"))
-    letter = next(letters)
-    while abs(number) >= 999.5 and (following := next(letters, "")):
-        number, letter = number / 1000, following
-    return f"{number:.3g} {letter}"
