@@ -11,7 +11,7 @@ from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScore
 from tfcore.config import Positions
 from tfcore.figures import theme
 from tfcore.figures.foundations.heads import tiles
-from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side
+from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side, square_axes
 
 SPACING = 2.7  # from circle to circle, whose radius is 1
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
@@ -132,17 +132,9 @@ def bias_figure(result: LinearBiases, height: int = 360) -> go.Figure:
     """The bias map of the chosen head: nothing on the diagonal, more and more against looking back."""
     trace = heatmap(result.bias, "@seq:position", FAINT, 0, "query %{y}, key %{x}: %{z:.3f}", reversescale=True)
     trace["colorbar"] |= {"tickvals": [-8, -6, -4, -2, 0], "ticktext": ["≤ −8", "−6", "−4", "−2", "0"]}
-    n = len(result.bias) - 0.5
     layout = theme.base_layout(
         height,
-        xaxis={"title": "key token", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
-        yaxis={
-            "title": "query token",
-            "showgrid": False,
-            "range": [n, -0.5],
-            "scaleanchor": "x",
-            "constrain": "domain",
-        },
+        **square_axes(len(result.bias), "key token", "query token"),
         margin={"t": 8},
         plot_bgcolor="@grid",  # shows where there is no bias at all: in the future
     )

@@ -31,6 +31,13 @@ def heatmap(z: ndarray, scale: str, low: int | float, high: int | float, hover: 
     }
 
 
+def square_axes(n: int, columns: str, rows: str) -> dict[str, Any]:
+    """The axes of a map of n x n square cells, the first row on top."""
+    x = {"title": columns, "showgrid": False, "range": [-0.5, n - 0.5], "constrain": "domain"}
+    y = {"title": rows, "showgrid": False, "range": [n - 0.5, -0.5], "scaleanchor": "x", "constrain": "domain"}
+    return {"xaxis": x, "yaxis": y}
+
+
 def line(x: ndarray, y: ndarray, name: str, colour: str, hover: str, **more: Any) -> dict[str, Any]:
     """A line trace, silent when `hover` is empty; `more` are further properties, `dash` and `width` of the line too."""
     tip = {"hovertemplate": hover + "<extra></extra>"} if hover else {"hoverinfo": "skip"}
@@ -211,18 +218,8 @@ def shift_figure(result: Shift, height: int = 340) -> go.Figure:
     """The first rows and columns of M_k."""
     corner = np.ascontiguousarray(result.matrix[:BLOCKS, :BLOCKS])
     trace = heatmap(corner, "@signed", -1, 1, "M[%{y}, %{x}] = %{z:.3f}")
-    n = len(corner) - 0.5
     layout = theme.base_layout(
-        height,
-        xaxis={"title": "dimension of PE(p)", "showgrid": False, "range": [-0.5, n], "constrain": "domain"},
-        yaxis={
-            "title": "dimension of PE(p + k)",
-            "showgrid": False,
-            "range": [n, -0.5],
-            "scaleanchor": "x",
-            "constrain": "domain",
-        },
-        margin={"t": 8},
+        height, **square_axes(len(corner), "dimension of PE(p)", "dimension of PE(p + k)"), margin={"t": 8}
     )
     return theme.build([trace], layout)
 
