@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,13 @@ from tfcore.model import Transformer
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")
 HEADS = {"multi-head": 6, "grouped": 3, "multi-query": 1}
+WIRINGS: dict[str, dict[str, Any]] = {
+    "like stories": {},
+    "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
+    "parallel": {"parallel": True},
+    "sandwich": {"norm_placement": "sandwich"},
+    "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
+}
 ALL_PATTERNS = ("blocks.*.attn.pattern",)
 
 

@@ -25,18 +25,11 @@ from tfcore.analysis.inside.logit_lens import (
 from tfcore.analysis.inside.residual_stream import stages
 
 TEXT = small.ids(1, 9)[0].tolist()
-KINDS = {
-    "like stories": {},
-    "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
-    "parallel": {"parallel": True},
-    "sandwich": {"norm_placement": "sandwich"},
-    "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
-}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", small.WIRINGS)
 def test_the_last_stage_is_the_model_itself_and_the_first_its_embedding(kind):
-    model = small.model(**KINDS[kind])
+    model = small.model(**small.WIRINGS[kind])
     found, logits = logit_lens(model, TEXT), model(torch.tensor([TEXT])).logits[0]
     chance = logits.softmax(-1)
     assert found.stages == stages(model.config)
@@ -98,7 +91,7 @@ def test_other_models_are_refused(measure):
 
 
 def test_with_a_biased_norm_the_frozen_scale_changes_the_order():
-    model = small.model(**KINDS["like GPT-2"])
+    model = small.model(**small.WIRINGS["like GPT-2"])
     norm = model.decoder.ln_final
     assert norm.bias is not None
     biased = norm.bias + torch.linspace(-3, 3, len(norm.bias))

@@ -19,18 +19,11 @@ from tfcore.analysis.inside.residual_stream import (
 )
 
 TEXT = small.ids(1, 9)[0].tolist()
-KINDS = {
-    "like stories": {},
-    "like GPT-2": {"norm": "layernorm", "positions": "learned", "bias": True, "activation": "gelu_tanh"},
-    "parallel": {"parallel": True},
-    "sandwich": {"norm_placement": "sandwich"},
-    "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
-}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", small.WIRINGS)
 def test_lengths_and_angles_of_the_stream(kind):
-    model = small.model(**KINDS[kind])
+    model = small.model(**small.WIRINGS[kind])
     found = stream_shape(model, TEXT)
     kept = model(torch.tensor([TEXT]), capture=("*resid*", "*_out")).activations
     last = kept[found.stages[-1]][0, 3].tolist()
