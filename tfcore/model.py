@@ -120,7 +120,34 @@ class Transformer(nn.Module):
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
-        return Output(x, self._logits(x), recorder.record, pooled, recorder.losses)
+        return Output(x, self.to_logits(x), recorder.record, pooled, recorder.losses)
+
+    def resume(
+        self,
+        stream: Float[Tensor, "batch seq d_model"],
+        layer: int,
+        *,
+        edits: Iterable[Edit] = (),
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "batch seq d_model"]:
+        """The last hidden states of a model of one stack, from the residual stream before one of its blocks.
+
+        Runs that differ only from some layer on share the layers below it; `to_logits` reads the result, at all
+        positions or only at those of interest.
+
+        Args:
+            stream: the value of `blocks.{layer}.resid_pre`.
+            edits: changes to activations of this block and those above, for this pass only.
+            cache: keys and values of the tokens before the stream's. The new ones are written behind them but not
+                counted as held, so the same cache serves any number of such passes.
+
+        Raises:
+            ValueError: no such layer, or a model of two stacks.
+        """
+        if self.config.architecture == "encoder-decoder" or not 0 <= layer < self.config.n_layers:
+            raise ValueError(f"layer={layer} must be between 0 and {self.config.n_layers - 1}, in a model of one stack")
+        recorder = ActivationRecorder.of((), edits, self.config, cache.length if cache is not None else None)
+        return self.stack(stream, recorder, cache=cache, first=layer)
 
     @property
     def device(self) -> torch.device:
@@ -170,7 +197,8 @@ class Transformer(nn.Module):
             x = x + recorder("segment_embed", self.segment_embed(segment_ids))
         return x
 
-    def _logits(self, x: Tensor) -> Tensor | None:
+    def to_logits(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"] | None:
+        """Logits read from last hidden states; None where the model has no language head."""
         config = self.config
         if config.head == "none":
             return None

@@ -45,6 +45,7 @@ class Stack(nn.Module):
         cache: KVCache | None = None,
         memory: Float[Tensor, "batch key d_model"] | None = None,
         memory_mask: Bool[Tensor, "batch key"] | None = None,
+        first: int | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
         """Hidden states, after the final norm where there is one.
 
@@ -53,16 +54,18 @@ class Stack(nn.Module):
             padding_mask: True at real tokens.
             mask: replaces the stack's own: True where a query may see a key.
             memory, memory_mask: the encoder's output, and its real tokens.
+            first: the block to begin with; x is then the residual stream before it, positions included.
         """
         n = x.shape[1]
         start = cache.length if cache is not None else 0
-        x = self.dropout(self._with_positions(x, start, recorder))
+        if first is None:
+            x = self.dropout(self._with_positions(x, start, recorder))
         masks = {
             window: self._self_mask(n, start, x.device, window, padding_mask, mask, cache)
             for window in self._first_layers()
         }
         cross_attn_mask = self._cross_mask(n, x.device, memory_mask) if self.cross else None
-        for i, block in enumerate(self.blocks):
+        for i, block in list(enumerate(self.blocks))[first or 0 :]:
             x = block(
                 x,
                 masks[self.config.window_of(i)],

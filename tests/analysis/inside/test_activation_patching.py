@@ -9,9 +9,10 @@ from tfcore.analysis.inside.activation_patching import (
     LargestShare,
     Pair,
     ReadAtTheEnd,
+    all_shares,
     pair,
     patch,
-    patch_row,
+    patch_each,
     patched_names,
     patched_shares,
     patched_title,
@@ -21,6 +22,7 @@ from tfcore.analysis.inside.activation_patching import (
 from tfcore.analysis.inside.interventions import effect
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.part_configs import ExpertsConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 TEXT = small.ids(1, 9)[0].tolist()
@@ -31,27 +33,43 @@ def logits(model, ids, *edits):
     return model(torch.tensor([list(ids)]), edits=edits).logits[0]
 
 
+MODELS = {
+    **small.WIRINGS,
+    "grouped, windowed": {"n_kv_heads": 2, "window": 4},
+    "learned positions, alibi-free": {"positions": "relative"},
+    "experts with a capacity": {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)},
+}
+
+
+def shares_of(model, both, kind):
+    return all_shares(list(patch_each(model, both, kind)), len(both.target))
+
+
+@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
-def test_a_row_of_patches_is_a_loop_over_positions(kind):
+def test_every_patch_is_one_of_a_loop_over_positions(kind, values):
     """As get_act_patch_resid_pre, _attn_out and _mlp_out of TransformerLens: run the corrupted text, at one position
     put in the clean run's activation, and measure the logit difference on the scale from corrupted to clean."""
-    model = small.model()
+    model = small.model(**values)
+    if not patched_names(model.config, kind):
+        return
     both = pair(model, TEXT, OTHER)
+    shares = shares_of(model, both, kind)
+    assert not shares[:, :3].any()
     assert both.differing == (3,)
     clean, corrupted = (logits(model, ids)[-1] for ids in (TEXT, OTHER))
     lead = clean.softmax(-1) - corrupted.softmax(-1)
     assert both.answers == (int(lead.argmax()), int(lead.argmin()))
     mine, theirs = both.answers
-    for name in patched_names(model.config, kind):
+    for row, name in zip(shares, patched_names(model.config, kind), strict=True):
         cache = model(torch.tensor([TEXT]), capture=(name,)).activations[name]
-        row = patch_row(model, both, name)
         for position in range(9):
             edit = Edit.replace(name, cache[:, position : position + 1], positions=[position])
             patched = logits(model, OTHER, edit)[-1]
             base = float(corrupted[mine] - corrupted[theirs])
             whole = float(clean[mine] - clean[theirs])
             share = (float(patched[mine] - patched[theirs]) - base) / (whole - base)
-            assert row[position] == pytest.approx(share, abs=1e-4)
+            assert row[position] == pytest.approx(share, abs=1e-4, rel=1e-4)
     found = effect(model, OTHER, [patch(source_values(model, both, name), name, 8)], 8)
     np.testing.assert_allclose(found.after, patched.softmax(-1), atol=1e-6)
 
@@ -65,14 +83,34 @@ def test_patching_explains_who_sam_is():
     both = pair(model, source, target)
     assert tokenizer.tokens(list(both.answers)) == [" she", " he"]
     assert both.differing == (4,)
-    stream = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "residual")])
+    stream = shares_of(model, both, "residual")
     assert stream[:3, 4].min() > 0.9
     assert stream[3:, 4].max() < 0.1
     assert stream[:3, -1].max() < 0.1
     assert stream[3:, -1].min() > 0.85
-    attention = np.stack([patch_row(model, both, name) for name in patched_names(model.config, "attention")])
+    attention = shares_of(model, both, "attention")
     assert attention[:, -1].argmax() == 2
     assert attention[2, -1] > 0.8
+
+
+def test_longer_texts_are_patched_in_groups(monkeypatch):
+    """Whatever the size of the groups, and whichever positions are known already."""
+    model, text = small.model(), small.ids(1, 21)[0].tolist()
+    both = pair(model, text, [*text[:4], 5, *text[5:]], answers=(7, 30))
+    assert both.answers == (7, 30)
+    columns = list(patch_each(model, both, "residual"))
+    assert [one.start for one in columns] == [20, 12, 4, 0]
+    part = all_shares(columns[:2], 21)
+    assert np.isnan(part[:, :12]).all()
+    whole = all_shares(columns, 21)
+    np.testing.assert_array_equal(part[:, 12:], whole[:, 12:])
+    monkeypatch.setattr("tfcore.analysis.inside.activation_patching.TOGETHER", 3)
+    np.testing.assert_allclose(shares_of(model, both, "residual"), whole, atol=1e-5)
+
+
+def test_answers_that_do_not_tell_the_texts_apart_are_refused():
+    with pytest.raises(ValueError, match="the same on both texts"):
+        pair(small.model(), TEXT, OTHER, answers=(7, 7))
 
 
 @pytest.mark.parametrize(("source", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])

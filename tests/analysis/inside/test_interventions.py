@@ -15,7 +15,6 @@ from tests import small
 from tfcore.analysis.inside.interventions import (
     Effect,
     Part,
-    ablate_each_part,
     changed,
     changed_tokens,
     compared_tokens,
@@ -24,14 +23,15 @@ from tfcore.analysis.inside.interventions import (
     divergence,
     edits_for,
     effect,
-    largest_increase,
     parts_of,
     prediction_change,
     read_parts,
     run_each,
     written,
 )
+from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
+from tfcore.analysis.inside.quantities import Quantity
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
@@ -50,27 +50,6 @@ SETS = [
 
 def logits(model, ids, *edits):
     return model(torch.tensor([list(ids)]), edits=edits).logits[0]
-
-
-@pytest.mark.parametrize("values", [{}, {"d_ff": 0}, {"n_kv_heads": 2, "parallel": True}])
-def test_every_part_of_a_layer_is_switched_off_in_turn(values):
-    model = small.model(**values)
-    targets = torch.tensor(TEXT[1:])
-    plain = logits(model, TEXT)
-    best = int(plain[-1].argmax())
-    names = {Part(1, head): ("blocks.1.attn.z", [head]) for head in range(6)} | {
-        Part(1, None): ("blocks.1.mlp_out", None)
-    }
-    for action, edit in (("zero", Edit.zero), ("mean", Edit.mean)):
-        found = ablate_each_part(model, TEXT, 1, action)
-        assert len(found.text) == len(parts_of(model.config)[1]) == (6 if values.get("d_ff") == 0 else 7)
-        for i, part in enumerate(parts_of(model.config)[1]):
-            name, heads = names[part]
-            off = logits(model, TEXT, edit(name, heads=heads))
-            loss = F.cross_entropy(off[:-1], targets) - F.cross_entropy(plain[:-1], targets)
-            guess = plain[-1].log_softmax(-1)[best] - off[-1].log_softmax(-1)[best]
-            assert found.text[i] == pytest.approx(float(loss), abs=1e-5)
-            assert found.prediction[i] == pytest.approx(float(guess), abs=1e-5)
 
 
 def test_a_head_scaled_is_what_it_writes_times_the_factor():
@@ -147,7 +126,8 @@ def test_what_the_pages_say_of_single_parts_of_stories():
     assert attention[3] > parts.feedforward.max()
     assert attention[0] / attention[3] == pytest.approx(1 / 3, abs=0.05)
     sam = tokenizer.encode("There was a little boy. One day, Sam said that")
-    zero, mean = (ablate_each_part(model, sam, 0, action).prediction[3] for action in ("zero", "mean"))
+    he = Quantity("prediction", tokenizer.encode(" he")[0])
+    zero, mean = (all_effects(list(knock_out_each(model, sam, he, action)), 4)[0, 3] for action in ("zero", "mean"))
     assert zero > 2 * mean > 1
 
 
@@ -262,21 +242,6 @@ def test_the_change_of_a_prediction_in_words():
     assert same.loss_texts is None
     gone = np.zeros(8)
     assert prediction_change(Effect(before, gone, *[np.array([])] * 2), "b", 0, "y", 1, LETTERS).change_text[0] == "-"
-
-
-def test_the_part_whose_ablation_costs_most():
-    config = small.config()
-    values = np.random.default_rng(0).normal(size=(2, 7))
-    values[1, 6], values[0, 2], values[0, 5] = 4.125, 0.05, -9.0
-    found = largest_increase(values, parts_of(config), "zero ablation", "the text, per token")
-    assert (found.part, found.increase, found.parts) == ("feed-forward 1", 4.125, 14)
-    assert found.small == sum(abs(value) < 0.1 for row in values.tolist() for value in row)
-    assert str(found) == (
-        "Zero ablation of each part alone: loss increase in nats, of the text, per token. Most: feed-forward 1, +4.12; "
-        f"{found.small} of 14 change it by less than 0.1."
-    )
-    values[0, 3] = 5.0
-    assert largest_increase(values, parts_of(config), "mean ablation", "x").part == "head 0.3"
 
 
 def test_changed_tokens_are_counted():

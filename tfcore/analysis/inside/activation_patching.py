@@ -1,8 +1,8 @@
 """Activation patching: activations of one text put into the run of another, and the difference that this restores."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -11,8 +11,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.interventions import run_each
+from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.residual_stream import part_name, stages
+from tfcore.analysis.inside.shared_layers import TOGETHER, plain_run, prefix_cache, rows_compete
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -30,7 +31,8 @@ class Pair:
 
     Args:
         source, target: token ids; activations of the source are put into the run of the target.
-        answers: the tokens whose probability at the end differs most: the source's own answer and the target's.
+        answers: two tokens, by default those whose probability at the end differs most: the source's own answer and
+            the target's.
         difference: logit of the source's answer less that of the target's, at the end of each text.
         differing: positions with different tokens.
     """
@@ -43,11 +45,17 @@ class Pair:
 
 
 @torch.no_grad()
-def pair(model: Transformer, source: Sequence[int], target: Sequence[int]) -> Pair:
+def pair(
+    model: Transformer, source: Sequence[int], target: Sequence[int], answers: tuple[int, int] | None = None
+) -> Pair:
     """Two texts with the answers that tell them apart.
 
+    Args:
+        answers: ids of two tokens whose logit difference is measured; None finds them.
+
     Raises:
-        ValueError: texts of different lengths, or twice the same.
+        ValueError: texts of different lengths, twice the same, or two answers whose logit difference is the same on
+            both texts.
     """
     if len(source) != len(target):
         raise ValueError(f"the texts have {len(source)} and {len(target)} tokens; patching needs equally many")
@@ -57,8 +65,10 @@ def pair(model: Transformer, source: Sequence[int], target: Sequence[int]) -> Pa
     logits = torch.stack([model(one_text(model, ids)).logits[0, -1].float() for ids in (source, target)])
     probability = logits.softmax(-1)
     lead = probability[0] - probability[1]
-    mine, theirs = int(lead.argmax()), int(lead.argmin())
+    mine, theirs = answers or (int(lead.argmax()), int(lead.argmin()))
     one, other = (logits[:, mine] - logits[:, theirs]).tolist()
+    if one == other:
+        raise ValueError("the logit difference of these two tokens is the same on both texts; choose two others")
     return Pair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
 
 
@@ -82,20 +92,59 @@ def patch(values: Float[Tensor, "1 seq d_model"], name: str, position: int) -> E
     return Edit.replace(name, values[0, position], positions=[position])
 
 
+class PatchedColumns(NamedTuple):
+    """Shares of some neighbouring positions, the first of them `start`."""
+
+    start: int
+    shares: Float[ndarray, "row position"]
+
+
 @torch.no_grad()
-def patch_row(model: Transformer, both: Pair, name: str) -> Float[ndarray, " seq"]:
-    """The share of the logit difference that patching one activation restores, at each position in turn.
+def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedColumns]:
+    """The share of the logit difference that each patch restores: every activation of a kind, at every position.
 
     share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end: 0
     is the target's own answer, 1 the source's (arXiv:2309.16042, section 2). As get_act_patch_* of TransformerLens,
     with the source as its clean run and the target as the corrupted one.
+
+    Equal to a full run for each patch. A patch changes neither layers below it nor tokens before it, so those are run
+    once; before the first token that differs there is nothing to patch, and the share is 0. The last positions come
+    first.
     """
-    values = source_values(model, both, name)
-    sets = [[patch(values, name, position)] for position in range(len(both.target))]
-    mine, theirs = both.answers
-    shares = [logits[:, -1, mine] - logits[:, -1, theirs] for logits in run_each(model, both.target, sets)]
+    names = patched_names(model.config, kind)
+    run = plain_run(model, both.target)
+    found = model(one_text(model, both.source), capture=names).activations
     source, target = both.difference
-    return ((torch.cat(shares) - target) / (source - target)).cpu().numpy()
+    alone = rows_compete(model.config)
+    for start, stop in reversed(list(_groups(both, 1 if alone else TOGETHER))):
+        before = 0 if alone else start  # tokens that are not run again
+        cache = None if alone else prefix_cache(model, both.target, before, stop - start)
+        shares = []
+        for name in names:
+            layer = int(name.split(".")[1])
+            edits = [replace(patch(found[name], name, at), rows=[at - start]) for at in range(start, stop)]
+            stream = run.streams[layer][:, before:].expand(stop - start, -1, -1)
+            hidden = model.resume(stream, layer, edits=edits, cache=cache)
+            difference = measured(model, hidden, both.target, Quantity("difference", *both.answers))
+            shares.append((difference - target) / (source - target))
+        yield PatchedColumns(start, torch.stack(shares).float().cpu().numpy())
+    if first := both.differing[0]:
+        yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
+
+
+def _groups(both: Pair, size: int) -> Iterator[tuple[int, int]]:
+    """Positions from the first that differs to the last, in groups: (first, one past the last)."""
+    n = len(both.target)
+    for start in range(both.differing[0], n, size):
+        yield start, min(start + size, n)
+
+
+def all_shares(found: Sequence[PatchedColumns], seq: int) -> Float[ndarray, "row seq"]:
+    """The shares of all positions; NaN at those that are not among those found."""
+    shares = np.full((len(found[0].shares), seq), np.nan, dtype=np.float32)
+    for one in found:
+        shares[:, one.start : one.start + one.shares.shape[1]] = one.shares
+    return shares
 
 
 def patched_title(name: str, kind: Kind) -> str:

@@ -6,7 +6,7 @@ Edits belong to one forward pass. The model is never changed, so whoever else us
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.shared_layers import BATCH, in_rows, rows_compete
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
 from tfcore.config import ModelConfig
@@ -25,8 +26,6 @@ from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-
-BATCH = 32  # sets of edits that share a pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +76,15 @@ def run_each(
 
     Where experts have a limited capacity, rows of a batch would compete for it, so the sets run one by one.
     """
-    experts = model.config.experts
-    alone = experts is not None and (experts.capacity_factor is not None or experts.routing == "experts")
-    step = 1 if alone else BATCH
+    step = 1 if rows_compete(model.config) else BATCH
     with torch.no_grad():
         for start in range(0, len(sets), step):
             part = sets[start : start + step]
-            edits = [replace(edit, rows=[row]) for row, chosen in enumerate(part) for edit in chosen]
-            yield model(one_text(model, ids).expand(len(part), -1), edits=edits).logits.float()
+            yield model(one_text(model, ids).expand(len(part), -1), edits=in_rows(part)).logits.float()
 
 
 Action = Literal["zero", "mean", "scale"]
 ABLATIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation"}
-LossOf = Literal["prediction", "text"]  # a field of PartLossIncreases
-SMALL = 0.1  # nats: a part that changes the loss by less hardly matters here
 
 
 class Part(NamedTuple):
@@ -160,38 +154,16 @@ def edits_for(
         return [Edit.scale(part.name, factor, **part.heads, **where) for part in parts]
     names = sorted({part.name for part in parts})
     kept = model(one_text(model, ids), capture=names).activations
-    means = {name: value.mean(-2, keepdim=True) for name, value in kept.items()}  # over the tokens
+    means = {name: ablated(value, action) for name, value in kept.items()}
     return [
         Edit.replace(part.name, means[part.name][:, part.heads.get("heads", slice(None))], **part.heads, **where)
         for part in parts
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class PartLossIncreases:
-    """The loss increase when each part of one layer alone is ablated, in nats.
-
-    Args:
-        text: of the whole text, mean per token.
-        prediction: of the whole model's top prediction at the end of the text: the fall of its log-probability.
-    """
-
-    text: Float[ndarray, " part"]
-    prediction: Float[ndarray, " part"]
-
-
-@torch.no_grad()
-def ablate_each_part(
-    model: Transformer, ids: Sequence[int], layer: int, action: Action, factor: float = 0.0
-) -> PartLossIncreases:
-    """Ablate (to zero or to the mean) or scale every part of a layer in turn."""
-    sets = [edits_for(model, ids, [part], action, factor) for part in parts_of(model.config)[layer]]
-    logits = torch.cat(list(run_each(model, ids, [(), *sets])))  # (1 + part, seq, vocab)
-    log_probability = logits[:, -1].log_softmax(-1)
-    best = int(log_probability[0].argmax())
-    losses = next_losses(logits, ids).mean(-1) if len(ids) > 1 else torch.zeros(len(logits))
-    increases = losses[1:] - losses[0], log_probability[0, best] - log_probability[1:, best]
-    return PartLossIncreases(*(value.cpu().numpy() for value in increases))
+def ablated(value: Float[Tensor, "*batch seq d"], action: Action) -> Float[Tensor, "*batch #seq d"]:
+    """What stands in the place of an activation that is ablated: zero, or its mean over the tokens."""
+    return value.mean(-2, keepdim=True) if action == "mean" else torch.zeros_like(value[..., :1, :])
 
 
 def continue_text(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], new_tokens: int) -> list[int]:
@@ -313,47 +285,6 @@ def compared_tokens(found: Effect, token: int, count: int) -> list[int]:
     tops = [np.argsort(-probability)[:count].tolist() for probability in (found.before, found.after)]
     chosen = dict.fromkeys([token, *tops[0], *tops[1]])
     return sorted(chosen, key=lambda i: -max(found.before[i], found.after[i]))
-
-
-@dataclass(frozen=True, slots=True)
-class LargestIncrease(Finding):
-    """The part whose ablation raises the loss most, and how many hardly matter.
-
-    Args:
-        action: "zero ablation" or "mean ablation".
-        part, increase: the part with the largest increase, and that increase in nats.
-        small, parts: how many parts change the loss by less than `SMALL` nats, of how many.
-        of: what the loss is of, as in "the text, per token".
-    """
-
-    action: str
-    part: str
-    increase: float
-    small: int
-    parts: int
-    of: str
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.action.capitalize()} of each part alone: loss increase in nats, of {self.of}. Most: {self.part}, "
-            f"{self.increase:+.2f}; {self.small} of {self.parts} change it by less than {SMALL}."
-        )
-
-
-def largest_increase(
-    values: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], action: str, of: str
-) -> LargestIncrease:
-    """The largest increase, of the loss increases of all parts."""
-    layer, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
-    return LargestIncrease(
-        action=action,
-        part=part_title(parts[layer][column]),
-        increase=float(values.max()),
-        small=int((np.abs(values) < SMALL).sum()),
-        parts=values.size,
-        of=of,
-    )
 
 
 @dataclass(frozen=True, slots=True)

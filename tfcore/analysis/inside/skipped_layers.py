@@ -1,7 +1,8 @@
 """Skipped layers: each sublayer or block of a model left out in turn, and the loss increase of every token."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -9,8 +10,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.interventions import divergence, next_losses, run_each
+from tfcore.analysis.inside.interventions import next_losses
+from tfcore.analysis.inside.quantities import logits_of
 from tfcore.analysis.inside.residual_stream import part_name
+from tfcore.analysis.inside.shared_layers import plain_run, run_above
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names
 from tfcore.inspection.edits import Edit
@@ -26,12 +29,10 @@ class Skips:
     Args:
         skipped: activations that are set to zero: a sublayer's output, or both of a block.
         loss_increase: of each next token, in nats.
-        bits: KL divergence of each prediction from that of the whole model.
     """
 
     skipped: tuple[tuple[str, ...], ...]
     loss_increase: Float[ndarray, "skip next"]
-    bits: Float[ndarray, "skip seq"]
 
 
 def skips(config: ModelConfig) -> tuple[tuple[str, ...], ...]:
@@ -49,14 +50,34 @@ def skip_edits(names: Sequence[str]) -> list[Edit]:
     return [Edit.zero(name) for name in names]
 
 
-def skip_each(model: Transformer, ids: Sequence[int]) -> Skips:
-    """Every skip of a model in turn, on one text."""
+class SkipsOfLayer(NamedTuple):
+    """The loss increases with each skip of one layer, in the order of `skips`."""
+
+    layer: int
+    loss_increase: Float[ndarray, "skip next"]
+
+
+@torch.no_grad()
+def skip_each(model: Transformer, ids: Sequence[int]) -> Iterator[SkipsOfLayer]:
+    """Every skip of a model in turn, on one text, layer by layer; the layers below a skipped one are run once."""
+    run = plain_run(model, ids)
+    whole = next_losses(logits_of(model, run.hidden), ids)  # (1, next)
     every = skips(model.config)
-    logits = torch.cat(list(run_each(model, ids, [(), *map(skip_edits, every)])))  # (1 + skip, seq, vocab)
-    losses, log_probability = next_losses(logits, ids), logits.log_softmax(-1)
-    loss_increase = losses[1:] - losses[:1]
-    bits = divergence(log_probability[:1], log_probability[1:])
-    return Skips(every, loss_increase.cpu().numpy(), bits.cpu().numpy())
+    for layer in range(model.config.decoder_layers):
+        sets = [skip_edits(names) for names in every if names[0].startswith(f"blocks.{layer}.")]
+        hidden = torch.cat(list(run_above(model, run, layer, sets)))
+        losses = [next_losses(logits_of(model, row[None]), ids) for row in hidden]  # one by one: many logits
+        yield SkipsOfLayer(layer, (torch.cat(losses) - whole).cpu().numpy())
+
+
+def all_skips(config: ModelConfig, found: Sequence[SkipsOfLayer]) -> Skips:
+    """The skips of all layers; NaN in those that are not among those found."""
+    every = skips(config)
+    loss_increase = np.full((len(every), found[0].loss_increase.shape[1]), np.nan, dtype=np.float32)
+    for one in found:
+        rows = [row for row, names in enumerate(every) if names[0].startswith(f"blocks.{one.layer}.")]
+        loss_increase[rows] = one.loss_increase
+    return Skips(every, loss_increase)
 
 
 # ---- findings ----
@@ -97,7 +118,7 @@ def loss_increases(found: Skips, row: int) -> LossIncreases:
     """The largest mean increase of all skips, and those of the skip in `row`."""
     names = [skip_name(one) for one in found.skipped]
     means = found.loss_increase.mean(1)
-    worst = int(means.argmax())
+    worst = int(np.nanargmax(means))
     return LossIncreases(
         worst=names[worst],
         worst_mean=float(means[worst]),

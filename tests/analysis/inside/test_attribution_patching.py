@@ -1,0 +1,109 @@
+"""Attribution patching against a loop of gradients written apart, and against exact knock-outs."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
+from tfcore.analysis.inside.interventions import parts_of
+from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
+from tfcore.analysis.inside.quantities import Quantity
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+
+TEXT = small.ids(1, 9)[0].tolist()
+DIFFERENCE = Quantity("difference", 7, 30)
+QUANTITIES = [DIFFERENCE, Quantity("prediction", 7), Quantity("text")]
+
+
+def exact(model, ids, quantity, action):
+    return all_effects(list(knock_out_each(model, ids, quantity, action)), model.config.n_layers)
+
+
+@pytest.mark.parametrize("values", small.WIRINGS.values(), ids=small.WIRINGS)
+@pytest.mark.parametrize("action", ["zero", "mean"])
+def test_it_is_the_slope_of_a_small_step_towards_the_ablation(values, action):
+    """Scaling a part a thousandth of the way to its ablation moves the quantity by a thousandth of the estimate."""
+    model, step = small.model(**values).double(), 1e-4
+    kept = model(torch.tensor([TEXT]), capture=("blocks.*.attn.z", "blocks.*_out")).activations
+
+    def difference(*edits):
+        logits = model(torch.tensor([TEXT]), edits=edits).logits[0, -1]
+        return float(logits[7] - logits[30])
+
+    found = estimate_effects(model, TEXT, DIFFERENCE, action)
+    for layer, parts in enumerate(parts_of(model.config)):
+        for column, part in enumerate(parts):
+            name = f"blocks.{layer}.{'mlp_out' if part.head is None else 'attn.z'}"
+            heads = None if part.head is None else [part.head]
+            own = kept[name] if heads is None else kept[name][:, heads]
+            end = own.mean(-2, keepdim=True) if action == "mean" else 0 * own
+            moved = difference(Edit.add(name, step * (end - own), heads=heads))
+            back = difference(Edit.add(name, -step * (end - own), heads=heads))
+            assert found[layer, column] == pytest.approx((back - moved) / (2 * step), rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("action", ["zero", "mean"])
+def test_it_is_exact_where_the_model_is_linear(action):
+    """One layer of attention, and no final norm: logits are linear in what the heads write."""
+    model = small.model(n_layers=1, d_ff=0)
+    model.decoder.ln_final = torch.nn.Identity()
+    model.decoder.ln_final.forward = lambda x, *_: x
+    found = estimate_effects(model, TEXT, DIFFERENCE, action)
+    np.testing.assert_allclose(found, exact(model, TEXT, DIFFERENCE, action), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda one: one.kind)
+def test_small_effects_are_estimated_well(quantity):
+    """With little weight on each part the model is nearly linear in it, and estimates come near the exact effects."""
+    model = small.model(init_std=0.1)
+    found, known = estimate_effects(model, TEXT, quantity, "zero"), exact(model, TEXT, quantity, "zero")
+    said = estimate_against_exact(found, known, parts_of(model.config), quantity.unit)
+    assert said.correlation > 0.9
+    assert said.same_sign >= 0.9 * said.counted
+
+
+def test_nothing_stays_on_the_model():
+    model = small.model()
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with torch.no_grad():  # as the app calls it, from wherever
+        one = estimate_effects(model, TEXT, DIFFERENCE, "zero")
+    np.testing.assert_array_equal(one, estimate_effects(model, TEXT, DIFFERENCE, "zero"))
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+    assert all(p.grad is None and not p.requires_grad for p in model.parameters())
+    assert not any(module._forward_hooks or module._backward_hooks for module in model.modules())
+
+
+def test_the_comparison_is_that_of_a_loop():
+    parts = parts_of(small.config())
+    rng = np.random.default_rng(3)
+    known = rng.normal(size=(2, 7))
+    estimate = known + rng.normal(size=(2, 7))
+    estimate[1, 6] = known[1, 6] + 5
+    found = estimate_against_exact(estimate, known, parts, "logits")
+    a, b = (values.ravel().tolist() for values in (estimate, known))
+    mean_a, mean_b = sum(a) / 14, sum(b) / 14
+    cross = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True))
+    spread = sum((x - mean_a) ** 2 for x in a) ** 0.5 * sum((y - mean_b) ** 2 for y in b) ** 0.5
+    assert found.correlation == pytest.approx(cross / spread)
+    heads = [(a[i], b[i]) for i in range(14) if i not in (6, 13)]
+    assert found.heads == pytest.approx(np.corrcoef(*zip(*heads, strict=True))[0, 1])
+    counted = [(x, y) for x, y in zip(a, b, strict=True) if abs(y) >= max(map(abs, b)) / 10]
+    assert (found.counted, found.same_sign) == (len(counted), sum(x * y > 0 for x, y in counted))
+    assert (found.part, found.estimate, found.exact) == ("feed-forward 1", a[13], b[13])
+    assert "Farthest off: feed-forward 1" in str(found)
+    nothing = estimate_against_exact(0 * estimate, known, parts, "nats")
+    assert nothing.correlation is None
+    assert str(nothing).startswith("Of the ")
+
+
+def test_the_heads_of_smollm2_are_estimated(real_models):
+    """Over all heads of the example of Mary and John; three feed-forward layers are far from linear, see the page."""
+    model, tokenizer = load("smollm2", device="cpu")
+    ids = tokenizer.encode("When Mary and John went to the store, John gave a drink to")
+    quantity = Quantity("difference", *(tokenizer.encode(name)[0] for name in (" Mary", " John")))
+    found, known = estimate_effects(model, ids, quantity, "zero"), exact(model, ids, quantity, "zero")
+    said = estimate_against_exact(found, known, parts_of(model.config), quantity.unit)
+    assert said.heads > 0.75
+    assert found[:, :9].argmax() == known[:, :9].argmax() == 23 * 9 + 3

@@ -1,0 +1,109 @@
+"""Knock-outs of every part against one full run each, on every wiring, and on a real model."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests import small
+from tfcore.analysis.inside.interventions import Part, parts_of
+from tfcore.analysis.inside.knock_outs import LayerEffects, all_effects, knock_out_each, largest_effect
+from tfcore.analysis.inside.quantities import Quantity, measured
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+from tfcore.part_configs import ExpertsConfig
+
+TEXT = small.ids(1, 9)[0].tolist()
+QUANTITIES = [Quantity("prediction", 7), Quantity("difference", 7, 30), Quantity("text")]
+MODELS = {
+    **small.WIRINGS,
+    "grouped, windowed": {"n_kv_heads": 2, "window": 4},
+    "alibi": {"positions": "alibi"},
+    "post-norm": {"norm_placement": "post"},
+    "experts": {"experts": ExpertsConfig(n_experts=4)},
+    "experts with a capacity": {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)},
+}
+
+
+def value(model, quantity, *edits) -> float:
+    """The quantity in a full run, written apart."""
+    logits = model(torch.tensor([TEXT]), edits=edits).logits[0].double()
+    if quantity.kind == "difference":
+        return float(logits[-1, quantity.token] - logits[-1, quantity.against])
+    if quantity.kind == "prediction":
+        return float(logits[-1, quantity.token] - logits[-1].logsumexp(-1))
+    return -float(F.cross_entropy(logits[:-1], torch.tensor(TEXT[1:])))
+
+
+def alone(part, action) -> Edit:
+    name = f"blocks.{part.layer}.{'mlp_out' if part.head is None else 'attn.z'}"
+    edit = Edit.zero if action == "zero" else Edit.mean
+    return edit(name, heads=None if part.head is None else [part.head])
+
+
+@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+def test_every_part_is_knocked_out_as_in_a_full_run(values):
+    model = small.model(**values)
+    every = parts_of(model.config)
+    for quantity in QUANTITIES:
+        for action in ("zero", "mean"):
+            found = list(knock_out_each(model, TEXT, quantity, action))
+            assert [one.layer for one in found] == [1, 0]
+            whole = value(model, quantity)
+            expected = [[whole - value(model, quantity, alone(part, action)) for part in layer] for layer in every]
+            np.testing.assert_allclose(all_effects(found, 2), expected, atol=2e-5, rtol=1e-4)
+
+
+def test_one_token_has_no_loss():
+    model = small.model()
+    assert not all_effects(list(knock_out_each(model, [3], Quantity("text"), "zero")), 2).any()
+    hidden = model(torch.tensor([[3, 4]])).hidden
+    assert measured(model, hidden, [3, 4], Quantity("text")).shape == (1,)
+
+
+def test_a_model_without_a_language_head_is_refused():
+    model = small.model(head="none")
+    with pytest.raises(ValueError, match="no language head"):
+        list(knock_out_each(model, TEXT, QUANTITIES[0], "zero"))
+
+
+def test_layers_not_yet_measured_have_no_number():
+    effects = all_effects([LayerEffects(2, np.ones(3, dtype=np.float32))], 4)
+    assert np.isnan(effects[[0, 1, 3]]).all()
+    assert (effects[2] == 1).all()
+
+
+def test_the_largest_effect_is_that_of_a_loop():
+    parts = parts_of(small.config())
+    effects = np.random.default_rng(0).normal(size=(2, 7))
+    effects[1, 6], effects[0, 2], effects[0, 5], effects[1, 0] = 4.125, 0.05, -9.0, np.nan
+    found = largest_effect(effects, parts, "Zero ablation of each part alone", "log-probability of 'x'", "nats")
+    rows = zip(effects.tolist(), parts, strict=True)
+    named = [pair for row, own in rows for pair in zip(row, own, strict=True)]
+    known = [(value, part) for value, part in named if value == value]
+    small_ones = sum(abs(value) < 0.1 for value, _ in known)
+    assert (found.effect, found.part) == (4.125, "feed-forward 1")
+    assert (found.lowest, found.lowest_part) == (-9.0, "head 0.5")
+    assert (found.small, found.parts) == (small_ones, 13)
+    assert str(found) == (
+        "Zero ablation of each part alone: fall of the log-probability of 'x', in nats. Most: feed-forward 1, +4.12; "
+        f"lowest: head 0.5, -9.00; {small_ones} of 13 change it by less than 0.1."
+    )
+    assert "lowest" not in str(largest_effect(np.abs(effects), parts, "x", "y", "logits"))
+
+
+def test_smollm2_has_the_numbers_of_full_runs(real_models):
+    """The example of Mary and John: a few of the 300 parts, each in a pass of its own."""
+    model, tokenizer = load("smollm2", device="cpu")
+    ids = tokenizer.encode("When Mary and John went to the store, John gave a drink to")
+    mary, john = (tokenizer.encode(name)[0] for name in (" Mary", " John"))
+    effects = all_effects(list(knock_out_each(model, ids, Quantity("difference", mary, john), "zero")), 30)
+    assert effects.shape == (30, 10)
+
+    def difference(*edits):
+        logits = model(torch.tensor([ids]), edits=edits).logits[0, -1]
+        return float(logits[mary] - logits[john])
+
+    whole = difference()
+    for part, column in ((Part(23, 3), 3), (Part(0, None), 9), (Part(11, None), 9), (Part(29, 1), 1)):
+        assert effects[part.layer, column] == pytest.approx(whole - difference(alone(part, "zero")), abs=2e-4)

@@ -1,0 +1,107 @@
+"""Knock-outs: what ablating each part of a model alone does, measured exactly, in runs that share the layers below."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.interventions import Action, Part, edits_for, part_title, parts_of
+from tfcore.analysis.inside.quantities import Quantity, measured
+from tfcore.analysis.inside.shared_layers import plain_run, run_above
+from tfcore.model import Transformer
+
+SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by less hardly matters here
+
+
+class LayerEffects(NamedTuple):
+    """By how much a quantity falls when each part of one layer alone is ablated."""
+
+    layer: int
+    effects: Float[ndarray, " part"]
+
+
+@torch.no_grad()
+def knock_out_each(
+    model: Transformer, ids: Sequence[int], quantity: Quantity, action: Action
+) -> Iterator[LayerEffects]:
+    """The fall of the quantity when each part alone is ablated, layer by layer, the last layer first.
+
+    Equal to a full run for each part: what stands below the ablated part is the same in all of them and is run once.
+    """
+    every = parts_of(model.config)
+    run = plain_run(model, ids)
+    whole = measured(model, run.hidden, ids, quantity)
+    flat = [part for layer in every for part in layer]
+    edits = dict(zip(flat, edits_for(model, ids, flat, action), strict=True))
+    for layer in reversed(range(len(every))):
+        sets = [[edits[part]] for part in every[layer]]
+        values = [measured(model, hidden, ids, quantity) for hidden in run_above(model, run, layer, sets)]
+        yield LayerEffects(layer, (whole - torch.cat(values)).float().cpu().numpy())
+
+
+def all_effects(found: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
+    """The effects of all parts; NaN in layers that are not among those found."""
+    effects = np.full((layers, len(found[0].effects)), np.nan, dtype=np.float32)
+    for one in found:
+        effects[one.layer] = one.effects
+    return effects
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class LargestEffect(Finding):
+    """The part whose ablation makes a quantity fall most, and how many hardly matter.
+
+    Args:
+        start: how the effects were found, of what, as in "Zero ablation of each part alone".
+        of: what falls, as in "log-probability of “ he” at the end".
+        unit: of the effects.
+        part, effect: the part with the largest effect.
+        lowest_part, lowest: the part with the lowest, whose ablation makes the quantity rise if it is below 0.
+        small, parts: how many parts change the quantity by less than `SMALL`, of how many.
+    """
+
+    start: str
+    of: str
+    unit: str
+    part: str
+    effect: float
+    lowest_part: str
+    lowest: float
+    small: int
+    parts: int
+
+    @property
+    def sentence(self) -> str:
+        rises = f"; lowest: {self.lowest_part}, {self.lowest:+.2f}" if self.lowest <= -SMALL else ""
+        return (
+            f"{self.start}: fall of the {self.of}, in {self.unit}. Most: {self.part}, {self.effect:+.2f}{rises}; "
+            f"{self.small} of {self.parts} change it by less than {SMALL}."
+        )
+
+
+def largest_effect(
+    effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], start: str, of: str, unit: str
+) -> LargestEffect:
+    """The largest and the lowest effect of all parts; NaN is no effect."""
+    known = effects[~np.isnan(effects)]
+    ends = (np.unravel_index(at, effects.shape) for at in (np.nanargmax(effects), np.nanargmin(effects)))
+    names = [part_title(parts[int(layer)][int(column)]) for layer, column in ends]
+    return LargestEffect(
+        start=start,
+        of=of,
+        unit=unit,
+        part=names[0],
+        effect=float(known.max()),
+        lowest_part=names[1],
+        lowest=float(known.min()),
+        small=int((np.abs(known) < SMALL).sum()),
+        parts=len(known),
+    )

@@ -1,0 +1,70 @@
+"""What an effect is measured on: a token's log-probability, the logit difference of two tokens, or a text's loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.one_text import one_text
+from tfcore.model import Transformer
+
+Kind = Literal["prediction", "difference", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What falls when a part of a model is ablated.
+
+    Args:
+        kind: "prediction": the log-probability of `token` after the last token of a text, in nats. "difference": the
+            logit of `token` less that of `against` there, in logits (arXiv:2309.16042, section 2). "text": the mean
+            log-probability of the text's own tokens, each after those before it, in nats.
+        token, against: ids; for "text" neither is used, for "prediction" only `token`.
+    """
+
+    kind: Kind
+    token: int = 0
+    against: int = 0
+
+    @property
+    def unit(self) -> str:
+        """Of its values."""
+        return "logits" if self.kind == "difference" else "nats"
+
+
+def measured(
+    model: Transformer, hidden: Float[Tensor, "row seq d_model"], ids: Sequence[int], quantity: Quantity
+) -> Float[Tensor, " row"]:
+    """The quantity, read from the last hidden states of a text (or of its last tokens, where only those matter).
+
+    Only the logits that are needed are computed: of the last position, and for a difference of two tokens alone.
+    """
+    last = hidden[:, -1]
+    if quantity.kind == "difference":
+        table = unembedding(model)
+        logits = (last @ table[[quantity.token, quantity.against]].T).float() * model.config.logit_scale
+        return logits[:, 0] - logits[:, 1]
+    if quantity.kind == "prediction":
+        return logits_of(model, last).log_softmax(-1)[:, quantity.token]
+    following = one_text(model, ids)[0, 1:]
+    if not len(following):
+        return torch.zeros(len(hidden), device=hidden.device)
+    rows = [logits_of(model, row[:-1]) for row in hidden]  # one by one: together they would be row * seq * vocab
+    return -torch.stack([F.cross_entropy(logits, following) for logits in rows])
+
+
+def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+    """Logits in float32.
+
+    Raises:
+        ValueError: a model without a language head.
+    """
+    logits = model.to_logits(hidden)
+    if logits is None:
+        raise ValueError("this model has no language head, so there are no logits to measure an effect on")
+    return logits.float()

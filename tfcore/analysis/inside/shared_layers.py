@@ -1,0 +1,80 @@
+"""Many edited runs of one text, which share what no edit changes: the layers below it and the tokens before it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tfcore.analysis.one_text import one_text
+from tfcore.config import ModelConfig
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+
+BATCH = 32  # sets of edits that share a pass
+TOGETHER = 8  # neighbouring positions that share a pass, and the tokens before the first of them
+
+
+def rows_compete(config: ModelConfig) -> bool:
+    """Whether the tokens of a batch compete for experts of a limited capacity, so that each run must be on its own."""
+    experts = config.experts
+    return experts is not None and (experts.capacity_factor is not None or experts.routing == "experts")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRun:
+    """The run of a text without edits.
+
+    Args:
+        ids: of the text.
+        streams: the residual stream before each block.
+        hidden: the last hidden states.
+    """
+
+    ids: tuple[int, ...]
+    streams: tuple[Float[Tensor, "1 seq d_model"], ...]
+    hidden: Float[Tensor, "1 seq d_model"]
+
+
+@torch.no_grad()
+def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
+    """Run a text once, and keep the stream before each block."""
+    names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.decoder_layers)]
+    found = model(one_text(model, ids), capture=names)
+    return PlainRun(tuple(ids), tuple(found.activations[name] for name in names), found.hidden)
+
+
+@torch.no_grad()
+def run_above(
+    model: Transformer, run: PlainRun, layer: int, sets: Sequence[Sequence[Edit]]
+) -> Iterator[Float[Tensor, "row seq d_model"]]:
+    """The last hidden states under each set of edits, none of which changes anything below `layer`.
+
+    BATCH sets share a pass, each in a row of its own, and none runs the layers below.
+    """
+    step = 1 if rows_compete(model.config) else BATCH
+    for start in range(0, len(sets), step):
+        part = sets[start : start + step]
+        stream = run.streams[layer].expand(len(part), -1, -1)
+        yield model.resume(stream, layer, edits=in_rows(part))
+
+
+def in_rows(sets: Sequence[Sequence[Edit]]) -> list[Edit]:
+    """The edits of several runs as those of one batch: each set in its own row."""
+    return [replace(edit, rows=[row]) for row, chosen in enumerate(sets) for edit in chosen]
+
+
+@torch.no_grad()
+def prefix_cache(model: Transformer, ids: Sequence[int], tokens: int, rows: int) -> KVCache:
+    """Keys and values of the first `tokens` of a text, once for each of `rows` runs, with room for the others.
+
+    For `Transformer.resume`: runs that change nothing before a position share what those tokens give.
+    """
+    n, device = len(ids), model.device
+    cache = KVCache(model.config, capacity=n, rollback=n, device=device, dtype=model.dtype)  # no ring: see resume
+    if tokens:
+        model(one_text(model, ids[:tokens]), cache=cache)
+    cache.select(torch.zeros(rows, dtype=torch.int64, device=device))
+    return cache
