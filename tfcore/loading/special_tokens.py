@@ -1,4 +1,4 @@
-"""The tokens a checkpoint begins and ends texts with, and its chat template: of GGUF files and of Hugging Face's."""
+"""The tokens a checkpoint ends texts with, and its chat template: of GGUF files and of Hugging Face's folders."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,11 @@ class SpecialTokens:
     """What a model was trained to see around its texts.
 
     Args:
-        first: the token that begins a text; None where it has none.
+        last: the token that ends a text; None where it has none. What begins one is ModelConfig.bos_id.
         ends: tokens after which it has no more to say.
         template: of conversations, in Jinja; empty where it has none.
-        last: the token that ends a text; None where it has none.
     """
 
-    first: int | None = None
     last: int | None = None
     ends: tuple[int, ...] = ()
     template: str = ""
@@ -43,17 +41,15 @@ def special_tokens(place: Path, tokenizer: Tokenizer) -> SpecialTokens:
     if (path := gguf_in(place)) is not None:
         with GgufFile(path) as file:
             said = file.settings
-        first, last = (said.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos"))
-        template = said.get("tokenizer.chat_template")
+        last: Any = said.get("tokenizer.ggml.eos_token_id")
+        template: Any = said.get("tokenizer.chat_template")
     else:
-        config = read_json(place / "config.json")
-        first, last = config.get("bos_token_id"), config.get("eos_token_id")
+        last = read_json(place / "config.json").get("eos_token_id")
         template = _template(place)
     listed = last if isinstance(last, list) else [last]
-    lasts = [i for i in listed if isinstance(i, int) and _is_token(i, tokenizer)]
+    lasts = [i for i in listed if _is_token(i, tokenizer)]
     named = [i for text, i in tokenizer.special_tokens.items() if text in ENDS]
     return SpecialTokens(
-        first=first if isinstance(first, int) and _is_token(first, tokenizer) else None,
         last=lasts[0] if lasts else None,
         ends=tuple(sorted({*lasts, *named})),
         template=template if isinstance(template, str) and len(template) <= LONGEST_TEMPLATE else "",
