@@ -1,5 +1,7 @@
 """The experiments of the page on interventions."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
@@ -8,44 +10,66 @@ from torch import Tensor
 from tfcore.analysis.inside.activation_patching import (
     Kind,
     Pair,
+    PatchedColumns,
+    all_shares,
     pair,
     patch,
-    patch_row,
+    patch_each,
     patched_names,
     patched_shares,
     patched_title,
 )
+from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
+from tfcore.analysis.inside.colour_scale import scale_end
 from tfcore.analysis.inside.interventions import (
     ABLATIONS,
     Action,
     Effect,
-    LossOf,
-    PartLossIncreases,
-    ablate_each_part,
     continue_text,
-    described,
     edits_for,
     effect,
-    largest_increase,
+    part_title,
     parts_of,
     prediction_change,
     read_parts,
 )
-from tfcore.analysis.one_text import FirstTokens, first_tokens
+from tfcore.analysis.inside.knock_outs import (
+    LayerEffects,
+    all_effects,
+    filled_in,
+    knock_out_each,
+    largest_effect,
+    merged,
+)
+from tfcore.analysis.inside.quantities import Quantity, quantity_name
+from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels, visible
-from tfcore.figures.inside.boards import board
-from tfcore.figures.inside.interventions import part_by_token
+from tfcore.figures.inside.boards import board, board_height
+from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
+def estimated(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+) -> Float[ndarray, "layer part"]:
+    """An estimate of the fall of a quantity when each part of a model alone is ablated, of all at once."""
+    return estimate_effects(model, first_tokens(model, tokenizer, text, limit).ids, quantity, action)
+
+
+def by_layer(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+) -> Iterator[LayerEffects]:
+    """The exact fall when each part alone is ablated, layer by layer."""
+    return knock_out_each(model, first_tokens(model, tokenizer, text, limit).ids, quantity, action)
+
+
 def every_part(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, alone: Action
-) -> list[PartLossIncreases]:
-    """The loss increase when each part of a model alone is ablated, by layer."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
-    return [ablate_each_part(model, ids, layer, alone) for layer in range(len(parts_of(model.config)))]
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+) -> list[LayerEffects]:
+    """The same, of all layers."""
+    return list(by_layer(model, tokenizer, text, limit, quantity, action))
 
 
 def edited(
@@ -86,45 +110,62 @@ def continued(
 def switched(
     model: Transformer,
     tokenizer: Tokenizer,
-    increases: list[PartLossIncreases],
-    read: FirstTokens,
-    found: Effect,
+    estimate: Float[ndarray, "layer part"],
+    found: Sequence[LayerEffects],
+    quantity: Quantity,
+    alone: Action,
     parts: str,
-    action: Action,
-    factor: float,
-    of: LossOf,
 ) -> Shown:
-    """Parts of a model ablated or scaled: the loss increase of each alone, and the prediction with those chosen."""
+    """What ablating each part of a model alone does: exact effects, and estimates where those are not known yet."""
     every, chosen = parts_of(model.config), read_parts(parts, model.config)
-    values = np.stack([getattr(one, of) for one in increases])
-    best = int(found.before.argmax())
-    name = ABLATIONS["mean" if action == "mean" else "zero"]
-    loss = "the text, per token"
-    if of == "prediction":
-        loss = f"“{visible(tokenizer.tokens([best])[0])}”, the prediction at the end"
+    values, missing = merged(estimate, all_effects(found, len(every)) if found else np.full_like(estimate, np.nan))
+    of = quantity_name(quantity, tokenizer)
+    end = scale_end(values, [[part_title(part) for part in layer] for layer in every], least=0.5)
     figure = board(
         values,
         ["FF" if part.head is None else str(part.head) for part in every[0]],
-        f"{name} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} nats",
-        limit=max(0.5, float(abs(values).max())),
+        f"{ABLATIONS[alone]} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} {quantity.unit}",
+        limit=end.end,
+        estimated=missing,
         selected=[(part.layer, every[part.layer].index(part)) for part in chosen],
-        height=60 + 40 * len(every),
+        height=board_height(len(every)),
     )
-    change = prediction_change(
-        found, read.tokens[-1], len(read.ids) - 1, described(chosen, action, factor), best, tokenizer
-    )
-    return Shown(figure, (largest_increase(values, every, name, loss), change))
+    start = f"{ABLATIONS[alone].capitalize()} of each part alone"
+    return Shown(figure, (largest_effect(values, every, start, of, quantity.unit), end, filled_in(missing)))
 
 
-def compared(model: Transformer, tokenizer: Tokenizer, source: str, text: str, limit: int) -> Pair:
+def agreement(
+    model: Transformer, estimate: Float[ndarray, "layer part"], found: Sequence[LayerEffects], unit: str
+) -> Shown:
+    """Estimated against exact effects of all parts."""
+    every = parts_of(model.config)
+    exact = all_effects(found, len(every))
+    names = [[part_title(part) for part in layer] for layer in every]
+    both = scale_end(np.concatenate([estimate, exact]), [*names, *names], least=1e-3)
+    flat = [part for layer in every for part in layer]
+    figure = estimate_scatter(
+        estimate.ravel(),
+        exact.ravel(),
+        [part_title(part) for part in flat],
+        [part.head is not None for part in flat],
+        both.end,
+        unit,
+        height=360,
+    )
+    return Shown(figure, (estimate_against_exact(estimate, exact, every, unit),))
+
+
+def compared(
+    model: Transformer, tokenizer: Tokenizer, source: str, text: str, limit: int, answers: tuple[int, int] | None = None
+) -> Pair:
     """Two texts with equally many tokens; activations of `source` are patched into the run on `text`."""
     source_ids, ids = (first_tokens(model, tokenizer, one, limit).ids for one in (source, text))
-    return pair(model, source_ids, ids)
+    return pair(model, source_ids, ids, answers)
 
 
-def every_row(model: Transformer, both: Pair, kind: Kind) -> list[Float[ndarray, " seq"]]:
+def every_patch(model: Transformer, both: Pair, kind: Kind) -> list[PatchedColumns]:
     """The share of the logit difference that each patch restores, by activation and position."""
-    return [patch_row(model, both, name) for name in patched_names(model.config, kind)]
+    return list(patch_each(model, both, kind))
 
 
 def patched_effect(
@@ -145,14 +186,14 @@ def patched(
     model: Transformer,
     tokenizer: Tokenizer,
     both: Pair,
-    rows: list[Float[ndarray, " seq"]],
-    found: Effect,
+    found: list[PatchedColumns],
+    change: Effect,
     kind: Kind,
     row: int,
     position: int,
 ) -> Shown:
     """Activations of another text put into the run of this one: which of them carry the difference?"""
-    shares, names = np.stack(rows), patched_names(model.config, kind)
+    shares, names = all_shares(found, len(both.target)), patched_names(model.config, kind)
     titles = [patched_title(name, kind) for name in names]
     tokens = tokenizer.tokens(both.target)
     pairs = zip(tick_labels(tokenizer.tokens(both.source), 10), tick_labels(tokens, 10), strict=True)
@@ -165,8 +206,8 @@ def patched(
         chosen=(row, position),
         hover="%{y}, %{x}: %{z:.2f} of the logit difference",
         axis="patched position",
-        height=120 + 34 * len(names),
+        height=rows_height(len(names)),
     )
     what = patched_words(names[row], kind, tokens[position], position)
-    change = prediction_change(found, tokens[-1], len(tokens) - 1, what, both.answers[0], tokenizer)
-    return Shown(figure, (patched_shares(both, shares, titles, tokenizer), change))
+    changed = prediction_change(change, tokens[-1], len(tokens) - 1, what, both.answers[0], tokenizer)
+    return Shown(figure, (patched_shares(both, shares, titles, tokenizer), changed))

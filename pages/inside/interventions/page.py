@@ -8,11 +8,14 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
+from pages.inside.interventions.defaults import said_always
 from pages.inside.reading import Reading
+from pages.inside.tokens import OWN
 from pages.ui import controls, notices, page
 from pages.ui.loading import models
 
 CHARACTERS = 1_000
+REAL = "smollm2"  # a model that knows more than children's stories
 TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
@@ -20,11 +23,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading], None], int]] = {
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
 }
-HERE = {"show": "switch", "where": switching.EVERYWHERE}
+HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own"}
 TRY: dict[str, dict[str, Any]] = {
     "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
     "zero-ablate head 2.5": {**HERE, "text": TEXT, "parts": "2.5", "action": "zero"},
-    "the largest increase": {**HERE, "text": TEXT, "parts": "0.3", "action": "zero"},
+    "“he” against “she”": {**HERE, "edit": "strongest", "text": TEXT, "by": "difference", "action": "zero"},
     "three copying heads": {**HERE, "text": BALL, "parts": "3.0 3.1 3.2", "action": "zero"},
     "attention 2 moves it": {
         "show": "patch",
@@ -36,18 +39,29 @@ TRY: dict[str, dict[str, Any]] = {
     },
     "ball or hat": {"show": "patch", "text": MAX, "other": HAT, "kind": "residual", "row": 4, "position": 12},
 }
+NAMES = "When Mary and John went to the store, {} gave a drink to"
+JOHN, MARY = NAMES.format("John"), NAMES.format("Mary")
+AGAINST = {"token": OWN, "own": " Mary", "against": OWN, "own_against": " John"}  # arXiv:2211.00593, section 2
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "Mary or John? (smollm2)": {"show": "switch", "text": JOHN, "by": "difference", "edit": "strongest", **AGAINST},
+    "Mary or John, patched (smollm2)": {"show": "patch", "text": JOHN, "other": MARY, "kind": "residual"},
+}
 
 page.begin(
     "What if a part were different?",
     "An attention pattern shows a correlation; only an intervention shows what the prediction depends on. Ablate heads "
     "and layers, scale them, or patch in their activations from another text, and the model predicts again.",
+    always=said_always(),
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
     model = models.choose("decoder", why_not=models.silent)
-page.try_this({name: {"model": "stories", **values} for name, values in TRY.items()})
+examples = {name: {"model": "stories", **values} for name, values in TRY.items()}
+if REAL in models.fitting("decoder", why_not=models.silent):
+    examples |= {name: {"model": REAL, **values} for name, values in TRY_REAL.items()}
+page.try_this(examples)
 names = {key: name for key, (name, _, _) in SECTIONS.items()}
 section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
 _, show, limit = SECTIONS[section]

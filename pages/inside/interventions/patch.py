@@ -1,59 +1,62 @@
 """Section of the page on interventions: activation patching, from the run on another text."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
+from pages.inside.filling import fill
 from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
+from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from pages.ui.work import progress
 from tfcore.analysis.inside import activation_patching as patching
-from tfcore.analysis.inside import interventions
-from tfcore.analysis.inside.activation_patching import Kind, Pair
+from tfcore.analysis.inside import interventions, knock_outs
+from tfcore.analysis.inside.activation_patching import Kind, Pair, PatchedColumns
 from tfcore.analysis.inside.interventions import Effect
 
 CHARACTERS = 1_000  # of a text
-TOKENS = 32  # of a text
+TOKENS = 128  # of a text
 OTHER = "There was a little girl. One day, Sam said that"
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
+ANSWERS = {"found": "both predictions", "chosen": "two tokens"}
 SAME = 3  # hues of chips
 DIFFERENT = 4
-Texts = tuple[str, str, str]  # model, the source text, this text
+Answers = tuple[int, int] | None
+Texts = tuple[str, str, str, Answers]  # model, the source text, this text, two tokens or None: found
 
 compared = cache.of_model(max_entries=32)(experiments.compared)
 
 
-@cache.data(max_entries=256)
-def row_of(model: str, source: str, pasted: str, name: str) -> Any:
-    return patching.patch_row(cache.model(model)[0], compared(model, source, pasted, TOKENS), name)
+@cache.data(max_entries=24)
+def every_patch(model: str, source: str, pasted: str, answers: Answers, kind: Kind) -> list[PatchedColumns]:
+    return experiments.every_patch(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers), kind)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def source_values(model: str, source: str, pasted: str, name: str) -> Any:
+def source_values(model: str, source: str, pasted: str, answers: Answers, name: str) -> Any:
     """What is put in, at every position: small, and read only."""
-    return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS), name)
+    return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers), name)
 
 
 @cache.data(max_entries=128)
-def effect_of(model: str, source: str, pasted: str, name: str, position: int) -> Effect:
+def effect_of(model: str, source: str, pasted: str, answers: Answers, name: str, position: int) -> Effect:
     """What one patch does to the prediction at the end."""
-    both, values = compared(model, source, pasted, TOKENS), source_values(model, source, pasted, name)
+    both, values = compared(model, source, pasted, TOKENS, answers), source_values(model, source, pasted, answers, name)
     return experiments.patched_effect(cache.model(model)[0], both, values, name, position)
 
 
 @cache.data(max_entries=128)
-def continued(model: str, source: str, pasted: str, name: str, position: int) -> list[int]:
+def continued(model: str, source: str, pasted: str, answers: Answers, name: str, position: int) -> list[int]:
     """How the text continues with one patch."""
-    edit = patching.patch(source_values(model, source, pasted, name), name, position)
+    edit = patching.patch(source_values(model, source, pasted, answers, name), name, position)
     ids = _reading.read(model, pasted, TOKENS).ids
     return interventions.continue_text(cache.model(model)[0], ids, [edit], NEW_TOKENS)
 
@@ -68,18 +71,20 @@ def patch(reading: Reading) -> None:
     """The section."""
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text")
-    texts: Texts = (reading.model, other, reading.pasted)
-    found = ""
+    side_by_side(reading, source)
+    answers = None
+    found = controls.segmented("Logit difference of", "answers", list(ANSWERS), "found", ANSWERS)
+    if found == "chosen":
+        token, against = two_tokens(reading, TOKENS)
+        answers = against, token  # 0 is what this text predicts
+    texts: Texts = (reading.model, other, reading.pasted, answers)
     try:
-        both = compared(*texts, TOKENS)
+        both = compared(*texts[:3], TOKENS, answers)
     except ValueError as problem:
-        side_by_side(reading, source)
         st.info(f"{str(problem).capitalize()}.")
-        both = None
-    if both is not None:
-        side_by_side(reading, source)
-        found = picture(reading, source, both, texts)
-    words(reading, found)
+    else:
+        picture(reading, source, both, texts)
+    words()
 
 
 def side_by_side(target: Reading, source: Reading) -> None:
@@ -92,8 +97,8 @@ def side_by_side(target: Reading, source: Reading) -> None:
             text.chips(mine.tokens, key=f"chips {title}", hues=[DIFFERENT if one else SAME for one in new], label=title)
 
 
-def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> str:
-    """The map over layers and positions, and the prediction with the chosen patch. Returns where the difference is."""
+def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> None:
+    """The map over layers and positions, and the prediction with the chosen patch."""
     network, tokenizer = cache.model(target.model)
     n = len(both.target)
     kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
@@ -103,35 +108,47 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> str:
         titles = [patching.patched_title(name, kind) for name in names]
         row = controls.slider("Row", "row", 0, len(names) - 1, min(3, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
-    rows = progress.in_turn(
-        lambda name: row_of(*texts, name),
-        names,
-        lambda name: f"{patching.patched_title(name, kind)}, position by position",
-    )
     at = (*texts, names[row], position)
-    found = effect_of(*at)
-    shown = experiments.patched(network, tokenizer, both, rows, found, kind, row, position)
-    shares = np.stack(rows)
-    figure(
-        shown.figure,
-        key="patch",
-        height=shown.figure.layout.height,
-        min_width=640,
-        on_click=partial(choose_cell, len(names), n),
-        table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=target.tokens, other=source.tokens),
-        alt=f"Share of the logit difference that one patched activation restores. {shown.alt}",
-        caption=f"{shown.findings[0]} Click a cell to see its prediction.",
+    change = effect_of(*at)
+
+    def draw(found: Sequence[PatchedColumns]) -> None:
+        if not found:
+            st.info("Nothing is patched yet: it begins as soon as there is room.")
+            return
+        shown = experiments.patched(network, tokenizer, both, list(found), change, kind, row, position)
+        shares = patching.all_shares(found, n)
+        where = "" if len(found) < steps else f" {patching.where_it_is(shares, kind, titles, target.tokens)}"
+        figure(
+            shown.figure,
+            key="patch",
+            height=shown.figure.layout.height,
+            min_width=max(640, 12 * n + 110),
+            on_click=partial(choose_cell, len(names), n),
+            table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=target.tokens, other=source.tokens),
+            alt=f"Share of the logit difference that one patched activation restores. {shown.alt}",
+            caption=f"{shown.findings[0]}{where} Click a cell to see its prediction.",
+        )
+
+    steps = patching.groups(network.config, both)
+    fill(
+        ("patches", *texts, kind),
+        knock_outs.operations(network, len(names) * (n - both.differing[0]), n - both.differing[0]),
+        lambda: patching.patch_each(network, both, kind),
+        lambda: every_patch(*texts, kind),
+        draw,
+        steps,
+        "group",
     )
     patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
-    prediction(target, n - 1, found, ("this text", patched), both.answers[0])
+    prediction(target, n - 1, change, ("this text", patched), *both.answers)
     model = target.model
-    both_made = made(experiments.compared, *texts, TOKENS)
+    both_made = made(experiments.compared, *texts[:3], TOKENS, texts[3])
     values = made(patching.source_values, model, both_made, names[row])
     page.experiment(
         experiments.patched,
         model,
         both_made,
-        made(experiments.every_row, model, both_made, kind),
+        made(experiments.every_patch, model, both_made, kind),
         made(experiments.patched_effect, model, both_made, values, names[row], position),
         kind,
         row,
@@ -145,7 +162,6 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> str:
             "The source text continues": plain(model, source.pasted),
         },
     )
-    return str(patching.where_it_is(shares, kind, titles, target.tokens))
 
 
 def choose_cell(rows: int, columns: int, event: Event) -> None:
@@ -155,27 +171,18 @@ def choose_cell(rows: int, columns: int, event: Event) -> None:
         controls.set_values(row=at[0], position=at[1])
 
 
-def words(target: Reading, found: str) -> None:
+def words() -> None:
     """What to see, the equation, the code, a question."""
-    example = (
-        (
-            " In this example attention 0 writes “boy” into its own position, and attention 2 moves it to the "
-            "last one: "
-            "choose “attention” to see it."
-        )
-        if (target.model, target.pasted) == ("stories", _reading.BOY)
-        else ""
-    )
     page.what_to_see(
         "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "
-        f"differ; only attention can move it to later positions. {text.escape(found, 300)}{example}"
+        "differ; only attention can move it to later positions. Choose “attention” to see which layers do."
     )
     st.latex(
         r"\begin{gathered}\text{share} = "
         r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
         r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
     )
-    page.source(patching.patch_row, patching.source_values, patching.patch, patching.pair)
+    page.source(patching.patch_each, patching.source_values, patching.patch, patching.pair)
     st.caption(
         "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
         "section 2. The two predictions are the tokens whose probability differs most between the texts."

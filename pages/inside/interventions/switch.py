@@ -3,39 +3,37 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
+from numpy import ndarray
 
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
+from pages.inside.filling import fill
 from pages.inside.interventions import experiments
+from pages.inside.interventions.defaults import CHOSEN, defaults
 from pages.inside.reading import Reading
+from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
-from pages.ui.work import progress
-from tfcore.analysis import one_text
-from tfcore.analysis.inside import interventions
-from tfcore.analysis.inside.interventions import ABLATIONS, Action, Effect, LossOf, Part, PartLossIncreases
+from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
+from tfcore.analysis.inside.interventions import ABLATIONS, Action, Effect, Part
+from tfcore.analysis.inside.knock_outs import LayerEffects
+from tfcore.analysis.inside.quantities import Kind, Quantity
 
-TOKENS = 48  # of the text
+TOKENS = 128  # of the text
 TYPED = 400  # characters in the box of parts
-DEFAULT = "2.5"  # the head that carries whether Sam is a boy
 ACTIONS: dict[Action, str] = {**ABLATIONS, "scale": "scaling"}
-LOSSES: dict[str, LossOf] = {"the next token": "prediction", "the whole text": "text"}
+KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 EVERYWHERE = "every token"
 ONE = "one token"
 
 
-@cache.data(max_entries=64)
-def increases(model: str, pasted: str, layer: int, action: Action) -> PartLossIncreases:
-    ids = _reading.read(model, pasted, TOKENS).ids
-    return interventions.ablate_each_part(cache.model(model)[0], ids, layer, action)
-
-
+estimated = cache.of_model(max_entries=128)(experiments.estimated)
+every_part = cache.of_model(max_entries=64)(experiments.every_part)
 edited = cache.of_model(max_entries=256)(experiments.edited)
 continued = cache.of_model(max_entries=256)(experiments.continued)
 
@@ -61,73 +59,59 @@ class Changes:
 
 def switch(reading: Reading) -> None:
     """The section."""
-    text_values = reading.model, reading.pasted, TOKENS
     left, right = st.columns([5, 6], gap="large")
     with left:
+        quantity = choose_quantity(reading)
         board = st.container()  # above the controls that it depends on
-        changes = choose(reading)
-    found = edited(*text_values, *changes.values)
-    with board:
-        offered = every_part(reading, changes, found)
+        action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
+    alone: Action = "mean" if action == "mean" else "zero"
+    estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone)
+    every = interventions.parts_of(cache.model(reading.model)[0].config)
+    with left:
+        changes = choose(reading, action, knock_outs.strongest_head(estimate, every))
+    found = edited(reading.model, reading.pasted, TOKENS, *changes.values)
     with right:
-        best = int(found.before.argmax())
-        prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), best)
-        rows = {
-            "Whole model continues": continued(*text_values, "", "zero", 0.0, None, NEW_TOKENS),
-            changes.words.capitalize(): continued(*text_values, *changes.values, NEW_TOKENS),
-        }
-        continuations(reading.model, rows)
-    example = (
-        (
-            " Head 2.5 carries whether Sam is a boy or a girl: times −2, it turns “he” into “she”, and the "
-            "story goes on "
-            "about her."
-        )
-        if (reading.model, reading.pasted) == ("stories", _reading.BOY)
-        else ""
-    )
-    page.what_to_see(
-        "Each field is the loss increase when this part alone is ablated: near 0 where the rest of the model does "
-        f"without it.{example} Marked tokens are those that the edit has changed."
-    )
-    st.latex(
-        r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
-        r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
-        r"\sum_{j} \mathrm{head}_{\ell,h}(j)\end{gathered}"
-    )
-    page.source(interventions.edits_for, interventions.ablate_each_part, interventions.run_each)
-    page.experiment(experiments.switched, *offered)
-    st.caption(
-        "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593. The edits "
-        "belong to one pass of one visitor; the shared model is never written to."
-    )
-    page.question(
-        "Why does zero ablation often raise the loss more than mean ablation?",
-        "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "
-        "a bias, and they depend on it. Mean ablation keeps that bias and removes only what varies from token to "
-        "token. Compare both for head 0.3 of stories.",
-    )
+        prediction_column(reading, changes, quantity, found)
+    with board:
+        every_effect(reading, changes, quantity, alone, estimate)
+    words(reading, quantity, alone, changes)
 
 
-def choose(reading: Reading) -> Changes:
+def choose_quantity(reading: Reading) -> Quantity:
+    """What effects are measured on."""
+    kind = controls.segmented("Effect of ablating a part, on", "by", list(KINDS), "prediction", KINDS)
+    if kind == "text":
+        return Quantity(kind)
+    if kind == "difference":
+        return Quantity(kind, *two_tokens(reading, TOKENS))
+    ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, len(reading.ids) - 1)
+    return Quantity(kind, ids[0])
+
+
+def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
     """Which parts are edited, how, and where."""
     config = cache.model(reading.model)[0].config
-    words = controls.text_area(
-        "Edited parts, as layer.head or layer.ff",
-        "parts",
-        DEFAULT,
-        TYPED,
-        height=68,
-        help="such as: 2.5 3.0 1.ff; a click on the board adds or removes a part",
-    )
-    chosen: tuple[Part, ...] = ()
-    try:
-        chosen = interventions.read_parts(words, config)
-    except ValueError as problem:
-        st.info(f"{text.escape(str(problem), 200)}. Nothing is edited until then.")
-    with st.container(horizontal=True, gap="medium"):
-        action = controls.segmented("Intervention", "action", list(ACTIONS), "scale", ACTIONS)
-        where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
+    edit = controls.segmented("Edited parts", "edit", list(CHOSEN), defaults().edit, CHOSEN)
+    chosen: tuple[Part, ...] = (strongest,)
+    if edit == "own":
+        words = controls.text_area(
+            "Parts, as layer.head or layer.ff",
+            "parts",
+            defaults().parts,
+            TYPED,
+            height=68,
+            help="such as: 2.5 3.0 1.ff; a click on the board adds or removes a part",
+        )
+        try:
+            chosen = interventions.read_parts(words, config)
+        except ValueError as problem:
+            chosen = ()
+            st.info(f"{text.escape(str(problem), 200)}. Nothing is edited until then.")
+    else:
+        st.caption(
+            f"Edited: {interventions.part_title(strongest)}, by the estimate. Click a field to add or remove one."
+        )
+    where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
     factor, position = 0.0, None
     if action == "scale":
         factor = controls.slider("Factor: 1 changes nothing, −1 flips the sign", "factor", -4.0, 4.0, -2.0, 0.25)
@@ -138,40 +122,102 @@ def choose(reading: Reading) -> Changes:
     return Changes(chosen, action, factor, position)
 
 
-def every_part(reading: Reading, changes: Changes, found: Effect) -> tuple[Any, ...]:
-    """The board: the loss increase when each part alone is ablated. Returns the arguments of its experiment."""
-    by = controls.segmented("Loss increase when a part is ablated, for", "by", list(LOSSES), next(iter(LOSSES)))
-    of = LOSSES[by]
-    alone: Action = "mean" if changes.action == "mean" else "zero"
-    every = interventions.parts_of(cache.model(reading.model)[0].config)
-    layers = progress.in_turn(
-        lambda layer: increases(reading.model, reading.pasted, layer, alone),
-        range(len(every)),
-        lambda layer: f"the parts of layer {layer}, one at a time",
-    )
-    parts, action, factor, _ = changes.values
+def prediction_column(reading: Reading, changes: Changes, quantity: Quantity, found: Effect) -> None:
+    """The prediction with the edits, and how the text continues with them."""
+    best = int(found.before.argmax())
+    token = best if quantity.kind != "difference" else quantity.token
+    against = quantity.against if quantity.kind == "difference" else None
+    prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), token, against)
+    rows = {
+        "Whole model continues": continued(reading.model, reading.pasted, TOKENS, "", "zero", 0.0, None, NEW_TOKENS),
+        changes.words.capitalize(): continued(reading.model, reading.pasted, TOKENS, *changes.values, NEW_TOKENS),
+    }
+    continuations(reading.model, rows)
+
+
+def every_effect(reading: Reading, changes: Changes, quantity: Quantity, alone: Action, estimate: ndarray) -> None:
+    """The board: what ablating each part alone does; estimates first, exact effects as they come."""
+    text_values = reading.model, reading.pasted, TOKENS
     network, tokenizer = cache.model(reading.model)
-    shown = experiments.switched(network, tokenizer, layers, reading.first, found, parts, action, factor, of)
+    every = interventions.parts_of(network.config)
+    parts = changes.values[0]
+
+    def draw(found: Sequence[LayerEffects]) -> None:
+        shown = experiments.switched(network, tokenizer, estimate, found, quantity, alone, parts)
+        figure(
+            shown.figure,
+            key="board",
+            height=shown.figure.layout.height,
+            min_width=360,
+            on_click=partial(toggle_part, every, changes.parts),
+            table=lambda: table(every, estimate, found),
+            alt=shown.alt,
+            caption=f"{shown.caption} Click to edit a part; framed: edited now.",
+        )
+        if len(found) == len(every):
+            with st.expander("The estimate against the exact effects"):
+                against_exact(reading, quantity, estimate, found)
+
+    fill(
+        ("effects", *text_values, quantity, alone),
+        knock_outs.operations(network, sum(map(len, every)), len(reading.ids)),
+        lambda: experiments.by_layer(network, tokenizer, reading.pasted, TOKENS, quantity, alone),
+        lambda: every_part(*text_values, quantity, alone),
+        draw,
+        len(every),
+        "layer",
+    )
+
+
+def against_exact(reading: Reading, quantity: Quantity, estimate: ndarray, found: Sequence[LayerEffects]) -> None:
+    """The scatter of estimates and exact effects."""
+    network = cache.model(reading.model)[0]
+    shown = experiments.agreement(network, estimate, found, quantity.unit)
     figure(
         shown.figure,
-        key="board",
-        height=shown.figure.layout.height,
-        min_width=360,
-        on_click=partial(toggle_part, every, changes.parts),
-        table=lambda: table(every, layers),
+        key="agreement",
+        height=360,
+        min_width=320,
+        table=lambda: table(interventions.parts_of(network.config), estimate, found),
         alt=shown.alt,
-        caption=f"{shown.findings[0]} Click to edit a part; framed: edited now.",
+        caption=f"One point a part. {shown.caption} An estimate follows the slope where the model is; it misses parts "
+        "that the rest depends on far beyond a small change, often the first feed-forward layers.",
     )
+
+
+def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes) -> None:
+    """What to see, the equations, the code, the program, a question."""
     text_values = reading.model, reading.pasted, TOKENS
-    return (
-        reading.model,
-        made(experiments.every_part, *text_values, alone),
-        made(one_text.first_tokens, *text_values),
-        made(experiments.edited, *text_values, *changes.values),
-        parts,
-        action,
-        factor,
-        of,
+    page.what_to_see(
+        "Each field says by how much the chosen quantity falls when this part alone is ablated: near 0 where the rest "
+        "of the model does without it, below 0 where the part was in its way. Pale fields are estimates from one "
+        "backward pass, all at once; the exact effects take a run of the model each. Marked tokens are those that the "
+        "edit has changed."
+    )
+    st.latex(
+        r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
+        r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
+        r"\sum_{j} \mathrm{head}_{\ell,h}(j) \\ \text{estimate} = \sum_i \big(x_i - x_i^{ablated}\big) \cdot "
+        r"\frac{\partial\, \text{quantity}}{\partial x_i}\end{gathered}"
+    )
+    page.source(interventions.edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects)
+    estimate, found = (
+        made(one, *text_values, quantity, alone) for one in (experiments.estimated, experiments.every_part)
+    )
+    page.experiment_of(
+        "The board", experiments.switched, reading.model, estimate, found, quantity, alone, changes.values[0]
+    )
+    page.experiment_of("Estimate and exact", experiments.agreement, reading.model, estimate, found, quantity.unit)
+    st.caption(
+        "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593; attribution "
+        "patching: arXiv:2310.10348, section 2. The edits belong to one pass of one visitor; the shared model is never "
+        "written to."
+    )
+    page.question(
+        "Why does zero ablation often raise the loss more than mean ablation?",
+        "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "
+        "a bias, and they depend on it. Mean ablation keeps that bias and removes only what varies from token to "
+        "token. Compare both for head 0.3 of stories.",
     )
 
 
@@ -179,13 +225,11 @@ def toggle_part(every: list[list[Part]], chosen: Sequence[Part], event: Event) -
     """A click on a field adds its part to those edited, or takes it away."""
     match event["customdata"]:
         case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
-            controls.set_values(parts=interventions.written(set(chosen) ^ {every[layer][column]}))
+            controls.set_values(edit="own", parts=interventions.written(set(chosen) ^ {every[layer][column]}))
 
 
-def table(every: list[list[Part]], found: list[PartLossIncreases]) -> pd.DataFrame:
-    rows = [
-        {"part": str(part), "next token (nats)": one.prediction[i], "text (nats per token)": one.text[i]}
-        for parts, one in zip(every, found, strict=True)
-        for i, part in enumerate(parts)
-    ]
-    return pd.DataFrame(rows)
+def table(every: list[list[Part]], estimate: ndarray, found: Sequence[LayerEffects]) -> pd.DataFrame:
+    """Every part with its estimated and its exact effect."""
+    exact = knock_outs.all_effects(found, len(every)) if found else float("nan") * estimate
+    flat = [str(part) for layer in every for part in layer]
+    return pd.DataFrame({"part": flat, "estimate": estimate.ravel(), "exact": exact.ravel()})

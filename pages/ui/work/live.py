@@ -72,7 +72,7 @@ def bar(
 
     Args:
         work, step: what it is, and what it is made of, as single words.
-        fresh: what the button says once it is done.
+        fresh: what the button says once it is done; nothing: there is none.
         rate: whether to say how many steps a second there were.
     """
     pace = f", {done / job.seconds:.1f} a second" if rate and done and job.seconds > 0 else ""
@@ -87,6 +87,8 @@ def bar(
     st.progress(min(done / total, 1.0), said[job.state])
     if job.active:
         st.button("Stop", key="stop", on_click=_stop, args=(key,), width="stretch")
+    elif job.state == "done" and not fresh:
+        pass
     elif job.state == "done":
         st.button(fresh, key="again", on_click=_go_on, kwargs=again, width="stretch")
     else:

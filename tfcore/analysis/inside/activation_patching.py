@@ -23,6 +23,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Kind = Literal["residual", "attention", "feed-forward"]
+PEAKS = 5  # rows whose largest share a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
     found = model(one_text(model, both.source), capture=names).activations
     source, target = both.difference
     alone = rows_compete(model.config)
-    for start, stop in reversed(list(_groups(both, 1 if alone else TOGETHER))):
+    for start, stop in reversed(list(_groups(both, alone))):
         before = 0 if alone else start  # tokens that are not run again
         cache = None if alone else prefix_cache(model, both.target, before, stop - start)
         shares = []
@@ -132,9 +133,14 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
         yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
 
 
-def _groups(both: Pair, size: int) -> Iterator[tuple[int, int]]:
+def groups(config: ModelConfig, both: Pair) -> int:
+    """How many results `patch_each` has."""
+    return len(list(_groups(both, rows_compete(config)))) + (both.differing[0] > 0)
+
+
+def _groups(both: Pair, alone: bool) -> Iterator[tuple[int, int]]:
     """Positions from the first that differs to the last, in groups: (first, one past the last)."""
-    n = len(both.target)
+    n, size = len(both.target), 1 if alone else TOGETHER
     for start in range(both.differing[0], n, size):
         yield start, min(start + size, n)
 
@@ -164,7 +170,8 @@ class PatchedShares(Finding):
     Args:
         own, other: the tokens that this text and the source text predict.
         difference, source_difference: logit of `other` less that of `own`, on this text and on the source text.
-        peaks: activation -> (share, token, position) of the largest share in its row.
+        peaks: activation -> (share, token, position) of the largest share in its row; of the PEAKS rows where that is
+            largest, in their order.
     """
 
     own: str
@@ -181,7 +188,7 @@ class PatchedShares(Finding):
         return (
             f"0: this text's own prediction ('{visible(self.own)}'), 1: the source text's ('{visible(self.other)}'), "
             f"measured by their logit difference, which goes from {self.difference:.2f} to "
-            f"{self.source_difference:.2f}. Largest in each row: {peaks}."
+            f"{self.source_difference:.2f}. Largest in a row: {peaks}."
         )
 
 
@@ -190,9 +197,11 @@ def patched_shares(
 ) -> PatchedShares:
     """The largest share of each row; `rows` are the titles of the patched activations."""
     other, own = tokenizer.tokens(both.answers)
-    tokens, places = tokenizer.tokens(both.target), shares.argmax(1).tolist()
-    found = zip(rows, shares.max(1).tolist(), places, strict=True)
-    peaks = {name: (share, tokens[at], at) for name, share, at in found}
+    tokens = tokenizer.tokens(both.target)
+    known = np.nan_to_num(shares, nan=-np.inf)
+    tops, places = known.max(1), known.argmax(1).tolist()
+    kept = sorted(np.argsort(-tops, kind="stable")[:PEAKS].tolist())
+    peaks = {rows[i]: (float(tops[i]), tokens[places[i]], places[i]) for i in kept}
     return PatchedShares(own, other, both.difference[1], both.difference[0], peaks)
 
 

@@ -280,6 +280,40 @@ def prediction_change(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class DifferenceChange(Finding):
+    """The logit difference of two tokens without and with edits.
+
+    Args:
+        token, against: whose logit is measured, less whose.
+        before, after: the difference, in logits.
+    """
+
+    token: str
+    against: str
+    before: float
+    after: float
+
+    @property
+    def metric(self) -> tuple[str, str]:
+        """The difference with the edits, and its change."""
+        return f"{self.after:.2f}", f"{self.after - self.before:+.2f} logits"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The logit of '{visible(self.token)}' less that of '{visible(self.against)}' goes from {self.before:.2f} "
+            f"to {self.after:.2f}."
+        )
+
+
+def difference_change(found: Effect, token: int, against: int, tokenizer: Tokenizer) -> DifferenceChange:
+    """From the probabilities: log p(token) - log p(against) is the difference of the logits."""
+    logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (found.before, found.after)]
+    before, after = (float(log[0] - log[1]) for log in logs)
+    return DifferenceChange(*tokenizer.tokens([token, against]), before, after)
+
+
 def compared_tokens(found: Effect, token: int, count: int) -> list[int]:
     """A token with the `count` most probable ones before and after, those with a high probability in either first."""
     tops = [np.argsort(-probability)[:count].tolist() for probability in (found.before, found.after)]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
@@ -16,6 +16,12 @@ from tfcore.analysis.inside.shared_layers import plain_run, run_above
 from tfcore.model import Transformer
 
 SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by less hardly matters here
+
+
+def operations(model: Transformer, runs: int, tokens: int) -> float:
+    """About how many floating-point operations so many runs of a text take that each begin somewhere in the model: two
+    for each weight of half its blocks, at every token."""
+    return runs * tokens * sum(weights.numel() for weights in model.stack.blocks.parameters())
 
 
 class LayerEffects(NamedTuple):
@@ -52,7 +58,47 @@ def all_effects(found: Sequence[LayerEffects], layers: int) -> Float[ndarray, "l
     return effects
 
 
+def merged(
+    estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
+) -> tuple[Float[ndarray, "layer part"], Bool[ndarray, "layer part"]]:
+    """The exact effects where they are known, estimates elsewhere (where exact is NaN), and which are estimates."""
+    missing = np.isnan(exact)
+    return np.where(missing, estimate, exact), missing
+
+
+def strongest_head(effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]]) -> Part:
+    """The head with the largest effect."""
+    heads = [
+        (float(effect), part)
+        for row, own in zip(effects, parts, strict=True)
+        for effect, part in zip(row, own, strict=True)
+    ]
+    return max((pair for pair in heads if pair[1].head is not None), key=lambda pair: pair[0])[1]
+
+
 # ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn(Finding):
+    """How many layers have exact effects, and that the others have estimates."""
+
+    exact: int
+    layers: int
+
+    @property
+    def sentence(self) -> str:
+        if self.exact == self.layers:
+            return "All effects are exact."
+        by = "estimates by attribution patching (arXiv:2310.10348)"
+        if not self.exact:
+            return f"All effects are {by}, pale; exact ones are to come."
+        return f"Exact in {self.exact} of {self.layers} layers; pale: {by}."
+
+
+def filled_in(missing: Bool[ndarray, "layer part"]) -> FilledIn:
+    """From which effects are still estimates."""
+    return FilledIn(int((~missing.any(1)).sum()), len(missing))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 Kind = Literal["prediction", "difference", "text"]
 
@@ -56,6 +58,17 @@ def measured(
         return torch.zeros(len(hidden), device=hidden.device)
     rows = [logits_of(model, row[:-1]) for row in hidden]  # one by one: together they would be row * seq * vocab
     return -torch.stack([F.cross_entropy(logits, following) for logits in rows])
+
+
+def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:
+    """What is measured, in words."""
+    if quantity.kind == "text":
+        return "mean log-probability of the text's own tokens"
+    token, against = (f"'{visible(one)}'" for one in tokenizer.tokens([quantity.token, quantity.against]))
+    what = (
+        f"logit of {token} less that of {against}" if quantity.kind == "difference" else f"log-probability of {token}"
+    )
+    return f"{what} after the last token"
 
 
 def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:

@@ -5,12 +5,20 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.figures import theme
 
 MOST_NUMBERS = 200  # fields up to which each has its number written in it
+ROW = 40  # pixels, of a row where there are few
+HIGHEST = 780  # pixels, of all rows
+AROUND = 60  # pixels above and below the rows
+
+
+def board_height(n_layers: int, row: int = ROW) -> int:
+    """Of a board, in pixels: with more layers its rows are lower."""
+    return AROUND + min(row * n_layers, max(HIGHEST, 14 * n_layers))
 
 
 def board(
@@ -19,6 +27,7 @@ def board(
     hover: str,
     *,
     limit: float,
+    estimated: Bool[ndarray, "layer part"] | None = None,
     selected: Collection[tuple[int, int]] = (),
     digits: int = 2,
     height: int,
@@ -29,7 +38,8 @@ def board(
         values: NaN where a layer has no such part.
         parts: names of the columns; FF is a feed-forward layer.
         hover: sentence for a field; %{y} is the layer, %{customdata[2]} the column's name, %{z} the number.
-        limit: the largest number that has a colour of its own.
+        limit: the largest number that has a colour of its own; larger ones get a triangle.
+        estimated: fields whose number is an estimate; they are pale.
         selected: fields with a frame, as (layer, column).
         digits: after the point.
         height: in pixels.
@@ -38,9 +48,10 @@ def board(
     places = [[[layer, column] for column in range(n_parts)] for layer in range(n_layers)]
     names = [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
     written = values.size <= MOST_NUMBERS
-    fields = {
+    pale = np.zeros(values.shape, dtype=bool) if estimated is None else estimated
+    fields: dict[str, Any] = {
         "type": "heatmap",
-        "z": values.astype(np.float32),
+        "z": np.where(pale, np.nan, values).astype(np.float32),
         "zmin": -limit,
         "zmax": limit,
         "colorscale": "@signed",
@@ -55,6 +66,13 @@ def board(
         "hovertemplate": hover + "<extra></extra>",
         "textfont": {"size": 12 if n_parts <= 14 else 9},
     }
+    traces = [fields]
+    if pale.any():
+        z = np.where(pale, values, np.nan).astype(np.float32)
+        hovers = {"hovertemplate": f"{hover}, estimated<extra></extra>", "showscale": False}
+        traces.append({**fields, **hovers, "z": z, "opacity": 0.45})
+    if (beyond := np.abs(np.nan_to_num(values)) > limit * (1 + 1e-6)).any():
+        traces.append(triangles(values, beyond, 0.3 if written else 0.0))
     frame = {"color": "@accent", "width": 3}
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
     layout = theme.base_layout(
@@ -82,4 +100,31 @@ def board(
             for layer, column in selected
         ],
     )
-    return theme.build([fields], layout)
+    return theme.build(traces, layout)
+
+
+def triangles(
+    values: Float[ndarray, "row column"], beyond: Bool[ndarray, "row column"], above: float
+) -> dict[str, Any]:
+    """A mark in each cell whose value is beyond the scale: up where it is positive, down where it is negative.
+
+    Args:
+        above: how far above the middle of its cell, in rows.
+    """
+    row, column = np.nonzero(beyond)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": column.astype(np.float32),
+        "y": (row - above).astype(np.float32),
+        "marker": {
+            "symbol": [
+                "triangle-up" if values[place] > 0 else "triangle-down" for place in zip(row, column, strict=True)
+            ],
+            "size": 8,
+            "color": "@paper",
+            "line": {"color": "@ink", "width": 1},
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
