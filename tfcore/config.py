@@ -31,6 +31,7 @@ LIMITS = {
     "relative_buckets": (4, 4_096),
     "relative_distance": (2, 1_048_576),
     "start_id": (0, 1_000_000),
+    "bos_id": (0, 1_000_000),
 }
 
 
@@ -78,6 +79,7 @@ class ModelConfig:
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
         start_id: what an encoder-decoder's decoder starts with.
+        bos_id: the id that may stand before a text (beginning of sequence, BOS); None where the checkpoint names none.
         dropout: on embeddings and on what each sublayer adds (arXiv:1706.03762, section 5.4).
         init, init_std: how weights start; see tfcore.model.initialise.
 
@@ -122,6 +124,7 @@ class ModelConfig:
     n_segments: int = 0
     pooler: bool = False
     start_id: int = 0
+    bos_id: int | None = None
     dropout: float = 0.0
     init: Init = "gpt2"
     init_std: float = 0.02
@@ -224,7 +227,7 @@ class ModelConfig:
         return cls(**values)
 
 
-_OPTIONAL = ("n_encoder_layers", "n_kv_heads", "d_head", "d_ff", "window")
+_OPTIONAL = ("n_encoder_layers", "n_kv_heads", "d_head", "d_ff", "window", "bos_id")
 _FLAGS = (
     "attn_scale_by_layer",
     "bias",

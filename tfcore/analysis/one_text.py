@@ -1,6 +1,7 @@
 """A text as the models read it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -8,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 
 class FirstTokens(NamedTuple):
@@ -25,9 +26,52 @@ class FirstTokens(NamedTuple):
     total: int
 
 
-def first_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> FirstTokens:
-    """At most `limit` tokens of a text, and never more than the context of the model."""
-    ids = tokenizer.encode(text)
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The token that a decoder knows as the beginning of a text (beginning of sequence, BOS).
+
+    Args:
+        id, token: of the vocabulary.
+        usual: the tokenizer puts it before every text.
+    """
+
+    id: int
+    token: str
+    usual: bool
+
+
+def begin_of(model: Transformer, tokenizer: Tokenizer) -> Begin | None:
+    """The BOS token of a decoder: what its tokenizer puts before a text, else what its checkpoint names, else what
+    stood between the documents it was trained on; None where there is none of these."""
+    if model.config.architecture != "decoder":
+        return None
+    before = tokenizer.encode("")[:1]
+    before = before if tokenizer.encode("a")[:1] == before else []  # else it stands behind every text
+    separator = tokenizer.separator_id if isinstance(tokenizer, BPETokenizer) else None
+    named = [one for one in (*before, model.config.bos_id, separator) if one is not None]
+    if not named:
+        return None
+    return Begin(named[0], tokenizer.tokens(named[:1])[0], bool(before))
+
+
+def encoded(model: Transformer, tokenizer: Tokenizer, text: str, bos: bool | None = None) -> list[int]:
+    """The ids of a text.
+
+    Args:
+        bos: with or without the BOS token before it; None leaves that to the tokenizer, and so does a text or a model
+            without tokens.
+    """
+    ids, begin = tokenizer.encode(text), begin_of(model, tokenizer) if bos is not None else None
+    if begin is None or bos == begin.usual or not ids:
+        return ids
+    return [begin.id, *ids] if bos else ids[1:]
+
+
+def first_tokens(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
+) -> FirstTokens:
+    """At most `limit` tokens of a text, and never more than the context of the model; `bos` as in encoded."""
+    ids = encoded(model, tokenizer, text, bos)
     kept = ids[: min(limit, model.config.max_seq_len)]
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 

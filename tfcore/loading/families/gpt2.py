@@ -25,6 +25,7 @@ def _config(s: Settings, tensors: Tensors) -> ModelConfig:
         bias=True,
         head=head,
         tie_embeddings=tied,
+        bos_id=s.bos(),
     )
 
 
@@ -48,6 +49,7 @@ GPT2 = Family(
     ignored=r"h\.\d+\.attn\.(bias|masked_bias)",  # the causal mask, stored
     defaults={
         "vocab_size": 50_257,
+        "bos_token_id": 50_256,
         "n_positions": 1024,
         "n_embd": 768,
         "n_layer": 12,

@@ -33,6 +33,7 @@ def _config(s: Settings, tensors: Tensors, **more: Any) -> ModelConfig:
         "activation": s.activation("hidden_act", gated=True),
         "head": head,
         "tie_embeddings": tied,
+        "bos_id": s.bos(),
         "init": "normal",
     }
     return ModelConfig(**(common | more))
@@ -130,6 +131,7 @@ LLAMA = Family(
         "rms_norm_eps": 1e-6,
         "tie_word_embeddings": False,
         "rope_theta": 10_000.0,
+        "bos_token_id": 1,
         "attention_bias": False,
         "mlp_bias": False,
     },
@@ -176,6 +178,7 @@ QWEN2 = replace(
     defaults={
         **LLAMA.defaults,
         "vocab_size": 151_936,
+        "bos_token_id": None,
         "intermediate_size": 22_016,
         "num_key_value_heads": 32,
         "max_position_embeddings": 32_768,
@@ -200,6 +203,7 @@ GEMMA = replace(
     defaults={
         **LLAMA.defaults,
         "vocab_size": 256_000,
+        "bos_token_id": 2,
         "hidden_size": 3072,
         "intermediate_size": 24_576,
         "num_hidden_layers": 28,

@@ -176,6 +176,12 @@ class Settings:
             return "lm", tied and (embedding not in tensors or tensors.same(embedding, unembedding))
         return ("lm" if tied or not self.is_base() else "none"), tied
 
+    def bos(self) -> int | None:
+        """The id that may stand before a text; None where the settings name none that is in the vocabulary."""
+        value = self.get("bos_token_id")
+        known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < self.whole("vocab_size")
+        return value if known else None  # type: ignore[return-value]
+
     def is_base(self) -> bool:
         """Whether the settings call the model one without a head."""
         names = self.get("architectures")

@@ -1,0 +1,77 @@
+"""A text with and without the token that says that it begins, for tokenizers that put one there and that do not."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import tfcore
+from tests.small import model as small
+from tfcore.analysis.one_text import begin_of, encoded, first_tokens
+from tfcore.loading.families.settings import Settings
+from tfcore.tokenizers.tokenizer import ByteTokenizer
+
+
+class Words(ByteTokenizer):
+    """A tokenizer of lengths of words; `before` and `behind` are put around a text."""
+
+    def __init__(self, before=(), behind=()):
+        self.before, self.behind = list(before), list(behind)
+
+    def encode(self, text):
+        return [*self.before, *(10 + len(word) for word in text.split()), *self.behind]
+
+    def tokens(self, ids):
+        return [f"<{i}>" for i in ids]
+
+
+def test_our_own_separator_begins_a_text():
+    model, tokenizer = tfcore.load("stories")
+    begin = begin_of(model, tokenizer)
+    assert (begin.id, begin.token, begin.usual) == (0, "<|endoftext|>", False)
+    plain = tokenizer.encode("One day")
+    assert encoded(model, tokenizer, "One day") == encoded(model, tokenizer, "One day", False) == plain
+    assert encoded(model, tokenizer, "One day", True) == [0, *plain]
+    assert first_tokens(model, tokenizer, "One day", 2, True).ids == [0, plain[0]]
+    assert encoded(model, tokenizer, "", True) == []
+
+
+def test_one_that_stands_before_every_text_can_be_left_out():
+    model, tokenizer = small(vocab_size=40, bos_id=3), Words(before=[1])
+    assert begin_of(model, tokenizer).usual
+    assert begin_of(model, tokenizer).id == 1
+    assert encoded(model, tokenizer, "a bb") == encoded(model, tokenizer, "a bb", True) == [1, 11, 12]
+    assert encoded(model, tokenizer, "a bb", False) == [11, 12]
+
+
+def test_one_that_stands_behind_begins_nothing():
+    model, tokenizer = small(vocab_size=40, bos_id=3), Words(behind=[2])
+    assert begin_of(model, tokenizer).id == 3
+    assert encoded(model, tokenizer, "a", True) == [3, 11, 2]
+    assert begin_of(small(vocab_size=40), tokenizer) is None
+    assert encoded(small(vocab_size=40), tokenizer, "a", True) == [11, 2]
+
+
+def test_encoders_have_none():
+    assert begin_of(small(vocab_size=40, architecture="encoder", bos_id=3), Words(before=[1])) is None
+
+
+@pytest.mark.parametrize(("said", "expected"), [(1, 1), (60, None), (-1, None), (True, None), ("1", None), ([1], None)])
+def test_a_checkpoint_names_it(said, expected):
+    assert Settings({"bos_token_id": said, "vocab_size": 60}).bos() == expected
+    assert Settings({"vocab_size": 60}).bos() is None
+
+
+def test_the_control_is_in_the_address():
+    def page():
+        import streamlit as st
+
+        from pages.ui import reading
+
+        st.text(reading.choose_bos("stories"))
+        st.text(reading.choose_bos("fill", "bos2"))
+
+    test = AppTest.from_function(page).run()
+    assert [shown.value for shown in test.text] == ["None", "None"]
+    test = AppTest.from_function(page)
+    test.query_params["bos"] = "with"
+    assert [shown.value for shown in test.run().text] == ["True", "None"]
+    assert not test.exception
