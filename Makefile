@@ -1,6 +1,7 @@
 # make run: sets up and serves the app.  make test: sets up and runs all tests.  Nothing else is needed.
 PYTHON ?= python3
 PORT ?= 8501
+REAL ?= yes
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -9,10 +10,19 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev run test lint js check next e2e mutants bench load pictures docs train clean
+.PHONY: setup setup-dev real run test lint js check next e2e mutants bench load pictures docs train clean
 
-setup: $(VENV)/.installed
-setup-dev: $(VENV)/.installed-dev
+setup: $(VENV)/.installed real
+setup-dev: $(VENV)/.installed-dev real
+
+# Two real models beside those that ship, 170 MB, once. REAL=no leaves them out, and so does a machine without network.
+ifeq ($(REAL),no)
+export TFCORE_REAL_MODELS =
+endif
+real: $(VENV)/.installed
+ifneq ($(REAL),no)
+	@test -f models/smollm2/CARD.md -a -f models/minilm/CARD.md || $(BIN)/python -m tfcore.loading
+endif
 
 $(VENV)/.installed: requirements.txt
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \

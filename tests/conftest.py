@@ -11,6 +11,10 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+# Only tests that ask for the real models have them, so that all others are the same whether they were fetched or not.
+REAL_MODELS = os.environ.get("TFCORE_REAL_MODELS", str(Path(__file__).resolve().parents[1] / "models"))
+os.environ["TFCORE_REAL_MODELS"] = ""
+
 TFCORE = Path(__file__).resolve().parents[1] / "tfcore"
 SHAPED = [file for file in TFCORE.rglob("*.py") if "from jaxtyping import" in file.read_text("utf-8")]
 NAMES = [".".join(file.relative_to(TFCORE.parent).with_suffix("").parts) for file in SHAPED]
@@ -31,6 +35,18 @@ LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
 @pytest.fixture(autouse=True)
 def _seeded():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def real_models(monkeypatch):
+    """The folder of the real models, which tfcore and the app have in this test."""
+    from tfcore.loading.real_models import MODELS, SETTING, installed
+
+    monkeypatch.setenv(SETTING, REAL_MODELS)
+    if len(installed()) < len(MODELS):
+        reason = "the real models were not fetched: python -m tfcore.loading"
+        pytest.fail(reason) if "CI" in os.environ else pytest.skip(reason)
+    return Path(REAL_MODELS)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ from tfcore.generation.kv_cache import KVCache as KVCache
 from tfcore.inspection.capture import Capture as Capture
 from tfcore.inspection.edits import Edit as Edit
 from tfcore.loading.checkpoints import CheckpointError as CheckpointError
+from tfcore.loading.checkpoints import available as available
 from tfcore.loading.checkpoints import load as load
 from tfcore.loading.checkpoints import save as save
 from tfcore.loading.checkpoints import shipped as shipped

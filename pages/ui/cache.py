@@ -84,12 +84,12 @@ def model(name: str) -> tuple[Any, Any]:
     return shipped_model(name)
 
 
-@st.cache_resource(max_entries=6, show_spinner="Loading the model")
+@st.cache_resource(max_entries=9, show_spinner="Loading the model")
 def shipped_model(name: str) -> tuple[Any, Any]:
-    """A model that ships with tfcore."""
+    """A model that ships with tfcore, or a real one that was fetched."""
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
 
-    if name not in tfcore.shipped():  # never a folder of that name
-        raise ValueError(f"no model of the name {name!r} ships with tfcore")
+    if name not in tfcore.available():  # never a folder of that name
+        raise ValueError(f"no model of the name {name!r} is here")
     network, tokenizer = tfcore.load(name)
     return network.eval().requires_grad_(False), tokenizer

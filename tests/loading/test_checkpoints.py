@@ -76,7 +76,10 @@ def test_a_shipped_model_is_found_by_its_name(tmp_path, monkeypatch):
     save(model(), tmp_path / "tiny")
     assert tfcore.shipped() == ["tiny"]
     assert load("tiny", device="cpu")[0].config == model().config
-    with pytest.raises(CheckpointError, match=r"^large is neither a shipped model \(tiny\) nor a folder, nor has it"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"^large is neither a model that is here \(tiny\) nor a folder nor a GGUF file, nor has it",
+    ):
         load("large")
 
 
@@ -142,7 +145,7 @@ DAMAGES = {
     ),
     "tokenizer too big": (
         lambda f: CharacterTokenizer("".join(map(chr, range(110)))).save(f),
-        "tokenizer.json has 366 tokens, more than vocab_size=300 of config.json",
+        "tokenizer.json has 366 tokens, more than the vocab_size=300 of its config",
     ),
     "bad tokenizer": (
         lambda f: write(f, "tokenizer.json", b"{"),

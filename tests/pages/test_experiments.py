@@ -166,7 +166,7 @@ def check_notebook(parts: Program) -> None:
     code = "\n\n".join("".join(cell["source"]) for cell in cells)
     script_code = ast.unparse(ast.parse(script(parts)).body[1:-1])
     assert ast.unparse(ast.parse(code).body[:-1]) == script_code
-    assert code.endswith(f"\npainted(shown.figure)")
+    assert code.endswith("\npainted(shown.figure)")
 
 
 def test_every_page_has_its_experiments():

@@ -1,8 +1,10 @@
-"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's."""
+"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's; or in
+a GGUF file, alone or in a folder without config.json."""
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,18 @@ from torch import Tensor
 
 from tfcore.config import Architecture, ModelConfig
 from tfcore.device import device as pick_device
+from tfcore.loading import real_models
 from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
 from tfcore.loading.families.settings import NoTensors, Tensors
+from tfcore.loading.gguf_models import GgufWeights
+from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import OnHub, fetch, is_hub_name, look
 from tfcore.loading.weights import CheckpointError as CheckpointError
 from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.model import Transformer
-from tfcore.tokenizers.isolated import read_tokenizer
+from tfcore.tokenizers.foreign import of_library
+from tfcore.tokenizers.isolated import isolated, read_tokenizer
 from tfcore.tokenizers.tokenizer import Tokenizer, load_tokenizer
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
@@ -60,11 +66,28 @@ def shipped(*architectures: Architecture) -> list[str]:
     return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
 
 
-@functools.cache
+def available(*architectures: Architecture) -> list[str]:
+    """Names of the models that come with tfcore and of the real models that were fetched; only of these architectures,
+    where some are given. `load` takes each by its name."""
+    fetched = [name for name in real_models.installed() if described(name)[0].architecture in architectures]
+    return [*shipped(*architectures), *(fetched if architectures else real_models.installed())]
+
+
 def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
-    """The config and the tokenizer of a shipped model, without its weights."""
-    config, _ = _promised(PRETRAINED / name)
-    return config, _read_tokenizer(PRETRAINED / name / "tokenizer.json", config)
+    """The config and the tokenizer of an available model, without its weights."""
+    return _described(_available(name))
+
+
+@functools.cache
+def _described(folder: Path) -> tuple[ModelConfig, Tokenizer | None]:
+    with _opened(folder) as found:
+        config, _, _ = _planned(found)
+    return config, _read_tokenizer(folder, config)
+
+
+def _available(name: str) -> Path:
+    """The folder of an available model."""
+    return PRETRAINED / name if name in shipped() else real_models.installed()[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +131,13 @@ def estimate(
     if folder is None:
         remote = look(str(name_or_path), revision, token)
         folder, download, commit = remote.folder, remote.missing, remote.folder.name
-    if not (folder / "tokenizer.json").is_file():
+    if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
     if download:
         config, shapes = _promised(folder)
     else:
-        values = read_json(folder / "config.json")
-        family = _family(folder, values)
-        with Weights(folder, family.canonical if family else str) as weights:
-            config, shapes, _ = _planned(folder, values, family, weights)
+        with _opened(folder) as found:
+            config, shapes, _ = _planned(found)
     memory = _bytes(shapes, dtype)
     return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
 
@@ -134,13 +155,14 @@ def load(
     """A model ready to answer (eval mode, no gradients) and its tokenizer (None if the folder has none).
 
     Args:
-        name_or_path: a shipped model such as "stories"; a folder written by save, or with a checkpoint of
-            `transformers` (families: tfcore.loading.families.FAMILIES); or such a checkpoint's name on the hub,
+        name_or_path: a shipped model such as "stories", or a real one that was fetched, such as "smollm2"; a folder
+            written by save, or with a checkpoint of `transformers` (families: tfcore.loading.families.FAMILIES), or
+            a GGUF file (architectures: tfcore.loading.gguf_models.KINDS); or such a checkpoint's name on the hub,
             "org/name", which is downloaded once. A text is the first of these that there is; a Path is always a
-            folder, and an OnHub never one: give these where the name comes from somebody else. Weights are read
-            from safetensors alone, and tokenizers that do not ship with tfcore run in a process of their own, which
-            takes texts of a few megabytes at a time; tfcore.tokenizers.tokenizer.load_tokenizer reads one
-            that is trusted into this process.
+            folder or file, and an OnHub never one: give these where the name comes from somebody else. Weights are
+            read from safetensors and GGUF alone, and tokenizers that neither ship with tfcore nor belong to the real
+            models run in a process of their own, which takes texts of a few megabytes at a time;
+            tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
@@ -158,7 +180,7 @@ def load(
         check_memory(_promised(remote.folder)[1], dtype, place)
         folder = fetch(remote, tell, largest_download)
     model = _filled(folder, dtype, place, tell)
-    return model, _read_tokenizer(folder / "tokenizer.json", model.config)
+    return model, _read_tokenizer(folder, model.config)
 
 
 def _floating(dtype: torch.dtype | None) -> torch.dtype:
@@ -170,8 +192,9 @@ def _floating(dtype: torch.dtype | None) -> torch.dtype:
 
 def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
     """Config and tensor shapes of a checkpoint, from its config.json; no weights are read."""
-    values = read_json(folder / "config.json")
-    config = _config(folder, _family(folder, values), values, NoTensors())
+    path = folder / "config.json"
+    values = read_json(path)
+    config = _config(path, _family(path, values), values, NoTensors())
     return config, shapes_of(blank(config))
 
 
@@ -179,41 +202,85 @@ def _folder(name_or_path: str | Path | OnHub) -> Path | None:
     """The folder of a model on this machine; None for a name on the hub."""
     if isinstance(name_or_path, OnHub):
         return None
-    if isinstance(name_or_path, str) and name_or_path in shipped():
-        return PRETRAINED / name_or_path
-    if (folder := Path(name_or_path)).is_dir():
+    if isinstance(name_or_path, str) and name_or_path in available():
+        return _available(name_or_path)
+    folder = Path(name_or_path)
+    if folder.is_dir() or (folder.suffix == ".gguf" and folder.is_file()):
         return folder
     if isinstance(name_or_path, str) and is_hub_name(name_or_path):
         return None
     raise CheckpointError(
-        f"{name_or_path} is neither a shipped model ({', '.join(shipped())}) nor a folder, nor has it the form "
-        "org/name of models on the Hugging Face hub"
+        f"{name_or_path} is neither a model that is here ({', '.join(available())}) nor a folder nor a GGUF file, nor "
+        "has it the form org/name of models on the Hugging Face hub"
     )
 
 
-def _planned(
-    folder: Path, values: dict[str, Any], family: Family | None, weights: Weights
-) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
-    """The config of a folder, the shapes of our tensors, and what each is made of; headers alone are read."""
-    config = _config(folder, family, values, weights)
+def gguf_in(place: Path) -> Path | None:
+    """The GGUF file that a model is in: the place itself, or the only one in a folder without config.json.
+
+    Raises:
+        CheckpointError: there are several.
+    """
+    if not place.is_dir():
+        return place
+    if (place / "config.json").exists():
+        return None
+    found = sorted(place.glob("*.gguf"))
+    if len(found) > 1:
+        raise CheckpointError(f"{place} has {len(found)} GGUF files; name the one to open")
+    return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A checkpoint whose headers are read.
+
+    Args:
+        said: the file with the settings.
+        values: the settings.
+        family: None for a folder of our own.
+        weights: its tensors.
+    """
+
+    said: Path
+    values: dict[str, Any]
+    family: Family | None
+    weights: Weights | GgufWeights
+
+
+@contextmanager
+def _opened(place: Path) -> Iterator[_Opened]:
+    """The checkpoint at a place, until the block ends."""
+    if (path := gguf_in(place)) is not None:
+        with GgufWeights(path) as from_gguf:
+            yield _Opened(path, from_gguf.values, _family(path, from_gguf.values), from_gguf)
+        return
+    path = place / "config.json"
+    values = read_json(path)
+    family = _family(path, values)
+    with Weights(place, family.canonical if family else str) as weights:
+        yield _Opened(path, values, family, weights)
+
+
+def _planned(found: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
+    """The config of a checkpoint, the shapes of our tensors, and what each is made of; headers alone are read."""
+    config = _config(found.said, found.family, found.values, found.weights)
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
-        raise CheckpointError(f"{folder / 'config.json'}: more than {MOST_EXPERTS:,} experts in all are too many")
+        raise CheckpointError(f"{found.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))
-    pieces = plan(family, config, shapes, weights.shapes, str(weights.path))
-    weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+    pieces = plan(found.family, config, shapes, found.weights.shapes, str(found.weights.path))
+    found.weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
     return config, shapes, pieces
 
 
-def _filled(folder: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
-    """The model of a folder. Tensors are brought over one at a time, so there is no second copy of the weights."""
-    values = read_json(folder / "config.json")
-    family = _family(folder, values)
-    with Weights(folder, family.canonical if family else str) as weights:
-        config, shapes, pieces = _planned(folder, values, family, weights)
+def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
+    """The model at a place. Tensors are brought over one at a time, so there is no second copy of the weights."""
+    with _opened(place) as found:
+        config, shapes, pieces = _planned(found)
         check_memory(shapes, dtype, device)
         state, done, total = {}, 0, _bytes(shapes, dtype)
         for name, parts in pieces.items():
-            state[name] = _joined(shapes[name], parts, weights, dtype, device)
+            state[name] = _joined(shapes[name], parts, found.weights, dtype, device)
             done += state[name].nbytes
             if tell is not None:
                 tell(Progress("load", done, total))
@@ -226,21 +293,21 @@ def _bytes(shapes: Mapping[str, Shape], dtype: torch.dtype) -> int:
     return sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
 
 
-def _family(folder: Path, values: dict[str, Any]) -> Family | None:
+def _family(said: Path, values: dict[str, Any]) -> Family | None:
     """The family of a checkpoint of `transformers`; None for a folder of our own."""
     try:
         return family_of(values) if "model_type" in values else None
     except ValueError as error:
-        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
+        raise CheckpointError(f"{said}: {error}") from error
 
 
-def _config(folder: Path, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
+def _config(said: Path, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
     try:
         return ModelConfig.from_dict(values) if family is None else config_of(family, values, tensors)
     except CheckpointError:
         raise
     except ValueError as error:
-        raise CheckpointError(f"{folder / 'config.json'}: {error}") from error
+        raise CheckpointError(f"{said}: {error}") from error
 
 
 def blank(config: ModelConfig) -> Transformer:
@@ -254,7 +321,9 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _joined(
+    shape: Shape, pieces: list[Piece], weights: Weights | GgufWeights, dtype: torch.dtype, device: torch.device
+) -> Tensor:
     """One tensor of our model, assembled from those of the checkpoint."""
     tensor = torch.empty(shape, dtype=dtype, device=device)
     for piece in pieces:
@@ -266,16 +335,27 @@ def _joined(shape: Shape, pieces: list[Piece], weights: Weights, dtype: torch.dt
     return tensor
 
 
-def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer | None:
-    """The tokenizer of a folder: that of a shipped model in this process, all others in a process of their own."""
-    if not path.exists() and not path.is_symlink():
+def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
+    """The tokenizer of a checkpoint: that of an available model in this process, all others in one of their own."""
+    trusted = place.parent == PRETRAINED or place in real_models.installed().values()
+    said = gguf_in(place) or place / "tokenizer.json"
+    if gguf_in(place) is not None:
+        with GgufWeights(said) as found:
+            content = tokenizer_json(found.file.settings, said)
+        tokenizer = of_library(content.decode()) if trusted else _isolated(content, said)
+    elif not said.exists() and not said.is_symlink():
         return None
-    if path.parent.parent == PRETRAINED:
-        tokenizer = load_tokenizer(path)
     else:
-        tokenizer = read_tokenizer(path)
+        tokenizer = load_tokenizer(said) if trusted else read_tokenizer(said)
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
-            f"{path} has {tokenizer.vocab_size} tokens, more than vocab_size={config.vocab_size} of config.json"
+            f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"
         )
     return tokenizer
+
+
+def _isolated(content: bytes, said: Path) -> Tokenizer:
+    try:
+        return isolated(content)
+    except ValueError as error:
+        raise CheckpointError(f"{said} has a tokenizer that cannot be used: {error}") from error

@@ -3,7 +3,7 @@
 from pages.ui import cache, controls
 from pages.ui.loading import models
 from pages.ui.loading.presets import NAMES, known
-from tfcore import shipped
+from tfcore import available, shipped
 from tfcore.analysis.inference import kv_cache
 from tfcore.analysis.inference.kv_cache import CacheShape, Sharing
 from tfcore.analysis.inference.serving import Model
@@ -20,7 +20,7 @@ WAYS: dict[Sharing, str] = {"built": "as built", "mha": "MHA", "gqa": "GQA", "mq
 @cache.data(max_entries=1)
 def all_known() -> dict[str, Model]:
     """Every published decoder, those that ship, and DeepSeek-V2, by key."""
-    names = NAMES | {key: f"{key} (ours)" for key in shipped("decoder")}
+    names = NAMES | {key: f"{key} (ours)" if key in shipped() else key for key in available("decoder")}
     found = {key: described(key, name) for key, name in names.items() if known(key).architecture == "decoder"}
     found[LATENT] = Model("DeepSeek-V2", kv_cache.DEEPSEEK_V2_PARAMETERS, kv_cache.DEEPSEEK_V2, 131_072)
     return found

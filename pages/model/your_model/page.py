@@ -15,7 +15,7 @@ from pages.ui.loading.model_settings import LONGEST, Settings
 from pages.ui.loading.own_models import Refused
 from pages.ui.program import made
 from pages.ui.work import jobs
-from tfcore import shipped
+from tfcore import available
 from tfcore.analysis.model import costs, first_words
 from tfcore.analysis.precision import Dtype
 from tfcore.analysis.quantities import gigabytes, whole
@@ -172,11 +172,11 @@ with left:
         "from safetensors alone: no pickle is opened, no code of others runs",
     )
     settings = settings_of_here()
-name = typed.strip() if typed.strip() in shipped() else model_settings.named(typed)
+name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
 found: Any = None
 if name is None:
     problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
-    problem += f"openai-community/gpt2, ./name for a folder, or one that ships: {', '.join(shipped())}."
+    problem += f"openai-community/gpt2, ./name for a folder, or one that is here: {', '.join(available())}."
     left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
 elif not models.loaded(name) and run_models.is_run(name):
     found = Refused(run_models.GONE)

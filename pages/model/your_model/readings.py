@@ -10,7 +10,7 @@ from pages.ui import cache, controls, links, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import own_models, run_models
 from pages.ui.program import made
-from tfcore import shipped
+from tfcore import available
 from tfcore.analysis.model import first_words
 from tfcore.analysis.model.first_words import RoundTrip
 from tfcore.analysis.model.parameter_count import parameters
@@ -159,5 +159,5 @@ def where_to(name: str, config: ModelConfig) -> None:
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(
         "There, and wherever a page has a choice named Model, it is on the list beside "
-        f"{', '.join(shipped())}. Copy the link of any such view: who opens it is offered to load the same model."
+        f"{', '.join(available())}. Copy the link of any such view: who opens it is offered to load the same model."
     )

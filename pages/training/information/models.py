@@ -4,7 +4,7 @@ from typing import Any
 
 from pages.ui import cache
 from pages.ui.loading import models, own_models
-from tfcore import shipped
+from tfcore import available, shipped
 from tfcore.analysis.training import text_bits
 from tfcore.config import ModelConfig
 
@@ -15,8 +15,8 @@ def _knows_text(name: str) -> bool:
 
 
 def text_models() -> dict[str, str]:
-    """Decoders that ship and were trained on text; one that was trained on bare numbers expects no word at all."""
-    return {name: name for name in shipped("decoder") if _knows_text(name)}
+    """Decoders that were trained on text; one that ships was trained on bare numbers, and expects no word at all."""
+    return {name: name for name in available("decoder") if name not in shipped() or _knows_text(name)}
 
 
 def speechless(config: ModelConfig, tokenizer: Any) -> str | None:

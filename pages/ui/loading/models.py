@@ -18,7 +18,7 @@ from pages.ui.loading import model_settings, own_models, run_models
 from pages.ui.loading.own_models import Own, Refused
 from pages.ui.session import session
 from pages.ui.work import jobs, live
-from tfcore import shipped
+from tfcore import available
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading import checkpoints
 
@@ -67,8 +67,8 @@ def choose(
 
 
 def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list[str]:
-    """Names of the shipped models that will do."""
-    named = shipped(*architectures)
+    """Names of the models that this server has and that will do."""
+    named = available(*architectures)
     return [name for name in named if why_not is None or why_not(*checkpoints.described(name)) is None]
 
 
@@ -89,9 +89,9 @@ def only(name: str, reason: str) -> None:
 
 
 def names(*architectures: Architecture) -> list[str]:
-    """Names of the models that are there at once: the shipped ones, and this visitor's own that are loaded."""
+    """Names of the models that are there at once: those of the server, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
-    return [*shipped(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
+    return [*available(*architectures), *(own.name for own in loaded if _unfit(own, architectures) is None)]
 
 
 def remember(name: str | None) -> list[str]:
@@ -204,7 +204,7 @@ def again(name: str) -> None:
 
 def loaded(name: str) -> bool:
     """Whether `cache.model` has this model at once."""
-    return name in shipped() or own_models.get(name) is not None
+    return name in available() or own_models.get(name) is not None
 
 
 def config(name: str) -> ModelConfig:

@@ -2,7 +2,7 @@
 
 from pages.ui import cache
 from pages.ui.loading import models, own_models
-from tfcore import presets, shipped
+from tfcore import available, presets, shipped
 from tfcore.config import ModelConfig
 
 NAMES = {
@@ -36,7 +36,8 @@ NAMES = {
 def all_names() -> dict[str, str]:
     """Key -> label of everything that can be counted without sliders."""
     own = {name: name for name in models.names() if own_models.is_own(name)}
-    return NAMES | {name: f"{name} (ours)" for name in shipped()} | own
+    ours = {name: f"{name} (ours)" if name in shipped() else name for name in available()}
+    return NAMES | ours | own
 
 
 def known(name: str) -> ModelConfig:

@@ -144,7 +144,7 @@ def test_a_name_on_the_hub_is_never_a_folder(say, tmp_path, monkeypatch):
     for name in ("secret", "/etc/passwd", "../secret/gpt2", "."):
         with pytest.raises(CheckpointError, match="is no name of a model on the hub"):
             OnHub(name)
-    with pytest.raises(ValueError, match="no model of the name 'secret' ships"):
+    with pytest.raises(ValueError, match="no model of the name 'secret' is here"):
         cache.shipped_model("secret")
 
 

@@ -1,0 +1,216 @@
+"""A GGUF file: settings, and tensors that are mostly quantised; read as numbers of float32, one tensor at a time.
+
+The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The `gguf` package knows the kinds of numbers and
+turns them back (dequantises them). Its reader trusts every length that a file states; this one checks each against
+the size of the file first, because the file may come from anybody.
+"""
+
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
+from gguf.quants import dequantize
+from torch import Tensor
+
+from tfcore.loading.weights import CheckpointError, check_file, size
+
+MAGIC, VERSIONS = b"GGUF", (2, 3)
+KINDS = {*("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"), *("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K")}
+MOST_TENSORS, MOST_SETTINGS = 100_000, 10_000
+MOST_ELEMENTS = 2_000_000  # of a list; the largest vocabularies have 262,144 tokens and twice as many merges
+MAX_HEADER_BYTES = 60_000_000  # Gemma 3's has 15 million
+LONGEST_NAME = 200  # bytes
+LONGEST_TEXT = 1_000_000  # bytes
+BLOCK = 1 << 20  # numbers that are dequantised at a time
+# Type number -> struct letter. 8 is a text, 9 a list.
+NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+TEXT, LIST = 8, 9
+Value: TypeAlias = int | float | bool | str | list[str] | np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a tensor is.
+
+    Args:
+        shape: as torch has it, rows first.
+        kind: of its numbers.
+        start, size: bytes in the file.
+    """
+
+    shape: tuple[int, ...]
+    kind: GGMLQuantizationType
+    start: int
+    size: int
+
+    @property
+    def row_size(self) -> int:
+        """Bytes of one row."""
+        block, taken = GGML_QUANT_SIZES[self.kind]
+        return self.shape[-1] // block * taken
+
+
+class GgufFile:
+    """The settings of a file and where its tensors are; numbers are read when asked for.
+
+    Attributes:
+        settings: key -> value; lists of texts as lists, lists of numbers as arrays.
+        tensors: name -> Entry.
+
+    Raises:
+        CheckpointError: not a GGUF file, cut short, or one that says what cannot be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        check_file(path)
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+        try:
+            if path.stat().st_size == 0:
+                raise CheckpointError(f"{path} is empty")
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                self.settings, self.tensors = _Header(content, str(path)).read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> "GgufFile":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    def read(self, name: str) -> Tensor:
+        """The numbers of a tensor in float32, in memory of its own."""
+        entry = self.tensors[name]
+        numbers = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32)
+        self._file.seek(entry.start)
+        with np.errstate(all="ignore"):  # a damaged scale may be anything; load refuses what is not finite
+            for some in np.array_split(numbers, max(1, numbers.size // BLOCK)):  # a row for each row of the matrix
+                rows = np.frombuffer(self._file.read(len(some) * entry.row_size), np.uint8)
+                some[:] = dequantize(rows.reshape(len(some), -1), entry.kind)
+        return torch.from_numpy(numbers.reshape(entry.shape))
+
+
+class _Header:
+    """Reads what stands before the numbers, from one place to the next."""
+
+    def __init__(self, content: mmap.mmap, where: str) -> None:
+        self._content, self._where, self._at = content, where, 0
+        self._end = min(len(content), MAX_HEADER_BYTES)
+
+    def read(self) -> tuple[dict[str, Value], dict[str, Entry]]:
+        """Settings and tensors."""
+        if self._content[:4] != MAGIC:
+            raise self._error("is no GGUF file: it does not begin with GGUF")
+        self._at = 4
+        if (version := self._number("I")) not in VERSIONS:
+            raise self._error(f"is GGUF of version {version}; versions 2 and 3 can be read")
+        n_tensors, n_settings = self._number("Q"), self._number("Q")
+        if n_tensors > MOST_TENSORS or n_settings > MOST_SETTINGS:
+            raise self._error(f"says it has {n_tensors:,} tensors and {n_settings:,} settings, more than any model has")
+        settings: dict[str, Value] = {}
+        for _ in range(n_settings):
+            name = self._text(LONGEST_NAME)
+            settings[name] = self._value(self._number("I"))
+        stated = [self._tensor() for _ in range(n_tensors)]
+        alignment = settings.get("general.alignment", 32)
+        if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 16:
+            raise self._error(f"has general.alignment={str(alignment)[:40]}, which is not between 1 and 65,536")
+        return settings, self._placed(stated, -(-self._at // alignment) * alignment)
+
+    def _placed(self, stated: list[tuple[str, tuple[int, ...], int, int]], start: int) -> dict[str, Entry]:
+        """The tensors with their places, the first number being at `start`."""
+        found: dict[str, Entry] = {}
+        for name, shape, number, offset in stated:
+            kind = _kind(number)
+            if kind is None or kind.name not in KINDS:
+                called = str(number) if kind is None else kind.name
+                raise self._error(f"has {name} in {called}; {', '.join(sorted(KINDS))} can be read")
+            block, taken = GGML_QUANT_SIZES[kind]
+            if shape[-1] % block:
+                raise self._error(
+                    f"has {name} with rows of {shape[-1]:,}, which {kind.name} cuts into blocks of {block}"
+                )
+            length = int(torch.Size(shape).numel()) // block * taken
+            if start + offset + length > len(self._content):
+                raise self._error(f"is cut short: {name} would end at {size(start + offset + length)}")
+            if name in found:
+                raise self._error(f"has {name} twice")
+            found[name] = Entry(shape, kind, start + offset, length)
+        return found
+
+    def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
+        """Name, shape, number of the kind, and offset, as they stand there."""
+        name, n = self._text(LONGEST_NAME), self._number("I")
+        if not 1 <= n <= 4:
+            raise self._error(f"has {name} of {n} dimensions; 1 to 4 can be read")
+        shape = tuple(self._number("Q") for _ in range(n))[::-1]  # the fastest one stands first
+        product = 1
+        for length in shape:
+            product *= length
+            if not 1 <= product <= 1 << 42:
+                raise self._error(f"has {name} of the shape {shape}, which cannot be")
+        number, offset = self._number("I"), self._number("Q")
+        return name, shape, number, offset
+
+    def _value(self, kind: int) -> Value:
+        if kind == TEXT:
+            return self._text(LONGEST_TEXT)
+        if kind == LIST:
+            return self._list()
+        if kind not in NUMBERS:
+            raise self._error(f"has a setting of the unknown type {kind}")
+        return self._number(NUMBERS[kind])
+
+    def _list(self) -> "list[str] | np.ndarray":
+        kind, n = self._number("I"), self._number("Q")
+        if n > MOST_ELEMENTS:
+            raise self._error(f"has a list of {n:,} elements; at most {MOST_ELEMENTS:,} can be read")
+        if kind == TEXT:
+            return [self._text(LONGEST_TEXT) for _ in range(n)]
+        if kind not in NUMBERS:
+            raise self._error(f"has a list of the unsupported type {kind}")
+        numbers = np.dtype("<" + NUMBERS[kind])
+        start = self._take(n * numbers.itemsize)
+        return np.frombuffer(self._content, numbers, n, start).copy()
+
+    def _number(self, letter: str) -> Any:
+        numbers = struct.Struct("<" + letter)
+        return numbers.unpack_from(self._content, self._take(numbers.size))[0]
+
+    def _text(self, longest: int) -> str:
+        n = self._number("Q")
+        if n > longest:
+            raise self._error(f"has a name or text of {n:,} bytes; at most {longest:,} can be read")
+        start = self._take(n)
+        return self._content[start : start + n].decode("utf-8", "replace")
+
+    def _take(self, n: int) -> int:
+        """The place of the next n bytes, which are read by that."""
+        start = self._at
+        self._at += n
+        if self._at > self._end:
+            if self._end < len(self._content):
+                raise self._error(f"has a header of more than {size(MAX_HEADER_BYTES)}")
+            raise self._error("is cut short in its header")
+        return start
+
+    def _error(self, what: str) -> CheckpointError:
+        return CheckpointError(f"{self._where} {what}")
+
+
+def _kind(number: int) -> GGMLQuantizationType | None:
+    try:
+        return GGMLQuantizationType(number)
+    except ValueError:
+        return None
