@@ -170,6 +170,8 @@ class GgufWeights:
             return found.item() if isinstance(found, np.generic) else found
 
         vocabulary = {"vocab_size": table.shape[0], "model_type": self._kind.family}
+        begin = self.file.settings.get("tokenizer.ggml.bos_token_id")
+        vocabulary["bos_token_id"] = begin.item() if isinstance(begin, np.generic) else begin
         vocabulary["tie_word_embeddings"] = "output.weight" not in self.file.tensors or architecture == "gpt2"
         if architecture == "gpt2":
             return vocabulary | {
