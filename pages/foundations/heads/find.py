@@ -53,7 +53,7 @@ def find_heads(choice: Choice) -> Found:
     """The map and its tiles in two columns; a click on either chooses a head."""
     layers, heads = choice.kinds.kind.shape
     first_layer, first_head, _ = first_view(choice)
-    left, right = st.columns([9, 16], gap="medium")
+    left, right = st.columns([10, 17], gap="medium")
     with left:
         scores = choice.reading.found.heads.scores
         ranks = {by: label for by, label in RANKS.items() if by in (KIND, PAIR, ENTROPY, DISTANCE) or by in scores}
@@ -63,7 +63,7 @@ def find_heads(choice: Choice) -> Found:
         one, other = st.columns(2)
         with one:
             layer = controls.slider("Layer", "layer", 0, layers - 1, first_layer)
-            sort = controls.segmented("Tiles", "sort", list(SORTS), "place", SORTS)
+            sort = controls.select("Tiles", "sort", list(SORTS), "place", SORTS)
         with other:
             head = controls.slider("Head", "head", 0, heads - 1, first_head)
             kinds = ["all", *sorted(set(choice.kinds.kind.ravel()))]
@@ -107,14 +107,14 @@ def _map(choice: Choice, by: str, query: int, key: int, layer: int, head: int) -
     kinds = choice.kinds
     shown = experiments.head_map(choice.reading, kinds, by, query, key, layer, head)
     height = head_map.kind_map_height(kinds.kind) if by == KIND else head_map.value_map_height(kinds.kind)
-    told = "on a few standard texts, without the first token" if kinds_of(choice.model_name, choice.part) else "here"
-    note = f" Told {told}; induction heads on repeated random tokens." if by == KIND else ""
+    told = "standard texts without their first token" if kinds_of(choice.model_name, choice.part) else "this text"
+    said = f"Kinds are told on {told}, induction on repeated random tokens." if by == KIND else shown.caption
     figure(
         shown.figure,
         key="map",
         alt=shown.alt,
         height=height,
-        caption=f"{shown.caption}{note} Click a cell to look at its head.",
+        caption=f"{said} Click a cell to look at its head.",
         table=lambda: head_table(choice.reading.found.heads, kinds),
         on_click=_choose_cell,
     )

@@ -17,20 +17,19 @@ TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 _IT = {"rank": "pair", "sort": "score"}
 TRY: dict[str, dict[str, Any]] = {
-    "an induction head": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
-    "a previous-token head": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
-    "“it” was too tired": {
+    "induction": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "previous token": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "too tired": {
         "model": "minilm", "text": TIRED, "layer": 3, "head": 1, "token": 10, "from": 10, "to": 2, **_IT
     },
-    "“it” was too wide": {
+    "too wide": {
         "model": "minilm", "text": WIDE, "layer": 3, "head": 1, "token": 10, "from": 10, "to": 2, **_IT
     },
-    "from “it” to “animal”": {
+    "“it” → “animal”": {
         "model": "smollm2", "text": TIRED, "layer": 13, "head": 8, "token": 8, "from": 8, "to": 1, **_IT
     },
-    "a repeated sequence": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
-    "a model of attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
-    "a bidirectional encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
+    "an encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
 }  # fmt: skip
 SINK = (
     "The first token takes much of the weight in many models, whatever it is (an attention sink). Without it, and "
@@ -68,8 +67,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
         bos = choose_bos(name)
-        hide_sink = controls.toggle("Hide the first token", "hide", help=SINK)
-        log = controls.toggle("Logarithmic colours", "log", help="Weights from 0.001 on can be told apart.")
+        hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
+        log = controls.toggle(
+            "Log scale", "log", help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
+        )
 if not pasted:
     st.info("There is no text yet: type or paste some above, or pick an example.")
     fragments.stop()

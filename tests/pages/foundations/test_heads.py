@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads import every_head, experiments
+from pages.foundations.heads import every_head, experiments, find
 from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
-from tfcore.analysis.foundations.heads import repeated_tokens
+from tfcore.analysis.foundations.standard_kinds import standard_kinds
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {
@@ -48,7 +48,7 @@ def truth(text: str, layer: int, head: int) -> np.ndarray:
 
 def test_default_view_is_a_whole_page():
     test = opened()
-    assert set(figures(test)) == {"mosaic", "closer", "one-token"}
+    assert set(figures(test)) == {"map", "mosaic", "closer", "one-token"}
     assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
     assert test.text_area(key="text").value
     assert "arXiv:1706.03762" in said(test)
@@ -149,7 +149,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     test = opened()
     test.text_area(key="text").set_value("A cat sat. " * 9_091)  # 100,001 characters
     words = said(run(test))
-    assert "2,000" in words
+    assert "3,000" in words
     assert "reads 256 tokens at once" in words
     pattern = truth("A cat sat. " * 300, 3, 0)
     np.testing.assert_array_equal(closer(test), pool(pattern, 128))
@@ -161,7 +161,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     assert f"tokens 128 to 255; {outside:.0%} of their weight lies outside" in caption(test)
     test.text_area(key="text").set_value("A cat sat.")
     words = said(run(test))
-    assert "2,000" not in words
+    assert "3,000" not in words
     assert "at once" not in words
 
 
@@ -190,17 +190,16 @@ def test_of_lines_the_token_in_the_window_is_the_chosen_one(monkeypatch, token, 
     model, tokenizer = cache.model("stories")
     reading = read_attention(model, tokenizer, "One two three four five six")
     assert reading is not None
-    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5))
+    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5), False)
     assert seen == [(3, chosen)]
 
 
 def test_heads_can_be_filtered_by_kind():
-    model, ids = given()
-    found = attention_maps(model, ids, repeated_tokens(cache.model("stories")[0]).induction)
-    for kind in set(found.heads.kind.ravel()):
+    kinds = standard_kinds(*cache.model("stories")).kind
+    for kind in set(kinds.ravel()):
         _, spec = figures(opened(kind=kind))["mosaic"]
         places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]
-        assert places == [tuple(place) for place in np.argwhere(found.heads.kind == kind).tolist()]
+        assert places == [tuple(place) for place in np.argwhere(kinds == kind).tolist()]
 
 
 def test_two_heads_side_by_side_share_what_is_said():
@@ -231,33 +230,41 @@ def test_cuts_keep_parameters_and_merging_heads_costs_loss():
     assert loss.is_monotonic_increasing
 
 
-def clicked(monkeypatch, name, **address):
+def clicked(monkeypatch, panel, name, **address):
     """What a click on a figure does: a function of the event, and the values it sets."""
     handlers, values = {}, {}
-    original = every_head.figure
+    original = panel.figure
 
     def noted(*args, key, on_click=None, **options):
         handlers[key] = on_click
         original(*args, key=key, on_click=on_click, **options)
 
-    monkeypatch.setattr(every_head, "figure", noted)
+    monkeypatch.setattr(panel, "figure", noted)
     opened(**address)
     monkeypatch.setattr(controls, "set_values", values.update)
     return handlers[name], values
 
 
 def test_a_click_on_a_tile_chooses_its_layer_and_head(monkeypatch):
-    click, values = clicked(monkeypatch, "mosaic")
+    click, values = clicked(monkeypatch, find, "mosaic")
     click({"customdata": [2, 5]})
     assert values == {"layer": 2, "head": 5}
     click({"customdata": None})
     assert values == {"layer": 2, "head": 5}
 
 
+def test_a_click_on_a_cell_of_the_map_chooses_its_layer_and_head(monkeypatch):
+    click, values = clicked(monkeypatch, find, "map")
+    click({"x": 4, "y": 1})
+    assert values == {"layer": 1, "head": 4}
+    click({"x": "<b>", "y": 1})
+    assert values == {"layer": 1, "head": 4}
+
+
 @pytest.mark.parametrize(("token_range", "row", "token"), [("-1", 5, 10), ("128", 5, 133), ("-1", 127, 254)])
 def test_a_click_on_a_row_chooses_its_query_token(monkeypatch, token_range, row, token):
     long = "A cat sat. " * 150
-    click, values = clicked(monkeypatch, "closer", text=long, range=token_range)
+    click, values = clicked(monkeypatch, every_head, "closer", text=long, range=token_range)
     click({"y": row})
     assert values == {"token": token}
     click({"y": "·cat"})

@@ -16,7 +16,8 @@ View = Literal["map", "lines"]  # of one head
 MAP_CELLS = 128  # along a side of a map; a longer one is pooled
 SIDE_CELLS = 96  # the same of two maps side by side
 MOST_COLUMNS = 6  # of tiles: the names of kinds above them stay apart
-TILES_WIDTH = 400  # pixels that a mosaic has at least
+TILES_WIDTH = 340  # pixels that a mosaic has at least
+FEW = 12  # tiles that stand in a square, whatever layers they are of
 TITLE = 28  # pixels of the two lines above a tile
 MOST_KEYS = 56  # labels along one token's row
 LAYERS_APART = {"color": "@muted", "width": 1}
@@ -72,7 +73,7 @@ def mosaic(
 
 def mosaic_columns(tiles: int, n_heads: int) -> int:
     """Tiles in a row: the heads of a layer, at most six; fewer where few tiles are shown, which then are large."""
-    return max(1, min(n_heads, MOST_COLUMNS, max(3, math.ceil(math.sqrt(tiles)))))
+    return min(n_heads, MOST_COLUMNS) if tiles > FEW else max(3, math.ceil(math.sqrt(tiles)))
 
 
 def mosaic_height(tiles: int, columns: int) -> int:
