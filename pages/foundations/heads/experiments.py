@@ -46,7 +46,7 @@ def head_map(
     strongest = strongest_heads(ranking, reading.queries, reading.keys, query, key)
     if by == KIND:
         return Shown(kind_map(known.kind, known.score, (layer, head)), (kinds_of_heads(known), strongest))
-    return Shown(value_map(ranking.values, ranking.most, ranking.measured_in, (layer, head)), (strongest,))
+    return Shown(value_map(ranking.values, ranking.most, (layer, head)), (strongest,))
 
 
 def head(

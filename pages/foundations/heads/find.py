@@ -85,9 +85,9 @@ def _pair(choice: Choice) -> tuple[int, int]:
     first = strongest_pair(choice.reading.found.patterns, choice.reading.sink)
     one, other = st.columns(2)
     with one:
-        query = controls.slider("From query token", "from", 0, n_query - 1, first.query)
+        query = controls.slider("From token", "from", 0, n_query - 1, first.query)
     with other:
-        key = controls.slider("to key token", "to", 0, n_key - 1, first.key)
+        key = controls.slider("To token", "to", 0, n_key - 1, first.key)
     return query, key
 
 

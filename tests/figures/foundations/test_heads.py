@@ -120,3 +120,26 @@ def test_tick_labels_stay_few_and_on_their_tokens(n):
     axis = figure.to_dict()["layout"]["xaxis"]
     assert len(axis["tickvals"]) <= figures.MOST_KEYS
     assert list(axis["ticktext"]) == [labels(n)[i] for i in axis["tickvals"]]
+
+
+def test_logarithmic_colours_tell_three_decades_apart():
+    weights = np.array([0, 1e-4, 1e-3, 10**-1.5, 1], dtype=np.float64)
+    np.testing.assert_allclose(figures.shades(weights, log=True), [0, 0, 0, 0.5, 1], atol=1e-12)
+    np.testing.assert_array_equal(figures.shades(weights, log=False), weights)
+    stops = dict(map(tuple, theme.scale("@logweights", "light")))
+    plain = dict(map(tuple, theme.scale("@weights", "light")))
+    assert (stops[0.0], stops[1.0]) == (plain[0.0], plain[1.0])
+    assert stops[10**-1.5] == plain[0.5]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "heads", "columns"), [(24, 6, 6), (36, 9, 6), (32, 32, 6), (1, 9, 3), (8, 9, 3), (16, 4, 4)]
+)
+def test_tiles_stay_squares_that_can_be_read(tiles, heads, columns):
+    assert figures.mosaic_columns(tiles, heads) == columns
+    assert figures.TILES_WIDTH / columns > 56, "room for the name of a kind"
+    assert figures.mosaic_height(tiles, columns) < 900
+    maps = patterns(4, tiles)
+    places = [(0, i) for i in range(tiles)]
+    figure = figures.mosaic(maps, ["self 0.5"] * tiles, places, (0, 0), columns=columns, height=600)
+    assert figure.to_dict()["layout"]["yaxis"]["scaleanchor"] == "x"

@@ -117,7 +117,7 @@ def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say():
 
 
 def test_the_examples_on_real_models_show_what_is_said_of_them(real_models):
-    for name, model, tired in (
+    for name, model, expected in (
         ("too tired", "minilm", 0.68),
         ("too wide", "minilm", 0.28),
         ("“it” → “animal”", "smollm2", 0.75),

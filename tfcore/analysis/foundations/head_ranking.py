@@ -42,11 +42,6 @@ class Ranking:
         return [(int(i) // self.values.shape[1], int(i) % self.values.shape[1]) for i in flat]
 
     @property
-    def measured_in(self) -> str:
-        """Title of a colour scale."""
-        return self.unit.strip() or ("share of the maximum" if self.by == "broad" else "weight")
-
-    @property
     def unit(self) -> str:
         """What stands behind a value."""
         return {ENTROPY: " bits", DISTANCE: " tokens"}.get(self.by, "")

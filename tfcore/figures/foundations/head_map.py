@@ -15,7 +15,9 @@ Place = tuple[int, int]  # layer, head
 ROW = 22  # pixels of a layer; fewer where there are many
 MOST = 440  # pixels of all layers
 LEGEND = 20  # pixels of one kind in the legend
-LABELS = 16  # written along a side
+ACROSS = 9  # heads that are numbered
+DOWN = 32  # layers that are numbered
+BAR = 36  # pixels of the colour bar and its numbers
 # Categories of the theme by kind, so that a kind has one colour in every model.
 COLOURS = {
     "previous token": 0,
@@ -78,28 +80,26 @@ def kind_map_height(kinds: ndarray) -> int:
     return _rows(kinds.shape[0]) + 52 + len(set(kinds.ravel())) * LEGEND + 8
 
 
-def value_map(values: Float[ndarray, "layer head"], most: float, title: str, selected: Place) -> go.Figure:
+def value_map(values: Float[ndarray, "layer head"], most: float, selected: Place) -> go.Figure:
     """Every head by a number, from 0 (the paper) to `most`.
 
-    Args:
-        title: of the colour bar.
+    A click carries x, the head, and y, the layer.
     """
     words = [[f"{value:.2f}" for value in row] for row in values.tolist()]
-    trace = _cells(values.astype(np.float32), words, 0, most, "@seq:attention")
+    trace = _cells(values.astype(np.float32), words, 0.0, most, "@seq:attention")
     trace |= {
         "showscale": True,
         "colorbar": {
             "orientation": "h", "y": 0, "yref": "container", "yanchor": "bottom", "thickness": 10, "len": 1,
             "outlinewidth": 0, "nticks": 4, "tickfont": {"size": 11, "color": "@muted"},
-            "title": {"text": title, "side": "top", "font": {"size": 12, "color": "@ink"}},
         },
     }  # fmt: skip
-    return build([trace], _layout(values.shape, selected, value_map_height(values), 60))
+    return build([trace], _layout(values.shape, selected, value_map_height(values), BAR))
 
 
 def value_map_height(values: ndarray) -> int:
     """Pixels of value_map."""
-    return _rows(values.shape[0]) + 52 + 60
+    return _rows(values.shape[0]) + 52 + BAR + 8
 
 
 def _rows(layers: int) -> int:
@@ -146,7 +146,7 @@ def _layout(shape: tuple[int, ...], selected: Place, height: int, below: int) ->
     return base_layout(
         height,
         margin={"l": 44, "r": 6, "t": 44, "b": below + 8},
-        xaxis={**axis(heads, LABELS, "head"), "side": "top", "range": [-0.5, heads - 0.5]},
-        yaxis={**axis(layers, LABELS * 2, "layer"), "range": [layers - 0.5, -0.5]},
+        xaxis={**axis(heads, ACROSS, "head"), "side": "top", "range": [-0.5, heads - 0.5]},
+        yaxis={**axis(layers, DOWN, "layer"), "range": [layers - 0.5, -0.5]},
         shapes=[{"type": "rect", **frame}],
     )
