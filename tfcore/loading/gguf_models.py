@@ -169,9 +169,8 @@ class GgufWeights:
             found = self.file.settings.get(f"{architecture}.{key}", default)
             return found.item() if isinstance(found, np.generic) else found
 
-        vocabulary = {"vocab_size": table.shape[0], "model_type": self._kind.family}
-        begin = self.file.settings.get("tokenizer.ggml.bos_token_id")
-        vocabulary["bos_token_id"] = begin.item() if isinstance(begin, np.generic) else begin
+        vocabulary: dict[str, Any] = {"vocab_size": table.shape[0], "model_type": self._kind.family}
+        vocabulary["bos_token_id"] = self.file.settings.get("tokenizer.ggml.bos_token_id")
         vocabulary["tie_word_embeddings"] = "output.weight" not in self.file.tensors or architecture == "gpt2"
         if architecture == "gpt2":
             return vocabulary | {

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.tokenizer import BPETokenizer, byte_level_alphabet, readable
+from tfcore.tokenizers.tokenizer import BPETokenizer, byte_level_alphabet, readable, special_in
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -44,6 +44,11 @@ class ForeignTokenizer:
     def vocab_size(self) -> int:
         """One more than the largest id."""
         return max(self._names, default=-1) + 1
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Text -> id of the tokens that no merge makes."""
+        return special_in(self._inner)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""

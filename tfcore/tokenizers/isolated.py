@@ -14,7 +14,7 @@ import sys
 import threading
 import weakref
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
@@ -102,6 +102,11 @@ class IsolatedTokenizer:
         """One more than the largest id."""
         return len(self._worker.ends)
 
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Text -> id of the tokens that no merge makes."""
+        return self._worker.special
+
     def encode(self, text: str) -> list[int]:
         """Ids of a text.
 
@@ -130,6 +135,14 @@ class IsolatedTokenizer:
             return [names[i] if 0 <= i < len(names) else "" for i in ids]
         return [readable(self.token_bytes(i)) for i in ids]
 
+    def render(self, template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
+        """The text of a conversation by a template that nobody vouches for; see tfcore.tokenizers.chat.
+
+        Raises:
+            TokenizerError: it fails, refuses the conversation, or takes too much memory or time.
+        """
+        return str(self._ask("render", template, [list(message) for message in messages], first, last))
+
     def save(self, folder: Path) -> None:
         """Write tokenizer.json."""
         (folder / "tokenizer.json").write_bytes(self._worker.content)
@@ -151,6 +164,7 @@ class _IsolatedBPE(IsolatedTokenizer, BPETokenizer):
     """One in bytes that puts nothing around a text, whose library part is elsewhere."""
 
     decode = BPETokenizer.decode
+    special_tokens = IsolatedTokenizer.special_tokens
 
     @property
     def separator_id(self) -> int | None:
@@ -221,7 +235,7 @@ class _Worker:
         about = json.loads(said)
         if "refused" in about:
             raise ValueError(about["refused"])
-        self.exact, self.separator = bool(about["exact"]), about["separator"]
+        self.exact, self.separator, self.special = bool(about["exact"]), about["separator"], about["special"]
         self.pieces, sizes, names = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 3)
         self.ends = list(accumulate(array("I", sizes)))
         self.names = json.loads(names)

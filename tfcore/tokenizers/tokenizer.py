@@ -6,7 +6,7 @@ A fourth knows only the names of a small task's tokens.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -44,6 +44,11 @@ class Tokenizer(Protocol):
         """A readable piece per id; one that is part of a character shows its bytes, like <0xE2>."""
         ...
 
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Text -> id of the tokens that no merge makes: the ends of texts, the beginnings of turns."""
+        ...
+
     def save(self, folder: Path) -> None:
         """Write tokenizer.json."""
         ...
@@ -58,6 +63,10 @@ def _decode(data: bytes) -> str:
 
 class _Pieces:
     """decode and tokens, from token_bytes alone."""
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        return {}
 
     def token_bytes(self, token_id: int) -> bytes:
         raise LookupError(token_id)
@@ -198,6 +207,10 @@ class BPETokenizer(_Pieces):
         return self._inner.get_vocab_size()
 
     @property
+    def special_tokens(self) -> Mapping[str, int]:
+        return special_in(self._inner)
+
+    @property
     def separator_id(self) -> int | None:
         """The id between documents, if this tokenizer has one."""
         return self._inner.token_to_id(SEPARATOR)
@@ -253,6 +266,11 @@ class BPETokenizer(_Pieces):
         back = {byte: character for character, byte in byte_level_alphabet().items()}
         vocabulary = self._inner.get_vocab(with_added_tokens=True)
         return [vocabulary[back[byte]] for byte in range(256)]
+
+
+def special_in(inner: HFTokenizer) -> dict[str, int]:
+    """Text -> id of the special tokens of a tokenizer of the library."""
+    return {token.content: i for i, token in inner.get_added_tokens_decoder().items() if token.special}
 
 
 def byte_level_alphabet() -> dict[str, int]:

@@ -19,6 +19,7 @@ from tfcore.tokenizers.tokenizer import BPETokenizer
 
 MOST_IDS = 1_000_000  # four times the largest vocabulary in use (Gemma 3: 262,145)
 MOST_AROUND = 16  # eight times as many as are in use
+MOST_SPECIAL = 10_000  # Gemma 3 has 6,415
 LONGEST_TOKEN = 1_024  # bytes; the longest in use are spaces, 128 of them
 
 
@@ -74,7 +75,10 @@ def described(tokenizer: BPETokenizer | ForeignTokenizer) -> tuple[dict[str, Any
     if (around := len(tokenizer.encode(""))) > MOST_AROUND:
         raise RefusedError(f"it puts {around:,} tokens around every text, and at most {MOST_AROUND} can be shown here")
     exact = isinstance(tokenizer, BPETokenizer)
-    facts = {"exact": exact, "separator": tokenizer.separator_id if isinstance(tokenizer, BPETokenizer) else None}
+    separator = tokenizer.separator_id if isinstance(tokenizer, BPETokenizer) else None
+    if len(special := dict(tokenizer.special_tokens)) > MOST_SPECIAL:
+        raise RefusedError(f"it has {len(special):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
+    facts = {"exact": exact, "separator": separator, "special": special}
     sizes = array("I", (len(piece) for piece in pieces))
     return facts, b"".join(pieces), sizes.tobytes(), json.dumps(names).encode()
 
@@ -92,8 +96,15 @@ METHODS: dict[str, Callable[..., Any]] = {
     "encode": lambda tokenizer, text: tokenizer.encode(text),
     "decode": lambda tokenizer, ids: tokenizer.decode(ids),
     "words": lambda tokenizer, text: [word.decode("latin-1") for word in tokenizer.words(text)],
+    "render": lambda _, *said: _render(*said),
     "merges": lambda tokenizer: [[a.decode("latin-1"), b.decode("latin-1")] for a, b in tokenizer.merges],
 }
+
+
+def _render(template: str, messages: list[list[str]], first: str, last: str) -> str:
+    from tfcore.tokenizers.chat import render  # here, because most models are never talked with
+
+    return render(template, [(role, content) for role, content in messages], first, last)
 
 
 def _sentence(error: BaseException) -> str:

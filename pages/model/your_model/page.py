@@ -62,11 +62,11 @@ def settings_of_here() -> Settings:
     }[settings.policy]
     st.caption(text.escape(allowed))
     if found := model_settings.folders(settings):
-        st.caption("Folders here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
+        st.caption("Models here: " + ", ".join(f"**{text.escape(name, 60)}**" for name in found))
     elif settings.folder is not None and settings.policy == "any":
         st.caption(
-            "Put a folder with config.json, model.safetensors and tokenizer.json into the folder for models "
-            "of this server, and give it here as ./its-name."
+            "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json, into the folder for "
+            "models of this server, and give it here as ./its-name."
         )
     return settings
 

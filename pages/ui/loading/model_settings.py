@@ -28,7 +28,7 @@ Policy = Literal["off", "public", "any", "list"]
 LONGEST = 200  # characters of a name
 REMEMBERED = 8  # names of one visitor's models
 GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0, "TFCORE_HUB_CACHE_GB": 0.0}
-FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json")
+FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json", "*.gguf")
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)/?")
 
 
@@ -68,7 +68,8 @@ class Settings:
         return None
 
     def place(self, name: str) -> "OnHub | Path":
-        """Where tfcore finds it: on the hub, and never on the disk; or in a folder below the one allowed.
+        """Where tfcore finds it: on the hub, and never on the disk; or in a folder below the one allowed, or a GGUF
+        file there.
 
         Raises:
             ValueError: there is no such folder there, or a file in it is a link that leads out of the folder.
@@ -80,8 +81,13 @@ class Settings:
         folder = None if self.folder is None else _resolved(self.folder / name[2:])
         root = None if self.folder is None else _resolved(self.folder)
         # A link may lead out of it.
-        if root is None or folder is None or not folder.is_relative_to(root) or not folder.is_dir():
-            raise ValueError(f"There is no folder {name} in the folder for models")
+        kind = "file" if name.endswith(".gguf") else "folder"
+        if root is None or folder is None or not folder.is_relative_to(root) or not folder.exists():
+            raise ValueError(f"There is no {kind} {name} in the folder for models")
+        if kind == "file" and folder.is_file():
+            return folder
+        if not folder.is_dir():
+            raise ValueError(f"{name} is neither a folder nor a GGUF file")
         for file in sorted(folder.iterdir()):
             there = _resolved(file)
             if any(map(file.match, FILES)) and (there is None or not there.is_relative_to(folder)):
@@ -147,9 +153,15 @@ def named(said: object) -> str | None:
 
 
 def folders(settings: Settings, most: int = 40) -> list[str]:
-    """Names of the folders with a model, directly in the folder for models, in order."""
+    """Names of the folders with a model and of the GGUF files, directly in the folder for models, in order; the real
+    models, which have names of their own, left out."""
     if settings.folder is None or not settings.folder.is_dir():
         return []
-    found = sorted(path.parent.name for path in settings.folder.glob("*/config.json"))
+    from tfcore.loading.real_models import installed
+
+    real = {folder.resolve() for folder in installed().values()}
+    files = [*settings.folder.glob("*.gguf"), *settings.folder.glob("*/*.gguf"), *settings.folder.glob("*/config.json")]
+    places = {path if path.parent == settings.folder else path.parent for path in files}
+    found = sorted(place.name for place in places if place.resolve() not in real)
     known = [name for name in map(named, (f"./{name}" for name in found)) if name is not None]
     return [name for name in known if settings.refusal(name) is None][:most]

@@ -180,8 +180,12 @@ def _stop_page(sentence: str) -> None:
 
 
 def _state(folder: Path) -> str:
-    files = [*sorted(folder.glob("*.safetensors")), folder / "config.json", folder / "tokenizer.json"]
-    return repr([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files])
+    if folder.is_dir():
+        weights = [*folder.glob("*.safetensors"), *folder.glob("*.gguf")]
+        files = [*sorted(weights), *(folder / name for name in ("config.json", "tokenizer.json"))]
+    else:
+        files = [folder]
+    return repr([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()])
 
 
 def _try_out(model: Any, tokenizer: Any) -> None:

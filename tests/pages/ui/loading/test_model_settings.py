@@ -180,11 +180,26 @@ def test_a_link_that_stays_in_its_folder_is_followed(say, tmp_path):
     assert say(MODELS="any", MODEL_FOLDER=str(tmp_path)).place("./mine") == tmp_path / "mine"
 
 
+def test_a_gguf_file_below_the_folder_for_models(say, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/mine.gguf").touch()
+    (tmp_path / "other.gguf").touch()
+    (tmp_path / "models/away.gguf").symlink_to(tmp_path / "other.gguf")
+    found = say(MODELS="any", MODEL_FOLDER=str(tmp_path / "models"))
+    assert found.place("./mine.gguf") == tmp_path / "models/mine.gguf"
+    for name in ("./away.gguf", "./none.gguf", "./../other.gguf"):
+        with pytest.raises(ValueError, match="There is no file"):
+            found.place(name)
+
+
 def test_folders_are_listed_as_far_as_they_may_be_loaded(say, tmp_path):
     for name in ("one", "two", "no model", "odd\nname"):
         (tmp_path / name).mkdir()
         if name != "no model":
             (tmp_path / name / "config.json").touch()
-    assert settings.folders(say(MODELS="any", MODEL_FOLDER=str(tmp_path))) == ["./one", "./two"]
+    (tmp_path / "no model" / "one.gguf").touch()
+    (tmp_path / "three.gguf").touch()
+    everything = ["./no model", "./one", "./three.gguf", "./two"]
+    assert settings.folders(say(MODELS="any", MODEL_FOLDER=str(tmp_path))) == everything
     assert settings.folders(say(MODELS="./two")) == ["./two"]
     assert settings.folders(say(MODELS="off")) == []

@@ -1,0 +1,181 @@
+"""GGUF files of tiny random models, written as llama.cpp's converter writes them, by the `gguf` package's tables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import torch
+import transformers as hf
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
+# Kinds that the package cannot write -> where its blocks of 256 numbers have their scales in half precision.
+K_QUANTS = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
+SHAPE = {
+    "vocab_size": 320,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+}
+GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
+# Name -> architecture of GGUF, class and settings of transformers.
+MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "llama": ("llama", hf.LlamaForCausalLM, SHAPE | {"rms_norm_eps": 1e-3, "tie_word_embeddings": False}),
+    "llama, tied": ("llama", hf.LlamaForCausalLM, SHAPE | {"tie_word_embeddings": True, "rope_theta": 500.0}),
+    "mistral": ("llama", hf.MistralForCausalLM, SHAPE | {"sliding_window": None}),
+    "qwen2": ("qwen2", hf.Qwen2ForCausalLM, SHAPE | {"rms_norm_eps": 1e-3}),
+    "qwen3": ("qwen3", hf.Qwen3ForCausalLM, SHAPE | {"head_dim": 32}),
+    "gemma": ("gemma", hf.GemmaForCausalLM, SHAPE | {"head_dim": 32}),
+    "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
+}
+TEXT = (
+    "Once upon a time there was a little dog who lived in a small house by the sea. It's 1234567 days ago; he'll "
+    'say: "I\'ve seen 3 cats!"\n\n\tThen they ran, ran and ran. Ärger über Öl, naïve café, 東京 and 🐱.  Two spaces. '
+)
+
+
+def random_model(name: str) -> hf.PreTrainedModel:
+    """A tiny model of `transformers` with weights that are not small."""
+    _, kind, settings = MODELS[name]
+    torch.manual_seed(1)
+    model = kind(kind.config_class(**settings)).eval()
+    for weight in model.parameters():
+        weight.data = torch.randn_like(weight) * 0.3 if weight.ndim > 1 else 1 + torch.randn_like(weight) * 0.2
+    return model
+
+
+def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", **more: Any) -> None:
+    """The model as a GGUF file.
+
+    Args:
+        kind: of the numbers of its matrices; of K_QUANTS random ones, which are not those of the model.
+        more: further settings of the file.
+    """
+    architecture, c = MODELS[name][0], model.config
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_block_count(c.num_hidden_layers)
+    writer.add_context_length(c.max_position_embeddings)
+    writer.add_embedding_length(c.hidden_size)
+    writer.add_head_count(c.num_attention_heads)
+    if architecture == "gpt2":
+        writer.add_feed_forward_length(c.n_inner)
+        writer.add_layer_norm_eps(c.layer_norm_epsilon)
+    else:
+        writer.add_feed_forward_length(c.intermediate_size)
+        writer.add_head_count_kv(c.num_key_value_heads)
+        writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+        writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+        writer.add_key_length(getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads)
+    for key, value in more.items():
+        add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
+        add[type(value)](key, value)
+    for their_name, numbers in tensors(architecture, model).items():
+        _add(writer, their_name, numbers, kind if numbers.ndim > 1 else "F32")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarray]:
+    """Names in the file -> numbers, changed as llama.cpp's converter does."""
+    c = model.config
+    names = gguf.get_tensor_name_map(next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == architecture), 2)
+    found = {}
+    for name, tensor in model.state_dict().items():
+        if name == "lm_head.weight" and c.tie_word_embeddings:
+            continue
+        there = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if there is None:
+            raise ValueError(f"the package does not know {name}")
+        numbers = tensor.float().numpy()
+        if architecture == "llama" and "q_proj" in name:
+            numbers = interleaved(numbers, c.num_attention_heads)
+        if architecture == "llama" and "k_proj" in name:
+            numbers = interleaved(numbers, c.num_key_value_heads)
+        if architecture == "gemma" and name.endswith("norm.weight"):
+            numbers = numbers + 1
+        if architecture == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+            numbers = numbers.T
+        found[there] = np.ascontiguousarray(numbers)
+    return found
+
+
+def interleaved(numbers: np.ndarray, heads: int) -> np.ndarray:
+    """Rows of q or k as llama.cpp wants them: the halves of each pair that is rotated beside each other."""
+    rows = numbers.shape[0] // heads
+    out = np.empty_like(numbers)
+    for head in range(heads):
+        for i in range(rows // 2):
+            out[head * rows + 2 * i] = numbers[head * rows + i]
+            out[head * rows + 2 * i + 1] = numbers[head * rows + rows // 2 + i]
+    return out
+
+
+def _add(writer: gguf.GGUFWriter, name: str, numbers: np.ndarray, kind: str) -> None:
+    quantisation = gguf.GGMLQuantizationType[kind]
+    if kind in K_QUANTS:
+        rng = np.random.default_rng(len(name))
+        block, size = gguf.GGML_QUANT_SIZES[quantisation]
+        raw = rng.integers(0, 256, (numbers.size // block, size), dtype=np.uint8)
+        for place in K_QUANTS[kind]:
+            scale = rng.normal(0, 2e-4, len(raw)).astype(np.float16)
+            raw[:, place : place + 2] = scale.view(np.uint8).reshape(-1, 2)
+        raw = raw.reshape(*numbers.shape[:-1], -1)
+    elif kind == "F32":
+        writer.add_tensor(name, numbers.astype(np.float32))
+        return
+    else:
+        raw = gguf.quants.quantize(numbers, quantisation)
+        if kind == "F16":
+            writer.add_tensor(name, raw)
+            return
+    writer.add_tensor(name, raw, raw_dtype=quantisation)
+
+
+def byte_level(pre: str) -> dict[str, Any]:
+    """The settings of a small byte-level BPE of 320 tokens."""
+    inner = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=318, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    inner.train_from_iterator([TEXT] * 4, trainer)
+    vocabulary = sorted(inner.get_vocab(), key=inner.get_vocab().get)
+    merges = json.loads(inner.to_str())["model"]["merges"]
+    tokens = [*vocabulary, *(f"<free {i}>" for i in range(318 - len(vocabulary))), "<|begin|>", "<|end|>"]
+    return {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": pre,
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [1] * 318 + [3, 3],
+        "tokenizer.ggml.merges": [" ".join(merge) for merge in merges],
+        "tokenizer.ggml.bos_token_id": 318,
+        "tokenizer.ggml.eos_token_id": 319,
+    }
+
+
+def sentence_piece(**more: Any) -> dict[str, Any]:
+    """The settings of a small SentencePiece BPE of 320 tokens."""
+    inner = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.Metaspace()
+    inner.decoder = decoders.Metaspace()
+    inner.train_from_iterator([TEXT[:150]] * 4, trainers.BpeTrainer(vocab_size=61, show_progress=False))
+    pieces = sorted(inner.get_vocab(), key=inner.get_vocab().get)
+    pieces += [f"free{i}" for i in range(61 - len(pieces))]
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *pieces]
+    return {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.scores": [0.0] * 259 + [-float(i) for i in range(61)],
+        "tokenizer.ggml.token_type": [2, 3, 3, *[6] * 256, *[1] * 61],
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.unknown_token_id": 0,
+        **more,
+    }

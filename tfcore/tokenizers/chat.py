@@ -1,0 +1,164 @@
+"""A conversation as the text, and the tokens, that a model was trained to continue: its chat template.
+
+A template is a program in Jinja that comes with a model. It is run as `transformers` runs it, in Jinja's sandbox; one
+that nobody vouches for, in the process of the model's tokenizer besides (isolated.py), which has limits.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
+
+from jinja2.exceptions import TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Role = Literal["system", "user", "assistant"]
+LONGEST_TEMPLATE = 100_000  # characters
+_GUARD = "\U000f0000"  # of private use: keeps a special token that somebody typed from being one
+
+
+class ChatError(ValueError):
+    """A template cannot be used for a conversation; the message says why in one sentence."""
+
+
+class Message(NamedTuple):
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@runtime_checkable
+class Renders(Protocol):
+    """A tokenizer that runs templates where it runs itself."""
+
+    def render(self, template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
+        """See render."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatToken:
+    """One token of a conversation.
+
+    Args:
+        id: of the token.
+        role: whose words it is part of; None for what the template puts around them.
+    """
+
+    id: int
+    role: Role | None
+
+
+def render(template: str, messages: Sequence[tuple[str, str]], first: str, last: str) -> str:
+    """The text of a conversation, up to where the assistant is to write.
+
+    Args:
+        template: in Jinja.
+        messages: role and content of each.
+        first, last: texts of the tokens that begin and end a text, which some templates write themselves.
+
+    Raises:
+        ChatError: the template fails, or refuses such a conversation.
+    """
+    if len(template) > LONGEST_TEMPLATE:
+        raise ChatError(f"its chat template has {len(template):,} characters; at most {LONGEST_TEMPLATE:,} are run")
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {"raise_exception": _refuse, "strftime_now": lambda form: datetime.now().strftime(form)}
+    listed = [{"role": role, "content": content} for role, content in messages]
+    try:
+        return environment.from_string(template).render(
+            messages=listed, bos_token=first, eos_token=last, add_generation_prompt=True, tools=None, documents=None
+        )
+    except TemplateError as error:
+        raise ChatError(f"its chat template does not take this conversation: {error}") from error
+    except Exception as error:  # a template is a program, which may fail in any way
+        raise ChatError(f"its chat template fails: {type(error).__name__}") from error
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise TemplateError(sentence)
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def conversation(
+    tokenizer: Tokenizer, template: str, messages: Sequence[Message], first: str = "", last: str = ""
+) -> list[ChatToken]:
+    """The tokens of a conversation, up to where the assistant is to write. Special tokens in what somebody typed are
+    text like any other.
+
+    Args:
+        template, first, last: see render.
+
+    Raises:
+        ChatError: the template fails, or refuses such a conversation.
+        TokenizerError: it does so in the process of the tokenizer, or takes too much time or memory there.
+    """
+    said = guarded(messages, tokenizer.special_tokens)
+    run = tokenizer.render if isinstance(tokenizer, Renders) else render
+    return tokens(tokenizer, run(template, said, first, last), said)
+
+
+def guarded(messages: Sequence[Message], special: Mapping[str, int]) -> list[Message]:
+    """The messages with every special token in their contents made text like any other; `tokens` undoes it."""
+    if not special:
+        return list(messages)
+    known = _pattern(special)
+    hidden = [known.sub(lambda found: found[0][0] + _GUARD + found[0][1:], message.content) for message in messages]
+    return [Message(message.role, content) for message, content in zip(messages, hidden, strict=True)]
+
+
+def tokens(tokenizer: Tokenizer, text: str, messages: Sequence[Message]) -> list[ChatToken]:
+    """The tokens of a conversation that was rendered from guarded messages, and whose words each is.
+
+    A token belongs to whom its first byte belongs to.
+    """
+    special, around = tokenizer.special_tokens, tokenizer.encode("")
+    owners = _owners(text, messages)
+    found: list[ChatToken] = []
+    at = 0
+    for part in _pattern(special, "({})").split(text) if special else [text]:
+        if part in special:
+            found.append(ChatToken(special[part], None))
+        elif part:
+            place = at
+            for piece in filter(None, part.split(_GUARD)):
+                for i in _without(tokenizer.encode(piece), around):
+                    found.append(ChatToken(i, owners[min(place, len(owners) - 1)]))
+                    place += len(tokenizer.token_bytes(i).decode("utf-8", "ignore"))
+        at += len(part.replace(_GUARD, ""))
+    return found
+
+
+def _owners(text: str, messages: Sequence[Message]) -> list[Role | None]:
+    """For each character of the text, guards left out, whose words it is part of."""
+    owners: list[Role | None] = [None] * len(text)
+    at = 0
+    for message in messages:
+        for said in (message.content, message.content.strip()):  # some templates strip it
+            if said and (start := text.find(said, at)) >= 0:
+                owners[start : start + len(said)] = [message.role] * len(said)
+                at = start + len(said)
+                break
+    return [owner for owner, character in zip(owners, text, strict=True) if character != _GUARD]
+
+
+def _pattern(special: Mapping[str, int], form: str = "{}") -> re.Pattern[str]:
+    return re.compile(form.format("|".join(map(re.escape, sorted(special, key=len, reverse=True)))))
+
+
+def _without(ids: list[int], around: list[int]) -> list[int]:
+    """Ids of a text without those that are put around every text."""
+    if not around:
+        return ids
+    first = next((i for i, (one, other) in enumerate(zip(ids, around, strict=False)) if one != other), len(around))
+    last = len(around) - first
+    return ids[first : len(ids) - last] if last else ids[first:]
