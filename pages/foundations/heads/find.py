@@ -8,7 +8,7 @@ from pages.foundations.heads import experiments
 from pages.foundations.heads.reading import Choice, first_view, kinds_of
 from pages.ui import controls
 from pages.ui.components.figure import Event, figure
-from tfcore.analysis.foundations.attention_maps import hidden_sink, pool, some_heads
+from tfcore.analysis.foundations.attention_maps import hidden_sink
 from tfcore.analysis.foundations.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, Ranking, rank_heads, strongest_pair
 from tfcore.analysis.foundations.heads import Place, head_kinds, head_table, order
 from tfcore.figures.foundations import head_map
@@ -139,13 +139,7 @@ def _tiles(choice: Choice, ranking: Ranking, places: list[Place], selected: Plac
     height = figures.mosaic_height(len(places), columns)
     figure(
         figures.mosaic(
-            pool(some_heads(patterns, places), side),
-            labels,
-            places,
-            selected,
-            columns=columns,
-            height=height,
-            log=choice.log,
+            choice.tiles(places, side), labels, places, selected, columns=columns, height=height, log=choice.log
         ),
         key="mosaic",
         alt=str(head_kinds(kinds, places)),

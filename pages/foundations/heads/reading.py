@@ -1,7 +1,12 @@
 """The page on heads: the text that all its sections look at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from jaxtyping import Float
+from numpy import ndarray
 
 from pages.ui import cache
 from pages.ui.program import made
@@ -13,11 +18,13 @@ from tfcore.analysis.foundations.attention_maps import (
     Part,
     longest_text,
     parts,
+    pool,
     read_attention,
+    some_heads,
     without_sink,
 )
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_pair
-from tfcore.analysis.foundations.heads import HeadScores
+from tfcore.analysis.foundations.heads import HeadScores, Place
 
 DEFAULT_MODEL = "stories"
 CHARACTERS = 3_000  # more than 512 tokens of English
@@ -75,7 +82,17 @@ def _read_large(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@cache.data(max_entries=16)
+def thumbnails(
+    model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool, side: int
+) -> Float[ndarray, "layer head row column"]:
+    """All maps of a long text, pooled to `side` cells."""
+    found = read(model_name, pasted, part, bos, hide_sink)
+    assert found is not None
+    return pool(found.found.patterns, side)
+
+
+@dataclass(frozen=True)
 class Choice:
     """What is looked at: a text as one part of a model reads it.
 
@@ -97,7 +114,14 @@ class Choice:
         """How a program makes the reading."""
         return made(read_attention, self.model_name, self.pasted, self.part, bos=self.bos, hide_sink=self.hide_sink)
 
-    @property
+    def tiles(self, places: Sequence[Place], side: int) -> Float[ndarray, "place row column"]:
+        """The maps of some heads, of at most `side` cells."""
+        maps = self.reading.found.patterns
+        if max(maps.shape[2:]) > side:
+            maps = thumbnails(self.model_name, self.pasted, self.part, self.bos, self.hide_sink, side)
+        return some_heads(maps, places)
+
+    @cached_property
     def kinds(self) -> HeadScores:
         """The kinds of the heads: of the model, or where the standard texts say nothing to it, on this text."""
         return kinds_of(self.model_name, self.part) or self.reading.found.heads

@@ -269,3 +269,102 @@ def test_a_click_on_a_row_chooses_its_query_token(monkeypatch, token_range, row,
     assert values == {"token": token}
     click({"y": "·cat"})
     assert values == {"token": token}
+
+
+def test_the_map_ranks_heads_by_a_pair_of_tokens_and_the_tiles_follow():
+    test = opened(text="One two three one two three.", rank="weight from a token to a token", sort="by score")
+    test.slider(key="from").set_value(4)
+    test.slider(key="to").set_value(1)
+    run(test)
+    patterns = attention_maps(*given_text("One two three one two three.")).patterns
+    expected = patterns[:, :, 4, 1]
+    shown = figures(test)
+    np.testing.assert_allclose(array(shown["map"][1]["data"][0]["z"]), expected, atol=1e-6)
+    places = [tuple(place) for place in shown["mosaic"][1]["data"][1]["customdata"]]
+    assert [expected[place] for place in places] == sorted(expected.ravel(), reverse=True)
+    layer, head = places[0]
+    expected_words = f"Of 24 heads, the largest weight from '·two' (4) to '·two' (1): {layer}.{head}"
+    assert expected_words in shown["map"][0]["caption"]
+
+
+def given_text(text, before=()):
+    model, tokenizer = cache.model("stories")
+    return model, [*before, *tokenizer.encode(text)]
+
+
+def test_the_sink_is_hidden_everywhere_and_the_captions_say_so():
+    text = "One two three one two three."
+    test = opened(text=text, hide="true", layer="1", head="2")
+    patterns = attention_maps(*given_text(text)).patterns
+    expected = patterns[1, 2].copy()
+    expected[:, 0] = 0
+    rows = expected.sum(-1, keepdims=True)
+    expected = np.where(rows > 0, expected / np.maximum(rows, 1e-9), 0)
+    np.testing.assert_allclose(closer(test), expected, atol=1e-5)
+    share = patterns[1, 2, 1:, 0].mean()
+    assert f"Hidden: 'One' (0), with {share:.0%} of the weight of head 1.2" in caption(test)
+    assert f"{patterns[:, :, 1:, 0].mean():.0%} of the weight of all heads" in figures(test)["mosaic"][0]["caption"]
+    assert "Hidden" not in caption(opened(text=text))
+    for of, whose in (("layer mean", "the heads of layer 1"), ("rollout", "all heads")):
+        assert f"of the weight of {whose}" in caption(opened(text=text, hide="true", layer="1", of=of))
+    both = opened(text=text, hide="true", show="side by side", layer="1", head="2")
+    assert all("Hidden" in figures(both)[name][0]["caption"] for name in ("one", "other"))
+
+
+def test_the_token_that_begins_a_text_is_in_the_link():
+    text = "One two three one two three."
+    test = opened(text=text, bos="with", layer="2", head="1")
+    expected = attention_maps(*given_text(text, before=[0])).patterns[2, 1]
+    np.testing.assert_allclose(closer(test), expected, atol=1e-6)
+    assert "BOS token" not in [group.label for group in opened(model="fill").button_group]
+
+
+def test_colours_by_the_logarithm_change_no_weight():
+    plain, logarithmic = (figures(opened(log=on))["closer"][1]["data"][1] for on in ("false", "true"))
+    assert (plain["colorscale"], logarithmic["colorscale"]) == ("@weights", "@logweights")
+    np.testing.assert_array_equal(array(plain["z"]), array(logarithmic["z"]))
+    tiles = [array(figures(opened(log=on))["mosaic"][1]["data"][0]["z"]) for on in ("false", "true")]
+    assert (tiles[1].astype(int) >= tiles[0]).all()
+    assert tiles[1].mean() > tiles[0].mean()
+
+
+@pytest.mark.parametrize(("model", "layers", "heads", "tiles"), [("smollm2", 30, 9, 36), ("minilm", 6, 12, 36)])
+def test_of_a_real_model_a_part_of_the_heads_has_tiles(real_models, model, layers, heads, tiles):
+    test = opened(model=model, layer="4", text="The quick brown fox jumps over the lazy dog, and it runs away.")
+    shown = figures(test)
+    places = [tuple(place) for place in shown["mosaic"][1]["data"][1]["customdata"]]
+    rows = tiles // heads
+    first = 4 // rows * rows
+    assert places == [(layer, head) for layer in range(first, first + rows) for head in range(heads)]
+    assert f"Shown are {tiles} of {layers * heads} heads, of layers {first} to {first + rows - 1}" in said_of(shown)
+    assert len(shown["one-token"][1]["layout"]["yaxis"]["ticktext"]) == tiles
+    assert sum(len(str(spec)) for _, spec in shown.values()) < 400_000
+    assert all(head["height"] <= 900 for head, _ in shown.values())
+    test = opened(model=model, sort="by score", kind="duplicate", rank="entropy")
+    chosen = [tuple(place) for place in figures(test)["mosaic"][1]["data"][1]["customdata"]]
+    kinds = standard_kinds(*cache.model(model)).kind
+    assert chosen
+    assert all(kinds[place] == "duplicate" for place in chosen)
+
+
+def said_of(shown):
+    return shown["mosaic"][0]["caption"]
+
+
+def test_512_tokens_of_a_real_model_fit_and_little_is_sent(real_models):
+    text = "The quick brown fox jumps over the lazy dog, and it runs away. " * 45
+    test = opened(model="smollm2", text=text)
+    assert "reads 512 tokens at once" in said(test)
+    shown = figures(test)
+    assert sum(len(str(spec)) for _, spec in shown.values()) < 400_000
+    assert closer(test).shape == (128, 128)
+    assert "pooled: a cell shows the largest weight of 4 by 4" in caption(test)
+
+
+def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
+    test = opened(model="smollm2")
+    layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+    kinds = standard_kinds(*cache.model("smollm2"))
+    induction = {place: kinds.score[place] for place in zip(*np.nonzero(kinds.kind == "induction"), strict=True)}
+    assert induction[layer, head] == max(induction.values())
+    assert figures(test)["map"][0]["alt"].startswith("Kinds of the 270 heads: ")

@@ -85,7 +85,9 @@ def attention_maps(
     names = [NAMES[part].format(i) for i in range(n_layers)]
     written = None if decoder_ids is None else one_text(model, decoder_ids)
     output = model(one_text(model, ids), decoder_ids=written, capture=names)
-    patterns = np.stack([output.activations.pop(name)[0].float().cpu().numpy() for name in names])
+    patterns = np.empty((n_layers, *output.activations[names[0]].shape[1:]), dtype=np.float32)
+    for layer, name in enumerate(names):  # one after another: together they may be hundreds of megabytes
+        patterns[layer] = output.activations.pop(name)[0].float().cpu().numpy()
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
         return AttentionMaps(read, own, patterns, score_cross(patterns))
@@ -173,7 +175,9 @@ def without_sink(reading: AttentionReading) -> AttentionReading:
     """The same text with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
     those of what is left."""
     found, within = reading.found, reading.queries == reading.keys
-    patterns = without_keys(found.patterns, reading.sink)
+    patterns = np.empty_like(found.patterns)
+    for layer, seen in enumerate(found.patterns):  # one after another: together they may be hundreds of megabytes
+        patterns[layer] = without_keys(seen, reading.sink)
     heads = score_without(patterns, found.ids, reading.sink, within)
     return replace(reading, found=replace(found, patterns=patterns, heads=heads), hides_sink=True)
 
@@ -338,6 +342,8 @@ def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray
     step = -(-max(pattern.shape[-2:]) // size)
     if step == 1:
         return pattern
+    if pattern.ndim > 3:  # layer by layer: all maps together may be hundreds of megabytes
+        return np.stack([pool(layer, size) for layer in pattern])
     rows, columns = (-(-n // step) for n in pattern.shape[-2:])
     pad = [(0, 0)] * (pattern.ndim - 2) + [
         (0, cells * step - n) for cells, n in zip((rows, columns), pattern.shape[-2:], strict=True)

@@ -55,7 +55,7 @@ def weight_on(
     queries = ~hidden if within else np.ones(patterns.shape[2], dtype=bool)
     if not queries.any():
         return np.ones(patterns.shape[:2], dtype=np.float32)
-    return patterns[:, :, queries][..., hidden].sum(-1).mean(-1)
+    return patterns[..., hidden][:, :, queries].sum(-1).mean(-1)
 
 
 def score_without(
@@ -72,9 +72,11 @@ def score_without(
     """
     if hidden.all():
         hidden = np.zeros_like(hidden)
+    kept = np.flatnonzero(~hidden)
     if not within:
-        return score_cross(patterns[..., ~hidden])
-    return score_heads(patterns[:, :, ~hidden][..., ~hidden], ids[~hidden])
+        return score_cross(patterns[..., kept])
+    inside = slice(kept[0], kept[-1] + 1)  # sinks stand at the ends: no copy
+    return score_heads(patterns[:, :, inside, inside], ids[inside])
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,13 +125,24 @@ def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
 
 
 def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> HeadScores:
-    """Scores by their targets (query, key), with distances from each query's place among the keys."""
-    scores = {kind: mean_weight(patterns, where) for kind, where in target.items()}
-    bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)  # (layer, head, query)
-    visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1), 2)
-    distance = (patterns * np.abs(place[:, None] - np.arange(patterns.shape[-1]))).sum(-1)
-    scores["broad"] = _mean(bits / np.log2(visible))
-    return HeadScores(scores, *_name(scores), _mean(bits), _mean(distance))
+    """Scores by their targets (query, key), with distances from each query's place among the keys. One layer after
+    another: all maps of 512 tokens in 270 heads are 284 MB, and each step would make a copy."""
+    seen = np.zeros(patterns.shape[2:], dtype=bool)
+    for layer in patterns:
+        seen |= (layer > 0).any(0)
+    visible, away = np.maximum(seen.sum(-1), 2), np.abs(place[:, None] - np.arange(patterns.shape[-1]))
+    found: dict[str, list[ndarray]] = {kind: [] for kind in (*target, "broad", "entropy", "distance")}
+    for layer in patterns:
+        one = layer[None]
+        for kind, where in target.items():
+            found[kind].append(mean_weight(one, where))
+        bits = -(one * np.log2(np.maximum(one, 1e-12))).sum(-1)  # (1, head, query)
+        found["broad"].append(_mean(bits / np.log2(visible)))
+        found["entropy"].append(_mean(bits))
+        found["distance"].append(_mean((one * away).sum(-1)))
+    scores = {kind: np.concatenate(rows) for kind, rows in found.items()}
+    entropy, distance = scores.pop("entropy"), scores.pop("distance")
+    return HeadScores(scores, *_name(scores), entropy, distance)
 
 
 def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer head"]:

@@ -1,28 +1,18 @@
 """The page on heads with models of 30 x 9 and 6 x 12 heads: a head chosen, found, seen without the sink; no word over
 another."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 import tfcore
-from tests.conftest import REAL_MODELS
-from tests.e2e.overlap import OVERLAPPING, WORDS, overlapping
-from tests.e2e.serving import PYTHON_APP, serve
+from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
 from tests.e2e.visitor import Visitor
 from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.attention_sink import without_keys
 
 TIRED = "The animal didn't cross the street because it was too tired."
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-
-
-@pytest.fixture(scope="module")
-def real_server() -> Iterator[str]:
-    with serve(*PYTHON_APP, TFCORE_REAL_MODELS=REAL_MODELS) as address:
-        yield address
 
 
 @pytest.fixture
