@@ -42,6 +42,7 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt $(VENV)/.inst
 
 # For one person on their own machine, who may load any model; a server for others is started without these settings.
 run: setup
+	TFCORE_THREADS=$${TFCORE_THREADS-$$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 1)} \
 	TFCORE_MODELS=$${TFCORE_MODELS-any} TFCORE_MODEL_FOLDER=$${TFCORE_MODEL_FOLDER-models} \
 	TFCORE_MODEL_GB=$${TFCORE_MODEL_GB-16} TFCORE_DOWNLOAD_GB=$${TFCORE_DOWNLOAD_GB-16} \
 	PORT=$(PORT) $(BIN)/python app.py

@@ -20,7 +20,8 @@ from pages.ui.components import assets
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
 
-VERSION = "1"
+VERSION = "2"
+KNOWN = ("1", VERSION)  # 1 knew no default that depends on the server
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
 _MARK = "v"  # the version of a link; no control has that name
@@ -162,6 +163,11 @@ def go(file: str, view: Mapping[str, str]) -> None:
     st.switch_page(file, query_params=_marked(view))
 
 
+def is_old() -> bool:
+    """Whether the address is a link from before defaults depended on the server."""
+    return asked(_MARK) == "1"
+
+
 def _marked(view: Mapping[str, str]) -> dict[str, str]:
     return {_MARK: VERSION, **{key: value for key, value in view.items() if key != _MARK}}
 
@@ -190,13 +196,17 @@ def arrive(page: str) -> None:
 def check_version() -> None:
     """Say so when the address was made by a version of the app that this one does not know; it still works."""
     version = asked(_MARK)
-    if version not in (None, VERSION):
+    if version not in (None, *KNOWN):
         notices.add("v", f"This link has version {notices.shown(version)}; some settings may have another meaning here")
 
 
 _COPY = assets.inline("copy_link", "copy_link")
 
 
-def copy_link(key: str = "copy_link") -> None:
-    """A button that copies the address of the view, with the version of the link, and says that it did."""
-    _COPY(key=key, data={"version": VERSION}, width="content")
+def copy_link(always: Mapping[str, str] | None = None, key: str = "copy_link") -> None:
+    """A button that copies the address of the view, with the version of the link, and says that it did.
+
+    Args:
+        always: defaults of this server alone, by key: an address leaves defaults out, and the link says them.
+    """
+    _COPY(key=key, data={"version": VERSION, "always": dict(always or {})}, width="content")

@@ -13,11 +13,15 @@ GLOSSARY = "reference/glossary/page.py"
 PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
 
 
-def begin(title: str, claim: str, equation: str | None = None) -> None:
-    """Title with the copy-link button, the claim in one sentence, the equation (LaTeX), and the place for notices."""
+def begin(title: str, claim: str, equation: str | None = None, always: Mapping[str, str] | None = None) -> None:
+    """Title with the copy-link button, the claim in one sentence, the equation (LaTeX), and the place for notices.
+
+    Args:
+        always: defaults that are this server's alone, which a copied link says; see links.copy_link.
+    """
     with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
         st.title(title, anchor=False)
-        links.copy_link()
+        links.copy_link(always)
     st.markdown(claim)
     if equation is not None:
         st.latex(equation)

@@ -128,6 +128,7 @@ type Chip = HTMLButtonElement // or a span, where chips are plain text
 
 interface CopyLinkData {
   version: string
+  always: Record<string, string>
 }
 
 interface History {

@@ -42,6 +42,11 @@ def escape(text: object, limit: int | None = None) -> str:
     return before + escaped + after
 
 
+def paragraphs(text: str) -> str:
+    """Markdown that shows `text` literally, line by line."""
+    return "  \n".join(escape(line) if line.strip() else NO_BREAK_SPACE for line in text.strip().split("\n"))
+
+
 HUES = 5  # in chips.css
 # Tried instead of this component: `st.pills`. It shows tokens and takes a click, without a script of ours. But its
 # chips have no shade, colour, note, tooltip or bar each, and its labels are Markdown.

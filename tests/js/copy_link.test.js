@@ -14,9 +14,9 @@ beforeEach(() => {
   pass(60_000)
 })
 
-function shown() {
+function shown(always = {}) {
   const page = place("copy_link.html")
-  copyLink({ ...page, data: { version: "2" } })
+  copyLink({ ...page, data: { version: "2", always } })
   const [button] = page.find(".copy"), [words] = page.find(".words"), [field] = page.find(".address"), [status] = page.find(".status")
   return { ...page, button, words, field, status }
 }
@@ -31,6 +31,13 @@ test("the link has the version and not what only concerns a frame", async () => 
   assert.deepEqual([words.textContent, status.textContent], ["Link copied", "Link copied"])
   pass(2500)
   assert.deepEqual([words.textContent, status.textContent], ["Copy link", ""])
+})
+
+test("the link says the defaults of this server, unless the address says something else", async () => {
+  window.history.replaceState(null, "", "/heads?layer=1")
+  await shown({ model: "smollm2", layer: "7" }).button.onclick()
+  const [link] = clipboard.writeText.mock.calls[0].arguments
+  assert.equal(link, "https://app.test/heads?layer=1&model=smollm2&v=2")
 })
 
 test("without a clipboard the link is shown, selected, until the focus leaves it", async () => {

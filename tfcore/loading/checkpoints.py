@@ -127,7 +127,7 @@ def estimate(
         CheckpointError: as load, as far as it can be known beforehand; also a model without a tokenizer.
     """
     dtype, place = _floating(dtype), pick_device(device)
-    folder, download, commit = _folder(name_or_path), 0, None
+    folder, download, commit = folder_of(name_or_path), 0, None
     if folder is None:
         remote = look(str(name_or_path), revision, token)
         folder, download, commit = remote.folder, remote.missing, remote.folder.name
@@ -174,7 +174,7 @@ def load(
         CheckpointError: what is missing, damaged, unknown or too large, and in which file.
     """
     dtype, place = _floating(dtype), pick_device(device)
-    folder = _folder(name_or_path)
+    folder = folder_of(name_or_path)
     if folder is None:
         remote = look(str(name_or_path), revision, token)
         check_memory(_promised(remote.folder)[1], dtype, place)
@@ -198,8 +198,12 @@ def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
     return config, shapes_of(blank(config))
 
 
-def _folder(name_or_path: str | Path | OnHub) -> Path | None:
-    """The folder of a model on this machine; None for a name on the hub."""
+def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
+    """The folder or GGUF file of a model on this machine; None for a name on the hub.
+
+    Raises:
+        CheckpointError: it is neither here nor the form of such a name.
+    """
     if isinstance(name_or_path, OnHub):
         return None
     if isinstance(name_or_path, str) and name_or_path in available():

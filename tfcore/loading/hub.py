@@ -22,7 +22,14 @@ from tfcore.loading.weights import (
     size,
 )
 
-SMALL = {"config.json": MAX_JSON_BYTES, INDEX: MAX_INDEX_BYTES, "tokenizer.json": MAX_TOKENIZER_BYTES}
+LARGEST_TOKENIZER_CONFIG = 4_000_000  # bytes; Gemma 3's has 1.2 million
+SMALL = {
+    "config.json": MAX_JSON_BYTES,
+    INDEX: MAX_INDEX_BYTES,
+    "tokenizer.json": MAX_TOKENIZER_BYTES,
+    "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
+    "chat_template.jinja": MAX_JSON_BYTES,
+}
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
 TIMEOUT = 10.0  # seconds until the hub counts as out of reach
 SPARE_DISK = 10**9  # bytes that a download leaves free
@@ -87,7 +94,7 @@ def look(name: str, revision: str | None = None, token: bool | None = None) -> R
     try:
         sizes, commit = _listing(name, revision, token)
     except UnreachableError as error:
-        if not (folder := _cached(name, revision)):
+        if not (folder := cached(name, revision)):
             raise error
     else:
         folder = _small_files(name, revision, commit, sizes, token)
@@ -224,7 +231,7 @@ def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, 
     return folder
 
 
-def _cached(name: str, revision: str | None) -> Path | None:
+def cached(name: str, revision: str | None = None) -> Path | None:
     """The folder of a model that was downloaded before; None where there is none."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfcore.loading.checkpoints import gguf_in
+from tfcore.loading.checkpoints import folder_of, gguf_in
 from tfcore.loading.gguf_file import GgufFile
+from tfcore.loading.hub import LARGEST_TOKENIZER_CONFIG, OnHub, cached
 from tfcore.loading.weights import CheckpointError, read_json
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE
 from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer
@@ -29,20 +30,25 @@ class SpecialTokens:
     template: str = ""
 
 
-def special_tokens(place: Path, tokenizer: Tokenizer) -> SpecialTokens:
-    """Those of a checkpoint.
+def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> SpecialTokens:
+    """Those of a model.
 
     Args:
-        place: a folder or a GGUF file.
+        name_or_path: as tfcore.load takes it; one of the hub must have been loaded before.
 
     Raises:
         CheckpointError: a file that says of them what cannot be.
     """
-    if (path := gguf_in(place)) is not None:
+    place = folder_of(name_or_path) or cached(str(name_or_path))
+    template: Any = None
+    last: Any = None
+    if place is None or not (place.is_file() or (place / "config.json").is_file() or gguf_in(place)):
+        pass
+    elif (path := gguf_in(place)) is not None:
         with GgufFile(path) as file:
             said = file.settings
-        last: Any = said.get("tokenizer.ggml.eos_token_id")
-        template: Any = said.get("tokenizer.chat_template")
+        last = said.get("tokenizer.ggml.eos_token_id")
+        template = said.get("tokenizer.chat_template")
     else:
         last = read_json(place / "config.json").get("eos_token_id")
         template = _template(place)
@@ -70,7 +76,7 @@ def _template(folder: Path) -> str:
             raise CheckpointError(f"{path} cannot be read as text") from error
     if not (folder / "tokenizer_config.json").is_file():
         return ""
-    said = read_json(folder / "tokenizer_config.json").get("chat_template")
+    said = read_json(folder / "tokenizer_config.json", LARGEST_TOKENIZER_CONFIG).get("chat_template")
     if isinstance(said, list):  # several, by name
         named = {one.get("name"): one.get("template") for one in said if isinstance(one, dict)}
         said = named.get("default")

@@ -133,13 +133,13 @@ def tokens(tokenizer: Tokenizer, text: str, messages: Sequence[Message]) -> list
             for piece in filter(None, part.split(_GUARD)):
                 for i in _without(tokenizer.encode(piece), around):
                     found.append(ChatToken(i, owners[min(place, len(owners) - 1)]))
-                    place += len(tokenizer.token_bytes(i).decode("utf-8", "ignore"))
-        at += len(part.replace(_GUARD, ""))
+                    place += len(tokenizer.token_bytes(i))
+        at += len(part.replace(_GUARD, "").encode("utf-8", "surrogatepass"))
     return found
 
 
 def _owners(text: str, messages: Sequence[Message]) -> list[Role | None]:
-    """For each character of the text, guards left out, whose words it is part of."""
+    """For each byte of the text, guards left out, whose words it is part of."""
     owners: list[Role | None] = [None] * len(text)
     at = 0
     for message in messages:
@@ -148,7 +148,10 @@ def _owners(text: str, messages: Sequence[Message]) -> list[Role | None]:
                 owners[start : start + len(said)] = [message.role] * len(said)
                 at = start + len(said)
                 break
-    return [owner for owner, character in zip(owners, text, strict=True) if character != _GUARD]
+    found: list[Role | None] = []
+    for owner, character in zip(owners, text, strict=True):
+        found += [owner] * (0 if character == _GUARD else len(character.encode("utf-8", "surrogatepass")))
+    return found
 
 
 def _pattern(special: Mapping[str, int], form: str = "{}") -> re.Pattern[str]:

@@ -1,8 +1,20 @@
 """The experiments of the page on generation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tfcore.analysis.inference.beam_tree import BeamTree, beam_scores, beam_summary
+from tfcore.analysis.inference.conversation import (
+    AnswerEnd,
+    ConversationBits,
+    ConversationPlan,
+    Turn,
+    answer_end,
+    conversation_bits,
+    converse,
+    role_costs,
+    turns,
+)
 from tfcore.analysis.inference.decoding import (
     DecodingPlan,
     Strategy,
@@ -16,12 +28,14 @@ from tfcore.analysis.inference.next_token import NextToken, entropies, filter_cu
 from tfcore.analysis.inference.speculation import Guess, Pass, Timing, acceptance_found, draft_token, speed_up, watch
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.beam_tree import results_figure, tree_figure
+from tfcore.figures.inference.conversation import conversation_figure
 from tfcore.figures.inference.next_token import draw_figure, filters_figure, ranks_figure
 from tfcore.figures.inference.speculation import acceptance_figure, gain_figure
 from tfcore.figures.inference.text_likelihood import likelihood_figure
 from tfcore.figures.shown import Shown
 from tfcore.generation.draft_models import SingleTokenTable, early_exit
 from tfcore.generation.sampling import Sampling
+from tfcore.loading.special_tokens import SpecialTokens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -67,6 +81,33 @@ def written_beside(
 def strategies(texts: Mapping[Strategy, Sequence[Written]], new_tokens: int) -> Shown:
     """One text continued by several strategies: greedy, beam search, sampling with filters and without."""
     return Shown(likelihood_figure(texts, new_tokens, height=300), (text_scores(texts),))
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The end of a conversation: what every token cost, the tokens as they may stand in a figure, and how it ended."""
+
+    bits: ConversationBits
+    labels: tuple[str, ...]
+    end: AnswerEnd
+
+
+def conversation_costs(model: Transformer, tokenizer: Tokenizer, turn: Turn) -> Conversation:
+    """What each token cost the model, up to the end of a turn."""
+    bits = conversation_bits(model, turn)
+    labels = tick_labels(tokenizer.tokens([token.id for token in bits.tokens]))
+    return Conversation(bits, tuple(labels), answer_end(tokenizer, turn))
+
+
+def talked(model: Transformer, tokenizer: Tokenizer, special: SpecialTokens, plan: ConversationPlan) -> Conversation:
+    """A conversation, its answers written by the model, and what each of its tokens cost it."""
+    last = turns(tokenizer, special, list(converse(model, tokenizer, special, plan)))[-1]
+    return conversation_costs(model, tokenizer, last)
+
+
+def conversation(found: Conversation) -> Shown:
+    """A conversation with an instruct model, as the text it continues: what every token cost it."""
+    return Shown(conversation_figure(found.bits, found.labels, height=300), (role_costs(found.bits), found.end))
 
 
 def beams(tree: BeamTree) -> Shown:

@@ -1,14 +1,15 @@
-"""Continue a text: the next token and its filters, decoding strategies side by side, beam search, speculation."""
+"""Continue a text: the next token and its filters, decoding strategies, beam search, speculation; a conversation."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
 from pages.inference.generation import beam as beam
+from pages.inference.generation import conversation as conversation
 from pages.inference.generation import speculative as speculative
 from pages.inference.generation import strategies as strategies
 from pages.inference.generation import token as token
-from pages.inference.generation.settings import CHARACTERS, TEXT, Prompt, prompt
+from pages.inference.generation.settings import CHARACTERS, Prompt, prompt, text_of
 from pages.ui import controls, page
 from pages.ui.loading import models
 
@@ -18,20 +19,25 @@ PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
     "beam": ("Beam search", beam.show),
     "speculative": ("Speculative decoding", speculative.show),
 }
+TALK = "conversation"
 
 page.begin(
     "How does it generate text?",
     "A model gives every token a probability of being next. Autoregressive decoding chooses one, appends it, and "
     "computes the next distribution; all the rest is **how to choose**.",
+    always=models.always(),
 )
-box, choice = st.columns([4, 1], vertical_alignment="bottom")
-with box:
-    pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=68)
+names = {key: name for key, (name, _) in PANELS.items()} | {TALK: "Conversation"}
+shown, choice = st.columns([4, 1], vertical_alignment="bottom")
+with shown:
+    section = controls.segmented("See", "show", list(names), "token", names)
 with choice:
-    model = models.choose("decoder", why_not=models.silent)
-section = controls.segmented("See", "show", list(PANELS), "token", {key: name for key, (name, _) in PANELS.items()})
-given = prompt(model, pasted)
-if given.ids:
-    PANELS[section][1](given)
+    model = models.choose("decoder", why_not=models.silent, default=models.first())
+if section == TALK:
+    conversation.show(model)
 else:
-    st.info("There is no text yet: type or paste some above, or press Ctrl+Z in the box.")
+    given = prompt(model, controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68))
+    if given.ids:
+        PANELS[section][1](given)
+    else:
+        st.info("There is no text yet: type or paste some above, or press Ctrl+Z in the box.")

@@ -1,16 +1,21 @@
 """What all sections of the page on generation share: the text, the model, and the sliders of the filters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pages.ui import cache, controls, notices
+from pages.ui.loading import models
+from tfcore import shipped
 from tfcore.analysis.inference import decoding
 from tfcore.generation.sampling import Sampling
 
 CHARACTERS = 2_000  # of a text
 TOKENS = 128  # of a text, at most: the last ones, because they are continued
 TEXT = "Lily was very happy. She went to the park and saw a big"
+REAL_TEXT = "Scientists announced on Tuesday that they had found a new species of"
 OFF: dict[str, Any] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "penalty": 1.0}
+FIRST: dict[str, Any] = {"temperature": 0.8, "top_k": 40, "top_p": 0.9, "min_p": 0.05, "penalty": 1.2}
 SEEDS = 99  # the largest seed
 
 read = cache.of_model(max_entries=64)(decoding.last_tokens)
@@ -34,9 +39,13 @@ class Prompt:
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
-        """The separator between texts, where there is one: what comes after it is another text."""
-        separator = getattr(self.tokenizer, "separator_id", None)
-        return () if separator is None else (separator,)
+        """The tokens that end a text: what comes after them is another text."""
+        return models.special(self.model).ends
+
+
+def text_of(model: str) -> str:
+    """What a model is given to continue at first: a story to one that knows stories alone."""
+    return TEXT if model in shipped() else REAL_TEXT
 
 
 def prompt(model: str, pasted: str) -> Prompt:
@@ -46,14 +55,14 @@ def prompt(model: str, pasted: str) -> Prompt:
     return Prompt(model, tuple(ids), pasted)
 
 
-def filters() -> Sampling:
-    """Sliders for every filter, in the order in which they apply."""
+def filters(first: Mapping[str, Any] = FIRST) -> Sampling:
+    """Sliders for every filter, in the order in which they apply; `first`: where they stand at first."""
     penalty = controls.slider(
         "Repetition penalty",
         "penalty",
         1.0,
         2.0,
-        1.2,
+        first["penalty"],
         0.05,
         format="%.2f",
         help="1 is off. Logits of tokens that have occurred are divided by it (multiplied, where negative).",
@@ -63,18 +72,18 @@ def filters() -> Sampling:
         "temperature",
         0.0,
         2.0,
-        0.8,
+        first["temperature"],
         0.05,
         format="%.2f",
         help="Logits are divided by it. 1 leaves them as they are, 0 takes the most likely token: greedy.",
     )
-    top_k = controls.slider("Top-k", "top_k", 0, 100, 40, help="Keep the k most likely tokens. 0 is off.")
+    top_k = controls.slider("Top-k", "top_k", 0, 100, first["top_k"], help="Keep the k most likely tokens. 0 is off.")
     top_p = controls.slider(
         "Top-p",
         "top_p",
         0.05,
         1.0,
-        0.9,
+        first["top_p"],
         0.05,
         format="%.2f",
         help="Keep the fewest tokens that together reach p: the nucleus. 1 is off.",
@@ -84,7 +93,7 @@ def filters() -> Sampling:
         "min_p",
         0.0,
         0.5,
-        0.05,
+        first["min_p"],
         0.01,
         format="%.2f",
         help="Keep tokens with at least this fraction of the highest probability. 0 is off.",

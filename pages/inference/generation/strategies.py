@@ -49,7 +49,7 @@ def show(prompt: Prompt) -> None:
         texts = decoding.by_strategy(job.items)
         done = max(len(one) for one in texts.values())
         again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
-        live.bar(key, job, done, tokens, again, work="text", step="token")
+        live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
         _texts(prompt, texts, tokens, job.active)
 
     with right:

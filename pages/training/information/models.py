@@ -28,7 +28,7 @@ def speechless(config: ModelConfig, tokenizer: Any) -> str | None:
 
 def choose() -> str:
     """The model on this page."""
-    return models.choose("decoder", why_not=speechless, options=text_models())
+    return models.choose("decoder", why_not=speechless, options=text_models(), default=models.first())
 
 
 def comparable() -> list[str]:

@@ -8,6 +8,7 @@ from pages.training.information import joint as joint
 from pages.training.information import text as texts
 from pages.training.information import token as token
 from pages.ui import controls, page
+from pages.ui.loading import models
 
 # key in the address: (name, what draws it); each is computed and sent only when it is looked at
 PANELS: dict[str, tuple[str, Callable[[], None]]] = {
@@ -22,6 +23,7 @@ page.begin(
     "What does a loss measure?",
     "Cross-entropy, in bits or nats. A model that predicts **Q** where **P** is true pays the entropy of P, and on top "
     "of that the KL divergence from P to Q; training can only reduce the second part.",
+    always=models.always(),
 )
 show = controls.segmented("Look at", "show", list(PANELS), "bars", {key: name for key, (name, _) in PANELS.items()})
 PANELS[show][1]()

@@ -21,8 +21,10 @@ from pages.ui.work import jobs, live
 from tfcore import available
 from tfcore.config import Architecture, ModelConfig
 from tfcore.loading import checkpoints
+from tfcore.loading.special_tokens import SpecialTokens, special_tokens
 
 DEFAULT = "stories"
+REAL = "smollm2"  # first where it was fetched, on pages that are about any text
 EVERY = 0.5  # seconds between two looks at a model that is being loaded
 WhyNot: TypeAlias = Callable[[ModelConfig, Any], str | None]
 KINDS: dict[Architecture, str] = {
@@ -64,6 +66,17 @@ def choose(
         return name
     st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {default}.")
     return default
+
+
+def first() -> str:
+    """The model that a page about any text begins with: a real one where it is there. Links from before it was there
+    mean the one that ships."""
+    return REAL if REAL in available() and not links.is_old() else DEFAULT
+
+
+def always() -> dict[str, str]:
+    """For page.begin, of a page whose default is `first`."""
+    return {"model": first()} if first() != DEFAULT else {}
 
 
 def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list[str]:
@@ -205,6 +218,15 @@ def again(name: str) -> None:
 def loaded(name: str) -> bool:
     """Whether `cache.model` has this model at once."""
     return name in available() or own_models.get(name) is not None
+
+
+@cache.data(max_entries=32)
+def special(name: str) -> SpecialTokens:
+    """The tokens that end a loaded model's texts, and its chat template."""
+    own = own_models.get(name)
+    if own is not None:
+        return own.special or SpecialTokens()
+    return special_tokens(name, cache.model(name)[1])
 
 
 def config(name: str) -> ModelConfig:

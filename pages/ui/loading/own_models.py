@@ -53,6 +53,7 @@ class Own:
         size: bytes of its weights.
         seconds: that loading took.
         state: of the files it came from: a commit, or when and how large they were.
+        special: the SpecialTokens that end its texts, and its chat template.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Own:
     size: int
     seconds: float
     state: str
+    special: Any = None
 
 
 class Store:
@@ -143,6 +145,7 @@ def bring(name: str, settings: Settings) -> Iterator[Any]:
 def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     import tfcore
     from tfcore.loading import checkpoints, hub
+    from tfcore.loading.special_tokens import special_tokens
     from tfcore.loading.weights import CheckpointError, size
     from tfcore.tokenizers.isolated import IsolatedTokenizer
 
@@ -166,7 +169,9 @@ def _bring(name: str, settings: Settings, say: progress.Say) -> Own:
     if isinstance(tokenizer, IsolatedTokenizer):
         tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")
     state = _state(place) if isinstance(place, Path) else str(found.commit)
-    own = Own(name, model, tokenizer, found.memory, time.monotonic() - began, state)
+    assert tokenizer is not None  # estimate refuses a model without one
+    special = special_tokens(place, tokenizer)
+    own = Own(name, model, tokenizer, found.memory, time.monotonic() - began, state, special)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
     return own

@@ -65,6 +65,7 @@ def bar(
     work: str = "training",
     step: str = "step",
     fresh: str = "Another seed",
+    rate: bool = False,
 ) -> None:
     """How far the job is, and a button that stops it, begins it anew, or, once it is done, sets controls to `again`;
     it never moves.
@@ -72,11 +73,13 @@ def bar(
     Args:
         work, step: what it is, and what it is made of, as single words.
         fresh: what the button says once it is done.
+        rate: whether to say how many steps a second there were.
     """
+    pace = f", {done / job.seconds:.1f} a second" if rate and done and job.seconds > 0 else ""
     said = {
         "waiting": f"Waiting: other work is running, and {job.ahead} wait before this {work}",
-        "running": f"{step.capitalize()} {done} of {total}, {job.seconds:.0f} s",
-        "done": f"{done} {step}s in {job.seconds:.1f} s",
+        "running": f"{step.capitalize()} {done} of {total}, {job.seconds:.0f} s{pace}",
+        "done": f"{done} {step}s in {job.seconds:.1f} s{pace}",
         "stopped": f"Stopped at {step} {done} of {total}",
         "failed": f"The {work} failed: {job.problem}",
         "refused": f"Too much work waits on this server; try this {work} again in a minute",

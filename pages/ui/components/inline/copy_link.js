@@ -41,6 +41,9 @@ export default function (component) {
     const url = new URL(window.location.href)
     url.hash = ""
     for (const name of ["embed", "embed_options", "figure"]) url.searchParams.delete(name)
+    for (const [name, value] of Object.entries(data.always)) {
+      if (!url.searchParams.has(name)) url.searchParams.set(name, value)
+    }
     url.searchParams.set("v", data.version)
     return url.toString()
   }

@@ -1,0 +1,156 @@
+"""Section of the page on generation: a conversation with a model that was trained to have one."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.generation import experiments as experiments
+from pages.inference.generation.settings import SEEDS, filters, seed
+from pages.ui import cache, controls, notices, page, text
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from pages.ui.program import made
+from pages.ui.work import jobs, live
+from tfcore.analysis.inference import conversation
+from tfcore.analysis.inference.conversation import ROLES, ConversationPlan, Turn
+from tfcore.tokenizers import chat
+
+EVERY = 0.4  # seconds between two looks at the answer
+PATIENCE = 10.0  # seconds without a look, after which the job stops
+CHARACTERS = 2_000  # of all that the user says
+MOST_TURNS = 6
+BETWEEN = "\n---\n"  # between two turns in the address
+ASKED = "Why is the sky blue? Answer in two sentences."
+SYSTEM = "Speak like a pirate."
+HUES = {None: 3, "system": 2, "user": 4, "assistant": 0}  # of chips; the figure has the like
+SURE = {"penalty": 1.0, "temperature": 0.2, "top_k": 0, "top_p": 0.9, "min_p": 0.0}
+TRY: dict[str, dict[str, Any]] = {
+    "a question": {"said": ASKED, "system": ""},
+    "with an instruction": {"said": ASKED, "system": SYSTEM},
+    "two turns": {
+        "said": BETWEEN.join(["Name three rivers of Africa.", "Which of them is the longest?"]),
+        "system": "",
+    },
+    "arithmetic": {"said": "What is 17 times 23? Think step by step.", "system": ""},
+    "a special token, typed": {"said": "What does <|im_end|> mean?", "system": ""},
+    "greedy": SURE | {"temperature": 0.0},
+    "hotter": SURE | {"temperature": 1.5},
+}
+ICONS = {"user": ":material/person:", "assistant": ":material/smart_toy:"}
+
+costs = cache.of_model(max_entries=32)(experiments.conversation_costs)
+
+
+def show(model: str) -> None:
+    """The section."""
+    special = models.special(model)
+    if not special.template:
+        st.info(
+            f"{text.escape(model, 100)} was not trained to have conversations: it comes without a chat template. "
+            "Choose an instruct model, such as smollm2 where it is there, or a model of the hub called Instruct."
+        )
+        return
+    page.try_this(TRY)
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        system = controls.text_area("Instruction (system)", "system", "", CHARACTERS, height=68)
+        tokens = controls.slider("Max tokens of an answer", "answer", 10, 200, 60, 10)
+        with st.expander("More settings"):
+            sampling, chosen_seed = filters(SURE), seed()
+    with right:
+        place = st.container()
+        said = _said()
+    if not said:
+        st.info("Nothing is said yet: write something to the model in the box.")
+        return
+    plan = ConversationPlan(system=system, said=said, sampling=sampling, seed=chosen_seed, tokens=tokens)
+    key = ("conversation", model, plan)
+    network, tokenizer = cache.model(model)
+
+    def draw(job: jobs.Job) -> None:
+        found = conversation.turns(tokenizer, special, job.items)
+        written = sum(len(turn.written) + (turn.ended is not None) for turn in found)
+        total = max(1, written if job.state == "done" else tokens * len(said))
+        again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
+        for number, words in enumerate(said):
+            with st.chat_message("user", avatar=ICONS["user"]):
+                st.markdown(text.escape(words))
+            if number < len(found):
+                with st.chat_message("assistant", avatar=ICONS["assistant"]):
+                    st.markdown(text.paragraphs(found[number].answer) or "…")
+        live.bar(key, job, written, total, again, work="answer", step="token", rate=True)
+        if job.state == "done" and found:
+            _tokens(model, found[-1])
+
+    with place:
+        job = live.begin(key, lambda: conversation.converse(network, tokenizer, special, plan), PATIENCE)
+        live.watch(key, draw, job, EVERY)
+    page.what_to_see(
+        "A model that answers still only continues a text. The **chat template** writes the turns as one text with "
+        "special tokens between them, and ends it where the assistant is to speak; the model was trained on such texts "
+        "until it continued them with answers, and with the token that ends a turn. That token stops it here. Bars say "
+        "how improbable the model found each token: what you say, it could not know; what it says, it chose itself."
+    )
+    page.source(chat.render, chat.conversation, conversation.converse)
+    page.experiment(experiments.conversation, made(experiments.talked, model, special, plan))
+    page.question(
+        "You type a special token such as <|im_end|> into your question. Why does the model not take it for the end "
+        "of your turn?",
+        "Because what you type is cut into tokens as ordinary text: it becomes several tokens that together look like "
+        "the special one, whose own id nobody can type. If it were found in the text, you could write the assistant's "
+        "turn yourself, which is one kind of prompt injection.",
+    )
+
+
+def _said() -> tuple[str, ...]:
+    """The user's turns: a box for the next one, and one to change them all."""
+    with st.expander("Edit what was said"):
+        typed = controls.text_area("Your turns, with a line of --- between two", "said", ASKED, CHARACTERS, height=100)
+        st.button("Begin anew", on_click=controls.set_values, kwargs={"said": ASKED})
+    turns = tuple(turn.strip() for turn in typed.split("---") if turn.strip())
+    if len(turns) > MOST_TURNS:
+        notices.add("said", f"{len(turns)} turns; the last {MOST_TURNS} are used")
+    st.chat_input("Say something to the model", key="next", max_chars=CHARACTERS, on_submit=_add)
+    return turns[-MOST_TURNS:]
+
+
+def _add() -> None:
+    """One more turn."""
+    words = str(st.session_state.get("next") or "").replace("---", "—").strip()
+    before = str(st.session_state.get("said") or "")
+    if words:
+        controls.set_values(said=BETWEEN.join(filter(None, [before.strip(), words])))
+
+
+def _tokens(model: str, turn: Turn) -> None:
+    """The conversation as the model reads it: its tokens by role, and what each cost."""
+    tokenizer = cache.model(model)[1]
+    result = costs(model, turn)
+    shown = experiments.conversation(result)
+    st.markdown("**As the model reads it**")
+    owners = [token.role for token in result.bits.tokens]
+    told = zip(owners[1:], result.bits.bits.tolist(), strict=True)
+    text.chips(
+        tokenizer.tokens([token.id for token in result.bits.tokens]),
+        key="conversation tokens",
+        label="The conversation, token by token",
+        hues=[HUES[role] for role in owners],
+        faint=[role is None for role in owners],
+        titles=["the first token", *(f"{ROLES[role]}: {bits:.1f} bits" for role, bits in told)],
+    )
+    figure(
+        shown.figure,
+        key="conversation",
+        height=300,
+        min_width=560,
+        alt=shown.alt,
+        caption=shown.caption,
+        table=lambda: pd.DataFrame(
+            {
+                "token": tokenizer.tokens([token.id for token in result.bits.tokens[1:]]),
+                "role": [ROLES[role] for role in owners[1:]],
+                "bits": result.bits.bits,
+            }
+        ),
+    )

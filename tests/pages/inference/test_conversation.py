@@ -1,0 +1,78 @@
+"""The conversation on the page on generation: what is said, in the link too, who cannot have one, and turns added."""
+
+from functools import partial
+
+import pytest
+
+from pages.ui.loading import model_settings, own_models
+from tests.loading.gguf_files import byte_level, random_model, write
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run
+from tests.pages.waiting import wait_for_jobs
+from tests.tokenizers.test_chat import TEMPLATE
+
+opened = partial(visits.opened, "inference/generation/page.py")
+TALK = {"show": "Conversation", "model": "./talker.gguf", "answer": "10"}
+
+
+@pytest.fixture
+def talker(tmp_path, monkeypatch):
+    """A tiny model with a chat template, loaded."""
+    write(
+        tmp_path / "talker.gguf",
+        "llama",
+        random_model("llama"),
+        **byte_level("gpt-2"),
+        **{"tokenizer.chat_template": TEMPLATE},
+    )
+    monkeypatch.setenv("TFCORE_MODELS", "any")
+    monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path))
+    monkeypatch.setattr(own_models, "STORE", own_models.Store())
+    last = list(own_models.bring("./talker.gguf", model_settings.read()))[-1]
+    assert isinstance(last, own_models.Own), last
+    return last
+
+
+def ended(test):
+    wait_for_jobs()
+    return run(test)
+
+
+def test_a_model_without_a_template_says_so():
+    test = opened(show="Conversation")
+    assert "stories was not trained to have conversations" in test.info[0].value
+
+
+def test_an_answer_and_its_tokens(talker):
+    test = ended(opened(**TALK, said="A dog", system="Hi"))
+    said = [message.markdown[0].value for message in test.chat_message]
+    assert said[0] == "A dog"
+    assert len(said) == 2
+    head, spec = figures(test)["conversation"]
+    for role in ("The template: ", "the system: ", "the user: ", "the assistant: 10 tokens"):
+        assert role in head["caption"]
+    assert [trace["name"] for trace in spec["data"]] == ["the template", "the system", "the user", "the assistant"]
+
+
+def test_longer_than_the_model_reads(talker):
+    test = ended(opened(**TALK, said="dog " * 300))
+    assert "more than the 256 that this model reads" in test.get("progress")[0].proto.text
+
+
+def test_another_turn(talker):
+    test = ended(opened(**TALK, said="A dog"))
+    test.chat_input[0].set_value("A cat --- or two").run()
+    test = ended(test)
+    assert [message.markdown[0].value for message in test.chat_message][::2] == ["A dog", "A cat — or two"]
+    assert test.query_params["said"] == "A dog\n---\nA cat — or two"
+
+
+def test_more_turns_than_are_used(talker):
+    test = ended(opened(**TALK, said="\n---\n".join("abcdefgh")))
+    assert "8 turns; the last 6 are used" in visits.said(test, "caption", "info", "warning", "markdown")
+    assert [message.markdown[0].value for message in test.chat_message][::2] == list("cdefgh")
+
+
+def test_nothing_said(talker):
+    assert "Nothing is said yet" in opened(**TALK, said=" --- ").info[0].value

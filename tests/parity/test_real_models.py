@@ -1,0 +1,74 @@
+"""The real models against transformers: SmolLM2 from its GGUF file, MiniLM from safetensors."""
+
+import pytest
+import torch
+import transformers as hf
+
+import tfcore
+from tfcore.loading.real_models import MODELS, sha256
+from tfcore.loading.special_tokens import special_tokens
+from tfcore.tokenizers.chat import Message, conversation
+
+MARY = "When Mary and John went to the store, John gave a drink to"
+TIRED = "The animal didn't cross the street because it was too tired."
+MINILM = "53aa51172d142c89"  # the beginning of the SHA-256 of their weights
+SMOLLM2 = "b179c9523d0e6a0f"
+
+
+@pytest.fixture(autouse=True)
+def _real(real_models):
+    return real_models
+
+
+def test_smollm2(real_models):
+    folder, file = real_models / "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    theirs = hf.AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=file, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+    names = hf.AutoTokenizer.from_pretrained(folder, gguf_file=file)
+    assert (model.config.n_layers, model.config.n_heads, model.config.kv_heads) == (30, 9, 3)
+    ids = tokenizer.encode(MARY)
+    assert ids == names(MARY).input_ids
+    with torch.no_grad():
+        expected = theirs(torch.tensor([ids]), output_attentions=True)
+    found = model(torch.tensor([ids]), capture=("blocks.*.attn.pattern",))
+    assert (found.logits - expected.logits).abs().max() < 2e-4  # of logits up to 25
+    for layer, pattern in enumerate(expected.attentions):
+        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-5
+    likeliest = found.logits[0, -1].softmax(-1)
+    assert tokenizer.tokens([int(likeliest.argmax())]) == [" Mary"]
+    assert float(likeliest.max()) == pytest.approx(0.92, abs=0.01)
+
+    special = special_tokens("smollm2", tokenizer)
+    said = [{"role": "user", "content": "Why is the sky blue?"}]
+    ids = names.apply_chat_template(said, tokenize=True, add_generation_prompt=True, return_dict=False)
+    talk = conversation(tokenizer, special.template, [Message("user", "Why is the sky blue?")])
+    assert [token.id for token in talk] == ids
+    assert special.ends == (0, 2)
+
+
+def test_minilm(real_models):
+    model, tokenizer = tfcore.load("minilm", device="cpu")
+    theirs = hf.AutoModel.from_pretrained(real_models / "minilm", attn_implementation="eager").eval()
+    ids = tokenizer.encode(TIRED)
+    with torch.no_grad():
+        expected = theirs(torch.tensor([ids]), output_attentions=True)
+    found = model(torch.tensor([ids]), capture=("blocks.*.attn.pattern",))
+    assert (found.hidden - expected.last_hidden_state).abs().max() < 1e-4
+    for layer, pattern in enumerate(expected.attentions):
+        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-5
+    assert tokenizer.tokens(ids)[0] == "[CLS]"
+
+
+def test_they_stand_beside_the_models_that_ship():
+    assert tfcore.available()[-2:] == ["smollm2", "minilm"]
+    assert tfcore.available("encoder")[-1] == "minilm"
+    assert "smollm2" not in tfcore.available("encoder")
+
+
+def test_the_files_are_those_that_were_measured(real_models):
+    """What is unpacked: a wheel is checked when it is fetched."""
+    assert {model.name for model in MODELS} == {"smollm2", "minilm"}
+    assert sha256(real_models / "minilm/model.safetensors").startswith(MINILM)
+    assert sha256(real_models / "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf").startswith(SMOLLM2)

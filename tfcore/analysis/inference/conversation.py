@@ -1,0 +1,224 @@
+"""A conversation with a model that was trained to have one: its turns as tokens, its answers as they are written, and
+what each token costs the model.
+
+An answer follows from what was said, the settings and the seed, so a conversation is its user's turns: the answers are
+written again wherever they are asked for.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.decoding import Written, written_token
+from tfcore.analysis.one_text import one_text
+from tfcore.generation.generate import stream
+from tfcore.generation.sampling import Sampling
+from tfcore.loading.special_tokens import SpecialTokens
+from tfcore.model import Transformer
+from tfcore.tokenizers.chat import ChatError, ChatToken, Message, conversation
+from tfcore.tokenizers.chat import Role as Role
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+ROLES: dict[Role | None, str] = {
+    None: "the template",
+    "system": "the system",
+    "user": "the user",
+    "assistant": "the assistant",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPlan:
+    """What is said, and how the answers are written.
+
+    Args:
+        system: an instruction before all turns; empty: none, for which a template may put one of its own.
+        said: the user's turns.
+        sampling, seed: of the answers.
+        tokens: of an answer at most.
+    """
+
+    system: str
+    said: tuple[str, ...]
+    sampling: Sampling
+    seed: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of the user's and the answer to it, as far as it is written.
+
+    Args:
+        read: the tokens before the answer, earlier turns included.
+        written: the answer's, without the token that ends it.
+        ended: the token that ended it; None where it was cut off, or is not yet at its end.
+        answer: its text.
+    """
+
+    read: tuple[ChatToken, ...]
+    written: tuple[Written, ...] = ()
+    ended: int | None = None
+    answer: str = ""
+
+
+Step = tuple[int, tuple[ChatToken, ...] | Written]
+
+
+def converse(
+    model: Transformer, tokenizer: Tokenizer, special: SpecialTokens, plan: ConversationPlan
+) -> Iterator[Step]:
+    """The number of the turn with the tokens before its answer, and then with each token of the answer.
+
+    Raises:
+        ChatError: the template does not take this conversation, or it is longer than the model's context.
+    """
+    messages = [Message("system", plan.system)] if plan.system.strip() else []
+    for number, words in enumerate(plan.said):
+        messages.append(Message("user", words))
+        read = turn_tokens(model, tokenizer, special, messages)
+        yield number, tuple(read)
+        ids = [token.id for token in read]
+        if len(ids) >= model.config.max_seq_len:
+            raise ChatError(
+                f"the conversation has {len(ids):,} tokens, more than the {model.config.max_seq_len:,} that this model "
+                "reads; say less"
+            )
+        answer: list[int] = []
+        steps = stream(
+            model,
+            ids,
+            max_new_tokens=plan.tokens,
+            seed=plan.seed + number,
+            stop_ids=special.ends,
+            **asdict(plan.sampling),
+        )
+        for step in steps:
+            yield number, written_token(step.filters[0].probabilities, step.token, step.probability)
+            if step.token not in special.ends:
+                answer.append(step.token)
+        messages.append(Message("assistant", tokenizer.decode(answer)))
+
+
+def turn_tokens(
+    model: Transformer, tokenizer: Tokenizer, special: SpecialTokens, messages: Sequence[Message]
+) -> list[ChatToken]:
+    """The tokens of a conversation up to where the assistant is to write."""
+
+    def text(token: int | None) -> str:
+        return "" if token is None else tokenizer.token_bytes(token).decode("utf-8", "replace")
+
+    return conversation(tokenizer, special.template, messages, text(model.config.bos_id), text(special.last))
+
+
+def turns(tokenizer: Tokenizer, special: SpecialTokens, steps: Sequence[Step]) -> list[Turn]:
+    """What `converse` has given so far, turn by turn."""
+    found: list[Turn] = []
+    for _, step in steps:
+        if isinstance(step, tuple):
+            found.append(Turn(step))
+            continue
+        last = found[-1]
+        if step.token in special.ends:
+            found[-1] = Turn(last.read, last.written, step.token)
+        else:
+            found[-1] = Turn(last.read, (*last.written, step))
+    return [
+        Turn(turn.read, turn.written, turn.ended, tokenizer.decode([one.token for one in turn.written]))
+        for turn in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationBits:
+    """What every token of a conversation cost the model: -log2 of the probability it gave it.
+
+    Args:
+        tokens: of the whole conversation, the last answer included.
+        bits: of each token but the first, which nothing foretells.
+    """
+
+    tokens: tuple[ChatToken, ...]
+    bits: np.ndarray
+
+
+@torch.inference_mode()
+def conversation_bits(model: Transformer, turn: Turn) -> ConversationBits:
+    """What every token cost up to the end of a turn, from one pass over all of them."""
+    answer = [ChatToken(one.token, "assistant") for one in turn.written]
+    end = [] if turn.ended is None else [ChatToken(turn.ended, None)]
+    tokens = (*turn.read, *answer, *end)
+    ids = [token.id for token in tokens]
+    logits = model(one_text(model, ids)).logits[0, :-1].float()  # (seq - 1, vocab)
+    chosen = logits.gather(-1, torch.tensor(ids[1:], device=logits.device)[:, None])[:, 0]
+    nats = logits.logsumexp(-1) - chosen
+    return ConversationBits(tokens, (nats / np.log(2)).cpu().numpy())
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class RoleCosts(Finding):
+    """The mean cost of a token by whose words it is part of.
+
+    Args:
+        counts: role -> how many tokens.
+        means: role -> bits a token.
+    """
+
+    counts: dict[Role | None, int]
+    means: dict[Role | None, float]
+
+    @property
+    def sentence(self) -> str:
+        said = [
+            f"{ROLES[role]}: {self.counts[role]:,} token{'s' if self.counts[role] != 1 else ''}, {mean:.1f} bits each"
+            for role, mean in self.means.items()
+        ]
+        dearest = max(self.means, key=lambda role: self.means[role])
+        return f"{'; '.join(said).capitalize()}. {ROLES[dearest].capitalize()} surprises the model most."
+
+
+def role_costs(found: ConversationBits) -> RoleCosts:
+    """The costs by role, the first token left out."""
+    owners = [token.role for token in found.tokens[1:]]
+    there = [role for role in ROLES if role in owners]
+    bits = {role: [b for b, owner in zip(found.bits.tolist(), owners, strict=True) if owner == role] for role in there}
+    return RoleCosts(
+        {role: len(of_role) for role, of_role in bits.items()},
+        {role: sum(of_role) / len(of_role) for role, of_role in bits.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnd(Finding):
+    """How the last answer came to its end.
+
+    Args:
+        tokens: of the answer.
+        ended: the token that ended it, in words; empty where it was cut off.
+        probability: that the model gave to the answer's tokens, in the mean of their logarithms.
+    """
+
+    tokens: int
+    ended: str
+    probability: float
+
+    @property
+    def sentence(self) -> str:
+        count = f"{self.tokens:,} token{'s' if self.tokens != 1 else ''}"
+        end = f"ended by {self.ended}" if self.ended else "cut off there: a longer answer is allowed below"
+        if not self.tokens:
+            return f"The answer is empty, {end}."
+        return f"The last answer has {count}, each of probability {self.probability:.2f} in the mean, {end}."
+
+
+def answer_end(tokenizer: Tokenizer, turn: Turn) -> AnswerEnd:
+    """The end of a turn's answer."""
+    logs = [np.log(max(one.probability, 1e-38)) for one in turn.written]
+    ended = "" if turn.ended is None else tokenizer.tokens([turn.ended])[0]
+    return AnswerEnd(len(turn.written), ended, float(np.exp(np.mean(logs))) if logs else 1.0)

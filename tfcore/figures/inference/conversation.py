@@ -1,0 +1,48 @@
+"""A picture of what every token of a conversation cost the model, coloured by who says it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.inference.conversation import ROLES, ConversationBits, Role
+from tfcore.figures import theme
+
+COLOURS: dict[Role | None, str] = {None: "@muted", "system": "@cat6", "user": "@cat1", "assistant": "@cat0"}
+
+
+def conversation_figure(found: ConversationBits, labels: Sequence[str], height: int) -> go.Figure:
+    """A bar for each token but the first: -log2 of the probability the model gave it.
+
+    Args:
+        labels: of all tokens, as they may stand in a figure.
+    """
+    places = np.arange(1, len(found.tokens))
+    owners = [token.role for token in found.tokens[1:]]
+    data = []
+    for role, colour in COLOURS.items():
+        here = [i for i, owner in enumerate(owners) if owner == role]
+        if not here:
+            continue
+        data.append(
+            {
+                "type": "bar",
+                "name": ROLES[role],
+                "x": places[here],
+                "y": found.bits[here].astype(np.float32),
+                "marker": {"color": colour},
+                "customdata": [labels[i + 1] for i in here],
+                "hovertemplate": "token %{x}, %{customdata}: %{y:.1f} bits<extra>" + ROLES[role] + "</extra>",
+            }
+        )
+    layout = theme.base_layout(
+        height,
+        barmode="overlay",
+        bargap=0.15,
+        xaxis={"title": "token of the conversation", "range": [0, len(found.tokens)], "showgrid": False},
+        yaxis={"title": "cost, bits", "rangemode": "tozero"},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        showlegend=True,
+        margin={"t": 36},
+    )
+    return theme.build(data, layout)
