@@ -54,6 +54,11 @@ class ForeignTokenizer:
         """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""
         return list(self._inner.encode(_SURROGATES.sub("\ufffd", text)).ids)
 
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For each id of encode(text), which characters of the text it stands for: the first, and the one after the
+        last; nothing, (0, 0), for those that are put around it. The text may have been changed on the way."""
+        return [(int(a), int(b)) for a, b in self._inner.encode(_SURROGATES.sub("\ufffd", text)).offsets]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, without the tokens that encode puts around a text."""
         inside = [i for i in ids if i in self._names and i not in self._around]

@@ -120,6 +120,17 @@ class IsolatedTokenizer:
             self._fail(f"it gives the id {max(ids)}, and its tokens end at {self.vocab_size - 1}")
         return ids
 
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Which characters each id of a text stands for; see ForeignTokenizer.
+
+        Raises:
+            TokenizerError: it took too much memory or time, or said what cannot be.
+        """
+        found = [(int(a), int(b)) for a, b in self._ask("offsets", text)]
+        if any(not 0 <= a <= b <= len(text) for a, b in found):
+            self._fail("it gives characters that the text does not have")
+        return found
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
         return str(self._ask("decode", [int(i) for i in ids]))

@@ -94,6 +94,7 @@ def _answered(tokenizer: BPETokenizer | ForeignTokenizer, message: bytes) -> byt
 # Bytes travel as Latin-1.
 METHODS: dict[str, Callable[..., Any]] = {
     "encode": lambda tokenizer, text: tokenizer.encode(text),
+    "offsets": lambda tokenizer, text: tokenizer.offsets(text),
     "decode": lambda tokenizer, ids: tokenizer.decode(ids),
     "words": lambda tokenizer, text: [word.decode("latin-1") for word in tokenizer.words(text)],
     "render": lambda _, *said: _render(*said),

@@ -1,10 +1,11 @@
 """The panels on byte-pair encoding: the shipped merges replayed on a word, and merges learned from a text."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from pages.foundations.tokens import experiments
-from pages.foundations.tokens.text_tokens import READERS, changes_text
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -12,6 +13,8 @@ from pages.ui.program import made
 from tfcore.analysis.foundations import bpe
 from tfcore.analysis.foundations.bpe import LearnedMerges, WordMerges
 from tfcore.analysis.foundations.embedding_table import published_vocabularies
+from tfcore.config import ModelConfig
+from tfcore.tokenizers.tokenizer import BPETokenizer
 
 MODEL = "stories"
 WORD = "unhappiness"
@@ -44,6 +47,13 @@ TRY_LEARNING = {
 }
 
 
+def no_merges(_: ModelConfig, tokenizer: Any) -> str | None:
+    """Why merges of a tokenizer cannot be replayed."""
+    if isinstance(tokenizer, BPETokenizer):
+        return None
+    return "its tokenizer is no byte-pair encoding over all 256 bytes, so its merges cannot be replayed."
+
+
 @cache.data(max_entries=64)
 def word_merges(model_name: str, word: str) -> WordMerges:
     return bpe.word_merges(cache.model(model_name)[1], word)
@@ -67,7 +77,7 @@ def replayed() -> None:
         word = controls.text_area(
             "Word", "word", WORD, LETTERS, height=68, help="A space typed first counts: it belongs to the word."
         )
-        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=changes_text, options=READERS)
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=no_merges, options={MODEL: MODEL})
     if not word:
         st.info("There is no word yet: type one, or pick an example.")
         return
