@@ -205,6 +205,7 @@ class Warm:
             import torch
 
             from pages.ui import cache as shared  # the very instance that the pages will use
+            from tfcore.loading import real_models
 
             # Small models gain little from a second thread, and lose much when visitors' threads wait for each other.
             torch.set_num_threads(settings.threads())
@@ -215,6 +216,7 @@ class Warm:
             sys.stderr.write(self.word + "\n")
         else:
             self.ready, self.word = True, "the default model answers"
+            real_models.fetch_missing()
 
 
 def answer(model: Any, tokenizer: Any) -> None:

@@ -12,7 +12,8 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Only tests that ask for the real models have them, so that all others are the same whether they were fetched or not.
-REAL_MODELS = os.environ.get("TFCORE_REAL_MODELS", str(Path(__file__).resolve().parents[1] / "models"))
+_FOLDER = os.environ.get("TFCORE_REAL_MODELS", str(Path(__file__).resolve().parents[1] / "models"))
+REAL_MODELS = os.environ.setdefault("TFCORE_TEST_MODELS", _FOLDER)  # workers of pytest-xdist find the other one emptied
 os.environ["TFCORE_REAL_MODELS"] = ""
 
 TFCORE = Path(__file__).resolve().parents[1] / "tfcore"

@@ -43,6 +43,18 @@ def data(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[
     return decorate
 
 
+def shared(*, max_entries: int) -> Callable[[Callable[Arguments, Result]], Cached[Arguments, Result]]:
+    """`data` for results of many megabytes: all runs share the one that is kept, instead of a copy each, and nobody may
+    change it. These do not count towards the bound of all cached results, so the limit has to be small."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Cached[Arguments, Result]:
+        _refuse_arrays(function)
+        cached: Any = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
+        return cached
+
+    return decorate
+
+
 def of_model(*, max_entries: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """`data` for a function of `model, tokenizer, ...`, or of `model, ...`: it is called with the model's name instead,
     and gets the model that all visitors share."""

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import truth
-from tests.e2e.visitor import LAST, NO_TEXT
+from tests.e2e.visitor import CHARACTERS, LAST, MOST_CHARACTERS, NO_TEXT
 
 TEXTS = {
     "nothing": "",
@@ -30,8 +30,9 @@ def window(request, visit_for_long, server):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_any_text_can_be_pasted(window, text):
     path, visitor = window
+    most = CHARACTERS.get(path, MOST_CHARACTERS)
     visitor.paste(text, LAST[path] if text else NO_TEXT)
-    expect(visitor.box()).to_have_value(text[:2_000])
+    expect(visitor.box()).to_have_value(text[:most])
     main = visitor.page.get_by_test_id("stMain")
     if text and path == "/heads":
         expect(visitor.chips()).to_have_text(truth.chips(text))
@@ -40,8 +41,8 @@ def test_any_text_can_be_pasted(window, text):
     if text and path == "/masks":
         n = min(len(truth.chips(text)), 64)
         expect(main).to_contain_text(f"(query, key) = ({n}, {n})")
-    if len(text) > 2_000:
-        expect(main).to_contain_text(f"{len(text):,} characters, more than the 2,000 used here")
+    if len(text) > most:
+        expect(main).to_contain_text(f"{len(text):,} characters, more than the {most:,} used here")
         expect(main).to_contain_text("reads 256 tokens" if path == "/heads" else "the first 64 are used")
     assert visitor.page.evaluate(MARKUP) == 0
     assert not visitor.page.locator('[data-testid="stMain"] .katex', has_text="x and").count()

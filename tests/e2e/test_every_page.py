@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e import accessible
+from tests.e2e.checks import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
 from tests.pages.test_router import listed

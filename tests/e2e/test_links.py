@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import TimeoutError as Gone
 from playwright.sync_api import expect
 
-from tests.e2e import accessible
+from tests.e2e.checks import accessible
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES
 
 END = "A question."  # every view ends with one

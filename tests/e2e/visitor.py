@@ -45,7 +45,8 @@ LAST = {
     "/check": "A question.",
 }
 WITHOUT_FIGURES = ("/", "/glossary")
-CHARACTERS = 2_000  # of a text that count
+CHARACTERS = {"/heads": 3_000}  # of a text that count; elsewhere MOST_CHARACTERS
+MOST_CHARACTERS = 2_000
 NO_TEXT = "There is no text yet"
 
 IDLE = """last => {
@@ -200,7 +201,8 @@ class Visitor:
         """Put a text into the box, and wait until the page was computed with it: the address then says so."""
         self.box().fill(text)
         self.box().press("Control+Enter")
-        self.wait_for_address(**links.text_parameters("text", text[:CHARACTERS]))
+        most = CHARACTERS.get(urlsplit(self.page.url).path, MOST_CHARACTERS)
+        self.wait_for_address(**links.text_parameters("text", text[:most]))
         self.settle(last)
 
     def wait_for_address(self, **said: str) -> None:

@@ -1,13 +1,17 @@
 """The real models against transformers: SmolLM2 from its GGUF file, MiniLM from safetensors."""
 
+import json
+import re
+
 import pytest
 import torch
 import transformers as hf
 
 import tfcore
-from tfcore.loading.real_models import MODELS, sha256
+from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.tokenizers.chat import Message, conversation
+from tfcore.training.real_models import of_minilm, of_smollm2
 
 MARY = "When Mary and John went to the store, John gave a drink to"
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -72,3 +76,13 @@ def test_the_files_are_those_that_were_measured(real_models):
     assert {model.name for model in MODELS} == {"smollm2", "minilm"}
     assert sha256(real_models / "minilm/model.safetensors").startswith(MINILM)
     assert sha256(real_models / "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf").startswith(SMOLLM2)
+
+
+@pytest.mark.parametrize("name", ["smollm2", "minilm"])
+def test_what_the_cards_say_is_measured_again(name):
+    """What needs no corpus."""
+    block = re.search(r"```json\n(.*?)```", (CARDS / f"{name}.md").read_text("utf-8"), re.DOTALL)
+    said = json.loads(block[1])
+    found = of_minilm() if name == "minilm" else of_smollm2(None)
+    assert len(found) >= 2
+    assert found == pytest.approx({key: said[key] for key in found}, abs=2e-3)

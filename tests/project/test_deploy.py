@@ -48,7 +48,7 @@ def instructions(word: str) -> list[str]:
 
 def test_the_container_is_slim_has_torch_for_the_cpu_and_runs_as_nobody_in_particular():
     assert instructions("FROM") == ["python:3.11-slim"]
-    assert instructions("ARG") == ["TORCH_INDEX=https://download.pytorch.org/whl/cpu"]
+    assert instructions("ARG") == ["TORCH_INDEX=https://download.pytorch.org/whl/cpu", "REAL=yes"]
     assert instructions("USER") == ["1000"]
     assert re.search(r"^torch==\d", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)
     assert "/healthz" in DOCKERFILE.partition("HEALTHCHECK")[2]

@@ -91,8 +91,8 @@ def test_it_works_from_another_folder(installed, tmp_path):
 
 
 def test_a_program_of_a_page_runs_in_another_folder(installed, tmp_path):
-    reading = made(read_attention, "stories", "Once upon a time", None, None)
-    values = {"reading": reading, "layer": 1, "head": 2, "token": 3, "view": "map", "window": (0, 4)}
+    reading = made(read_attention, "stories", "Once upon a time", None)
+    values = {"reading": reading, "layer": 1, "head": 2, "token": 3, "view": "map", "window": (0, 4), "log": True}
     (tmp_path / "own.py").write_text(script(program(heads.head, values)), "utf-8")
     assert run(installed, tmp_path, "own.py")
     assert (tmp_path / "heads-head.html").stat().st_size > 1_000

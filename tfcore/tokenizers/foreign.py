@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.tokenizer import BPETokenizer, byte_level_alphabet, readable, special_in
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, byte_level_alphabet, readable, special_in
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -53,6 +53,11 @@ class ForeignTokenizer:
     def encode(self, text: str) -> list[int]:
         """Ids of a text, those put around it included; a lone surrogate counts as U+FFFD."""
         return list(self._inner.encode(_SURROGATES.sub("\ufffd", text)).ids)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For each id of encode(text), which characters of the text it stands for: the first, and the one after the
+        last; nothing, (0, 0), for those that are put around it. The text may have been changed on the way."""
+        return [(int(a), int(b)) for a, b in self._inner.encode(_SURROGATES.sub("\ufffd", text)).offsets]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, without the tokens that encode puts around a text."""
@@ -99,6 +104,10 @@ class ForeignTokenizer:
         return {character: bytes([byte]) for character, byte in byte_level_alphabet().items()}
 
 
+class ForeignByteLevelBPE(ForeignTokenizer, ByteLevelBPE):
+    """One in bytes that puts tokens around a text, or lacks some byte that no text has."""
+
+
 def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
     """A tokenizer.json of the `tokenizers` library: one in bytes that puts nothing around a text is a BPETokenizer, all
     others are run as their authors meant them.
@@ -117,6 +126,8 @@ def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
     if in_bytes and not inner.encode("").ids:
         with suppress(ValueError):  # a vocabulary with holes, or without some byte
             return BPETokenizer(inner)
+    if in_bytes and isinstance(inner.model, models.BPE):
+        return ForeignByteLevelBPE(inner, in_bytes)
     return ForeignTokenizer(inner, in_bytes)
 
 

@@ -1,15 +1,19 @@
 """The page on heads: two heads on one text, or one head on two texts, side by side."""
 
+import itertools
+from typing import Any
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import CHARACTERS, Choice, read
+from pages.foundations.heads.reading import CHARACTERS, Choice, first_view, read
 from pages.ui import controls, fragments, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore.analysis.foundations.attention_maps import AttentionReading, map_range, map_table, overlap, shared_weight
-from tfcore.analysis.foundations.heads import head_kind, induction_scores, same_kind
+from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
+from tfcore.analysis.foundations.heads import head_kind, same_kind
 from tfcore.figures.foundations.heads import SIDE_CELLS
 from tfcore.figures.shown import Shown
 
@@ -26,9 +30,10 @@ def side_by_side(choice: Choice) -> None:
     n_layers, n_heads = reading.found.heads.kind.shape
     against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
     left, right = st.columns(2, gap="medium")
+    first_layer, first_head = first_view(choice)[:2]
     with left:
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
-        head = controls.slider("Head", "head", 0, n_heads - 1, 0)
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, first_layer)
+        head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
     other, other_text, other_layer, other_head = reading, "", layer, head
     with right:
         if against == "head":
@@ -39,14 +44,14 @@ def side_by_side(choice: Choice) -> None:
             if not other_text:
                 st.info("There is no other text yet: type or paste some.")
                 fragments.stop()
-            found = read(model_name, other_text, part)
+            found = read(model_name, other_text, part, choice.bos, choice.hide_sink)
             if found is None:
                 st.info("The tokenizer of this model makes no token of the other text: type something else.")
                 fragments.stop()
             other = found
-    one_map(left, "one", reading, layer, head, experiments.side(reading, layer, head))
+    one_map(left, "one", reading, layer, head, experiments.side(reading, layer, head, choice.log))
     if against == "head":
-        shown = experiments.two_heads(reading, layer, head, other_layer, other_head)
+        shown = experiments.two_heads(reading, layer, head, other_layer, other_head, choice.log)
         one_map(right, "other", other, other_layer, other_head, shown)
         patterns = reading.found.patterns
         st.metric(
@@ -55,15 +60,12 @@ def side_by_side(choice: Choice) -> None:
             help="Mean over the query tokens of sum_k min(a, b): 100 % for equal maps.",
         )
     else:
-        one_map(right, "other", other, layer, head, experiments.two_texts(reading, other, layer, head))
-        st.metric("Kind of the head", same_kind(reading.found.heads, other.found.heads, layer, head).verdict)
-    page.try_this(
-        {
-            "two induction heads": {"with": "head", "layer": 3, "head": 0, "layer2": 3, "head2": 2},
-            "induction and previous token": {"with": "head", "layer": 3, "head": 0, "layer2": 1, "head2": 1},
-            "the same head, another text": {"with": "text", "layer": 3, "head": 0},
-        }
-    )
+        shown = experiments.two_texts(reading, other, layer, head, choice.log)
+        one_map(right, "other", other, layer, head, shown)
+        st.metric(
+            "Kind of the head on each text", same_kind(reading.found.heads, other.found.heads, layer, head).verdict
+        )
+    page.try_this(examples(choice))
     page.what_to_see(
         "A kind is measured on one text, and may change with it: compare the same head on another text. Two heads of "
         "one kind need not attend to the same tokens: beside another head stands the weight that both put on the same "
@@ -71,17 +73,31 @@ def side_by_side(choice: Choice) -> None:
     )
     page.source(overlap)
     if against == "head":
-        page.experiment(experiments.two_heads, choice.made, layer, head, other_layer, other_head)
+        page.experiment(experiments.two_heads, choice.made, layer, head, other_layer, other_head, choice.log)
     else:
-        inducing = made(induction_scores, model_name)
-        made_other = made(experiments.read_other, model_name, other_text, part, inducing)
-        page.experiment(experiments.two_texts, choice.made, made_other, layer, head)
+        made_other = made(experiments.read_other, model_name, other_text, part, choice.bos, choice.hide_sink)
+        page.experiment(experiments.two_texts, choice.made, made_other, layer, head, choice.log)
     st.caption("Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895")
     page.question(
         "Two heads of one layer are both called *first token*. Does the model need both?",
         "Attention weights alone cannot tell: a head may attend to the first token (an attention sink) on this text "
         "and to something else on another. Zero ablation, on the page of interventions, measures what each adds.",
     )
+
+
+def examples(choice: Choice) -> dict[str, dict[str, Any]]:
+    """Heads of this model that are worth a comparison."""
+    found = {kind: strongest_of(choice.kinds, kind) for kind in ("induction", "previous token", "duplicate")}
+    named: dict[str, dict[str, Any]] = {}
+    for one, other in itertools.combinations_with_replacement(found, 2):
+        first, second = found[one][:1], found[other][1:2] if one == other else found[other][:1]
+        if first and second:
+            values = {"layer": first[0][0], "head": first[0][1], "layer2": second[0][0], "head2": second[0][1]}
+            label = f"two {one} heads" if one == other else f"{one} and {other}"
+            named[label] = {"with": "head", **values}
+    layer, head = striking_head(choice.kinds)
+    chosen = dict(list(named.items())[:3])
+    return {**chosen, "the same head, another text": {"with": "text", "layer": layer, "head": head}}
 
 
 def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, layer: int, head: int, shown: Shown) -> None:

@@ -62,7 +62,7 @@ def cuts(choice: Choice) -> None:
             alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; "
             f"{found.trained}.",
             height=190 * rows + 40,
-            min_width=560,
+            min_width=max(560, 94 * min(n_heads, 8)),
             caption=shown.caption,
             table=lambda: pd.DataFrame(split.patterns.reshape(n_heads * len(queries), -1)),
         )

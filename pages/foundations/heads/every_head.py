@@ -1,4 +1,4 @@
-"""The page on heads: every head as a mosaic, one of them in full, one token in all of them."""
+"""The page on heads: the map of all heads, one of them in full, one token in some of them."""
 
 from typing import Any
 
@@ -6,48 +6,44 @@ import streamlit as st
 from numpy import ndarray
 
 from pages.foundations.heads import experiments
-from pages.foundations.heads.reading import Choice
+from pages.foundations.heads.find import Found, find_heads
+from pages.foundations.heads.reading import Choice, first_view
 from pages.ui import controls, fragments, page, text
 from pages.ui.components.figure import Event, figure
 from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
-    head_mean,
     map_range,
     map_table,
-    pool,
     rollout,
+    some_heads,
     strongest_key,
     token_table,
 )
-from tfcore.analysis.foundations.heads import head_kind, head_kinds, head_table, order, score_columns, score_heads
+from tfcore.analysis.foundations.attention_sink import without_keys
+from tfcore.analysis.foundations.head_ranking import rank_heads
+from tfcore.analysis.foundations.heads import head_kind, head_table, score_columns, score_heads
+from tfcore.analysis.foundations.standard_kinds import standard_kinds
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.foundations import heads as figures
 from tfcore.figures.shown import Shown
 
-# The first view: “red” attends to the ball, by induction.
-LAYER = 3
-HEAD = 0
-TOKEN = 25
-MANY_HEADS = 48  # more than that have small tiles
-TILE = 48  # cells along a side of a tile
-LONG_TILE = 36  # the same for texts of more tokens than TILE
-SMALL_TILE = 24  # the same where there are many heads
 ALL = -1  # of the ranges of tokens: the whole text
-SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
+MANY_TOKENS = 120  # from which on the row of tokens scrolls
 OF = {"head": "head", "mean": "layer mean", "rollout": "rollout"}
 
 
 def every_head(choice: Choice) -> None:
     """The section with all heads of the chosen part of the model."""
     scores = choice.reading.found.heads
-    overview, beside = st.columns([11, 10], gap="medium")
+    overview, beside = st.columns([25, 17], gap="medium")
     with overview:
-        layer, head = mosaic(choice)
+        found = find_heads(choice)
     below = st.container()
-    closer(choice, layer, head, beside, below)
+    closer(choice, found, beside, below)
     st.subheader("Every head, measured", anchor=False)
+    st.caption("Kind and score: of the model, on the standard texts. All other columns: on this text.")
     st.dataframe(
-        head_table(scores),
+        head_table(scores, choice.kinds),
         hide_index=True,
         height=260,
         column_config={c: st.column_config.NumberColumn(format="%.2f") for c in score_columns(scores)},
@@ -55,80 +51,41 @@ def every_head(choice: Choice) -> None:
     words()
 
 
-def mosaic(choice: Choice) -> tuple[int, int]:
-    """All heads, sorted and filtered; returns the one that is looked at."""
-    found = choice.reading.found
-    n_layers, n_heads = found.heads.kind.shape
-    left, right = st.columns([3, 2])
-    with left:
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(LAYER, n_layers - 1))
-        sort = controls.segmented("Order of the heads", "sort", list(SORTS), "place", SORTS)
-    with right:
-        head = controls.slider("Head", "head", 0, n_heads - 1, HEAD)
-        kinds = ["all", *sorted(set(found.heads.kind.ravel()))]
-        kind = controls.select("Show heads of kind", "kind", kinds, "all")
-    shown = [place for place in order(found.heads, sort) if kind in ("all", found.heads.kind[place])]
-    tokens = max(found.patterns.shape[2:])
-    side = SMALL_TILE if n_layers * n_heads > MANY_HEADS else TILE if tokens <= TILE else LONG_TILE
-    pooled = " A cell shows the largest of the weights it stands for." if tokens > side else ""
-    tiles = {place: head_kind(found.heads, *place).name.replace(" token", "") for place in shown}
-    figure(
-        figures.mosaic(pool(found.patterns, side), tiles, shown, (layer, head), height=620),
-        key="mosaic",
-        alt=str(head_kinds(found.heads, shown)),
-        height=620,
-        min_width=400,
-        caption=f"Every head as layer.head with the kind that fits it best on this text (induction: on repeated random "
-        "tokens). Rows are query tokens, columns key tokens, full colour is weight 1; click one to enlarge "
-        f"it.{pooled}",
-        table=lambda: head_table(found.heads),
-        on_click=_choose_head,
-    )
-    return layer, head
-
-
-def _choose_head(event: Event) -> None:
-    """A click on a tile of the mosaic."""
-    match event["customdata"]:
-        case [int(layer), int(head)]:
-            controls.set_values(layer=layer, head=head)
-
-
 @fragments.fragment
-def closer(choice: Choice, layer: int, head: int, beside: Any, below: Any) -> None:
-    """One head in full and one token in every head: a change of the token redraws only these."""
-    reading, patterns = choice.reading, choice.reading.found.patterns
+def closer(choice: Choice, heads: Found, beside: Any, below: Any) -> None:
+    """One head in full and one token in some heads: a change of the token redraws only these."""
+    reading, patterns, (layer, head) = choice.reading, choice.reading.found.patterns, heads.selected
     n_query, n_key = patterns.shape[2:]
     with beside:
-        token = controls.slider("Query token", "token", 0, n_query - 1, min(TOKEN, n_query - 1))
+        token = controls.slider("Query token", "token", 0, n_query - 1, first_view(choice)[2])
         options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}
         with st.container(horizontal=True, vertical_alignment="bottom"):
             of = controls.segmented("Show", "of", list(options), "head", options)
             view: figures.View = controls.segmented("As", "view", ["map", "lines"], "map")
             window = _choose_range(max(n_query, n_key), token if view == "lines" else None)
         title = {
-            "head": str(head_kind(reading.found.heads, layer, head)).removesuffix("."),
+            "head": str(head_kind(choice.kinds, layer, head)).removesuffix("."),
             "mean": f"Layer {layer}: mean of {patterns.shape[1]} heads",
             "rollout": f"Layers 0 to {layer}, multiplied: rollout",
         }[of]
         st.subheader(title, anchor=False)
         if of == "head":
             pattern = patterns[layer, head]
-            shown = experiments.head(reading, layer, head, token, view, window)
+            shown = experiments.head(reading, layer, head, token, view, window, choice.log)
         elif of == "mean":
-            pattern = head_mean(patterns)[layer]
-            shown = experiments.layer_mean(reading, layer, token, view, window)
+            pattern = patterns[layer].mean(0)
+            shown = experiments.layer_mean(reading, layer, token, view, window, choice.log)
         else:
-            pattern = rollout(patterns)[layer]
-            shown = experiments.rolled_out(reading, layer, token, view, window)
+            pattern = rollout(patterns[: layer + 1])[layer]
+            shown = experiments.rolled_out(reading, layer, token, view, window, choice.log)
         one_map(reading, pattern, title, shown, view, window)
     with below:
-        one_token(reading, layer, head, token, pattern)
+        one_token(choice, heads, token, pattern)
         if of == "head":
-            page.experiment(experiments.head, choice.made, layer, head, token, view, window)
+            page.experiment(experiments.head, choice.made, layer, head, token, view, window, choice.log)
         else:
             experiment = experiments.layer_mean if of == "mean" else experiments.rolled_out
-            page.experiment(experiment, choice.made, layer, token, view, window)
+            page.experiment(experiment, choice.made, layer, token, view, window, choice.log)
 
 
 def _choose_range(n: int, around: int | None) -> tuple[int, int] | None:
@@ -178,34 +135,42 @@ def one_map(
     )
 
 
-def one_token(reading: AttentionReading, layer: int, head: int, token: int, pattern: ndarray) -> None:
-    """One query token in every head, and the tokens to choose it from, shaded by the map that is shown."""
-    patterns = reading.found.patterns
-    st.subheader("One query token, in every head", anchor=False)
-    text.chips(
-        reading.queries,
-        key="chips",
-        selected=token,
-        shade=pattern[token].tolist() if reading.within else [0.0] * len(reading.queries),
-        label="Choose the query token",
-        on_select=lambda i: controls.set_values(token=i),
-    )
+def one_token(choice: Choice, heads: Found, token: int, pattern: ndarray) -> None:
+    """One query token in the heads that have a tile, and the tokens to choose it from, shaded by the map shown."""
+    reading, patterns = choice.reading, choice.reading.found.patterns
+    layer, head = heads.selected
+    places = heads.places if heads.selected in heads.places else [heads.selected, *heads.places]
+    all_heads = len(places) == choice.kinds.kind.size
+    st.subheader(f"One query token, in {'every head' if all_heads else f'{len(places)} heads'}", anchor=False)
+    with st.container(height=220 if len(reading.queries) > MANY_TOKENS else "content", border=False):
+        text.chips(
+            reading.queries,
+            key="chips",
+            selected=token,
+            shade=pattern[token].tolist() if reading.within else [0.0] * len(reading.queries),
+            label="Choose the query token",
+            on_select=lambda i: controls.set_values(token=i),
+        )
     most = strongest_key(patterns[layer, head], token, reading.queries, reading.keys)
     query = text.visible(reading.queries[token])
+    height = figures.one_token_height(len(places))
+    which = "every head" if all_heads else "the heads that are shown above"
     figure(
         figures.one_token(
-            patterns[:, :, token],
+            some_heads(patterns[:, :, token : token + 1], places)[:, 0],
+            places,
             text.tick_labels(reading.keys),
             token if reading.within else None,
-            (layer, head),
-            height=520,
+            heads.selected,
+            height=height,
+            log=choice.log,
         ),
         key="one token",
-        alt=f"Attention of '{query}' in every head. In layer {layer}, head {head}: {most}",
-        height=520,
+        alt=f"Attention of '{query}' in {len(places)} heads. In layer {layer}, head {head}: {most}",
+        height=height,
         min_width=640,
-        caption=f"One row per head: the attention weights of '{query}' over the key tokens.",
-        table=lambda: token_table(reading.found, token, reading.keys),
+        caption=f"One row for {which}: the attention weights of '{query}' over the key tokens.",
+        table=lambda: token_table(reading.found, token, reading.keys, places),
     )
 
 
@@ -220,7 +185,7 @@ def words() -> None:
     st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
     st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.")
     page.terms("attention head", "attention sink", "induction head")
-    page.source(attention_scores, attention_weights, score_heads, rollout)
+    page.source(attention_scores, attention_weights, score_heads, standard_kinds, rank_heads, without_keys, rollout)
     page.question(
         "In the text about Max, which token does an induction head attend to from the second 'little'?",
         "'dog': the token that followed the first 'little'. What the head copies from there raises the logit of 'dog'.",

@@ -7,7 +7,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
     Part,
-    head_mean,
+    hidden_sink,
     longest_text,
     map_findings,
     map_range,
@@ -16,9 +16,11 @@ from tfcore.analysis.foundations.attention_maps import (
     rollout,
     shared_weight,
 )
+from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
-from tfcore.analysis.foundations.heads import head_kind, same_kind
+from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
 from tfcore.analysis.token_text import tick_labels
+from tfcore.figures.foundations.head_map import kind_map, value_map
 from tfcore.figures.foundations.head_splits import split_figure
 from tfcore.figures.foundations.heads import MAP_CELLS, SIDE_CELLS, View, lines
 from tfcore.figures.shown import Shown
@@ -28,21 +30,50 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
+def head_map(
+    reading: AttentionReading, kinds: HeadScores | None, by: str, query: int, key: int, layer: int, head: int
+) -> Shown:
+    """All heads of a model, ranked by what they do on a text (kinds: arXiv:2209.11895, arXiv:2309.17453).
+
+    Args:
+        kinds: of the heads on the standard texts; None where they say nothing to the model.
+        by: see Ranking.
+        query, key: where heads are ranked by the weight from one token to another.
+        layer, head: the one that is framed.
+    """
+    known = kinds or reading.found.heads
+    ranking = rank_heads(reading.found.patterns, reading.found.heads, known, by, query, key)
+    strongest = strongest_heads(ranking, reading.queries, reading.keys, query, key)
+    if by == KIND:
+        return Shown(kind_map(known.kind, known.score, (layer, head)), (kinds_of_heads(known), strongest))
+    return Shown(value_map(ranking.values, ranking.most, (layer, head)), (strongest,))
+
+
 def head(
-    reading: AttentionReading, layer: int, head: int, token: int, view: View, window: tuple[int, int] | None
+    reading: AttentionReading, layer: int, head: int, token: int, view: View, window: tuple[int, int] | None, log: bool
 ) -> Shown:
     """What one attention head of a trained model looks at (arXiv:1706.03762, equation 1)."""
-    return Shown(*map_of(reading, reading.found.patterns[layer, head], token, view, window))
+    hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
+    figure, findings = map_of(reading, reading.found.patterns[layer, head], token, view, window, log)
+    return Shown(figure, findings + hidden)
 
 
-def layer_mean(reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None) -> Shown:
+def layer_mean(
+    reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None, log: bool
+) -> Shown:
     """The mean of all heads of a layer: what they agree on, which is little."""
-    return Shown(*map_of(reading, head_mean(reading.found.patterns)[layer], token, view, window))
+    hidden = (hidden_sink(reading, layer),) if reading.hides_sink else ()
+    figure, findings = map_of(reading, reading.found.patterns[layer].mean(0), token, view, window, log)
+    return Shown(figure, findings + hidden)
 
 
-def rolled_out(reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None) -> Shown:
+def rolled_out(
+    reading: AttentionReading, layer: int, token: int, view: View, window: tuple[int, int] | None, log: bool
+) -> Shown:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928)."""
-    return Shown(*map_of(reading, rollout(reading.found.patterns)[layer], token, view, window))
+    hidden = (hidden_sink(reading),) if reading.hides_sink else ()
+    figure, findings = map_of(reading, rollout(reading.found.patterns[: layer + 1])[layer], token, view, window, log)
+    return Shown(figure, findings + hidden)
 
 
 def map_of(
@@ -51,57 +82,59 @@ def map_of(
     token: int,
     view: View,
     window: tuple[int, int] | None,
+    log: bool,
 ) -> tuple[Figure, tuple[Finding, ...]]:
     """A map with its findings, as cells or as lines.
 
     Args:
         window: the first token that is drawn, and the one after the last; None for all of them, pooled.
+        log: colours of cells by the logarithm of the weight.
     """
     queries, keys = tick_labels(reading.queries), tick_labels(reading.keys)
     most, drawn = map_findings(reading, pattern, token, window, MAP_CELLS)
+    scale = "@logweights" if log else "@weights"
     if window is None:
         queries, keys = queries[:: drawn.pooled], keys[:: drawn.pooled]
-        return (token_heatmap(pool(pattern, MAP_CELLS), queries, keys, height=580, bar=False), (most, drawn))
+        cells = pool(pattern, MAP_CELLS)
+        return (token_heatmap(cells, queries, keys, height=580, bar=False, scale=scale), (most, drawn))
     start, stop = window
     cells, queries, keys = pattern[start:stop, start:stop], queries[start:stop], keys[start:stop]
     if view == "map":
-        return (token_heatmap(cells, queries, keys, height=580, bar=False), (most, drawn))
+        return (token_heatmap(cells, queries, keys, height=580, bar=False, scale=scale), (most, drawn))
     chosen = token - start if start <= token < stop else None
     return (lines(cells, queries, keys, chosen, height=580), (most,))
 
 
-def side(reading: AttentionReading, layer: int, head: int) -> Shown:
+def side(reading: AttentionReading, layer: int, head: int, log: bool) -> Shown:
     """One of two maps side by side."""
     pattern = reading.found.patterns[layer, head]
     step = map_range(pattern, None, SIDE_CELLS).pooled
     queries, keys = tick_labels(reading.queries)[::step], tick_labels(reading.keys)[::step]
-    figure = token_heatmap(pool(pattern, SIDE_CELLS), queries, keys, height=520, bar=False)
-    return Shown(figure, (head_kind(reading.found.heads, layer, head),))
+    scale = "@logweights" if log else "@weights"
+    figure = token_heatmap(pool(pattern, SIDE_CELLS), queries, keys, height=520, bar=False, scale=scale)
+    hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
+    return Shown(figure, (head_kind(reading.found.heads, layer, head), *hidden))
 
 
-def two_heads(reading: AttentionReading, layer: int, head: int, other_layer: int, other_head: int) -> Shown:
+def two_heads(reading: AttentionReading, layer: int, head: int, other_layer: int, other_head: int, log: bool) -> Shown:
     """Two heads on one text: how much of their weight lies on the same tokens."""
-    patterns, shown = reading.found.patterns, side(reading, other_layer, other_head)
+    patterns, shown = reading.found.patterns, side(reading, other_layer, other_head, log)
     shared = shared_weight(patterns[layer, head], patterns[other_layer, other_head])
     return Shown(shown.figure, (*shown.findings, shared))
 
 
-def two_texts(reading: AttentionReading, other: AttentionReading, layer: int, head: int) -> Shown:
+def two_texts(reading: AttentionReading, other: AttentionReading, layer: int, head: int, log: bool) -> Shown:
     """One head on two texts: a head that does one thing does it on every text."""
-    shown = side(other, layer, head)
+    shown = side(other, layer, head, log)
     same = same_kind(reading.found.heads, other.found.heads, layer, head)
     return Shown(shown.figure, (*shown.findings, same))
 
 
 def read_other(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    other_text: str,
-    part: Part | None,
-    inducing: Float[ndarray, "layer head"] | None,
+    model: Transformer, tokenizer: Tokenizer, other_text: str, part: Part | None, bos: bool | None, hide_sink: bool
 ) -> AttentionReading | None:
     """The other text, whose argument has a name of its own in a program."""
-    return read_attention(model, tokenizer, other_text, part, inducing)
+    return read_attention(model, tokenizer, other_text, part, bos=bos, hide_sink=hide_sink)
 
 
 def resplit_text(

@@ -10,16 +10,32 @@ from pages.foundations.heads.every_head import every_head
 from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, model_parts, read
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
+from pages.ui.reading import choose_bos
 
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+_IT = {"rank": "pair", "sort": "score"}
 TRY: dict[str, dict[str, Any]] = {
-    "an induction head": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
-    "a previous-token head": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
-    "from “he” to “Max”": {"model": "stories", "text": TEXT, "layer": 2, "head": 3, "token": 32},
-    "a repeated sequence": {"model": "stories", "text": NONSENSE, "layer": 3, "head": 0, "token": 15},
-    "a model of attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
-    "a bidirectional encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
-}
+    "induction": {"model": "stories", "text": TEXT, "layer": 3, "head": 0, "token": 25},
+    "previous token": {"model": "stories", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+    "too tired": {
+        "model": "minilm", "text": TIRED, "layer": 3, "head": 1, "token": 10, "from": 10, "to": 2, **_IT
+    },
+    "too wide": {
+        "model": "minilm", "text": WIDE, "layer": 3, "head": 1, "token": 10, "from": 10, "to": 2, **_IT
+    },
+    "“it” → “animal”": {
+        "model": "smollm2", "text": TIRED, "layer": 13, "head": 8, "token": 8, "from": 8, "to": 1, **_IT
+    },
+    "attention alone": {"model": "induction", "text": NONSENSE, "layer": 1, "head": 3, "token": 32},
+    "an encoder": {"model": "fill", "text": TEXT, "layer": 1, "head": 1, "token": 25},
+}  # fmt: skip
+SINK = (
+    "The first token takes much of the weight in many models, whatever it is (an attention sink). Without it, and "
+    "without the tokens that a tokenizer puts around a text, such as [CLS] and [SEP], the other weights of each row "
+    "are divided by their sum."
+)
 SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
 SHOW = {"heads": every_head, "compare": side_by_side, "cuts": cuts}
 
@@ -33,19 +49,36 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
 with choice:
     name = models.choose(default=DEFAULT_MODEL)
-page.try_this({label: {"show": "heads", "of": "head", **values} for label, values in TRY.items()})
+usual = {
+    "show": "heads",
+    "of": "head",
+    "rank": "kind",
+    "sort": "place",
+    "kind": "all",
+    "hide": False,
+    "bos": "as usual",
+}
+there = models.names()
+page.try_this({label: {**usual, **values} for label, values in TRY.items() if values["model"] in there})
 parts = model_parts(name)
-with st.container(horizontal=True):
+hide_sink, log, bos = False, False, None
+with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.segmented("See", "show", list(SECTIONS), "heads", SECTIONS)
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
+    if section != "cuts":
+        bos = choose_bos(name)
+        hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
+        log = controls.toggle(
+            "Log scale", "log", help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
+        )
 if not pasted:
     st.info("There is no text yet: type or paste some above, or pick an example.")
     fragments.stop()
-reading = read(name, pasted, part)
+reading = read(name, pasted, part, bos, hide_sink)
 if reading is None:
     st.info("The tokenizer of this model makes no token of this text: type something else.")
     fragments.stop()
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
-SHOW[section](Choice(reading, name, pasted, part))
+SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log))

@@ -1,47 +1,143 @@
 """The page on heads: the text that all its sections look at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from jaxtyping import Float
+from numpy import ndarray
 
 from pages.ui import cache
 from pages.ui.program import made
-from tfcore.analysis.foundations.attention_maps import AttentionReading, Part, parts, read_attention
-from tfcore.analysis.foundations.heads import induction_scores
+from pages.ui.reading import first_tokens
+from tfcore import shipped
+from tfcore.analysis.foundations import standard_kinds as standard
+from tfcore.analysis.foundations.attention_maps import (
+    AttentionReading,
+    Part,
+    longest_text,
+    parts,
+    pool,
+    read_attention,
+    some_heads,
+    without_sink,
+)
+from tfcore.analysis.foundations.head_ranking import striking_head, strongest_pair
+from tfcore.analysis.foundations.heads import HeadScores, Place
 
 DEFAULT_MODEL = "stories"
-CHARACTERS = 2_000
+CHARACTERS = 3_000  # more than 512 tokens of English
+COPIED = 1_000_000  # weights of a reading that every run may have a copy of: 4 MB
 TEXT = (
     "Once upon a time there was a little dog named Max. Max had a red ball. "
     "One day the little dog lost the red ball. Max was sad because he loved it."
 )
+LAYER = 3  # of the first view of the models that ship: “red” attends to the ball, by induction
+HEAD = 0
+TOKEN = 25
 PARTS: dict[Part, str] = {
     "encoder": "encoder self-attention",
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
 
-inducing = cache.of_model(max_entries=4)(induction_scores)
+kinds_of = cache.of_model(max_entries=16)(standard.standard_kinds)
 
 
-@cache.data(max_entries=8)
-def read(model_name: str, pasted: str, part: Part | None = None) -> AttentionReading | None:
-    """Attention on a text; the induction scores are measured once for a model, not for each text."""
-    return read_attention(*cache.model(model_name), pasted, part, inducing(model_name))
+def read(
+    model_name: str, pasted: str, part: Part | None = None, bos: bool | None = None, hide_sink: bool = False
+) -> AttentionReading | None:
+    """Attention on a text. The maps of a long text in a large model, up to 284 MB, are kept once for all visitors."""
+    config = cache.model(model_name)[0].config
+    most = longest_text(config)
+    tokens = min(most, first_tokens(model_name, pasted, most, bos).total)
+    large = tokens**2 * config.n_heads * max(config.encoder_layers, config.decoder_layers) > COPIED
+    return (_read_large if large else _read)(model_name, pasted, part, bos, hide_sink)
 
 
-@dataclass(frozen=True, slots=True)
+def _read_now(
+    model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool
+) -> AttentionReading | None:
+    if not hide_sink:
+        return read_attention(*cache.model(model_name), pasted, part, bos=bos)
+    seen = read(model_name, pasted, part, bos)
+    return None if seen is None else without_sink(seen)
+
+
+@cache.data(max_entries=16)
+def _read(
+    model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool
+) -> AttentionReading | None:
+    return _read_now(model_name, pasted, part, bos, hide_sink)
+
+
+@cache.shared(max_entries=2)
+def _read_large(
+    model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool
+) -> AttentionReading | None:
+    found = _read_now(model_name, pasted, part, bos, hide_sink)
+    if found is not None:
+        found.found.patterns.setflags(write=False)
+    return found
+
+
+@cache.data(max_entries=16)
+def thumbnails(
+    model_name: str, pasted: str, part: Part | None, bos: bool | None, hide_sink: bool, side: int
+) -> Float[ndarray, "layer head row column"]:
+    """All maps of a long text, pooled to `side` cells."""
+    found = read(model_name, pasted, part, bos, hide_sink)
+    assert found is not None
+    return pool(found.found.patterns, side)
+
+
+@dataclass(frozen=True)
 class Choice:
-    """What is looked at: a text as one part of a model reads it."""
+    """What is looked at: a text as one part of a model reads it.
+
+    Args:
+        bos, hide_sink: see read_attention.
+        log: colours by the logarithm of the weight.
+    """
 
     reading: AttentionReading
     model_name: str
     pasted: str
     part: Part | None
+    bos: bool | None
+    hide_sink: bool
+    log: bool
 
     @property
     def made(self) -> Any:
         """How a program makes the reading."""
-        return made(read_attention, self.model_name, self.pasted, self.part, made(induction_scores, self.model_name))
+        return made(read_attention, self.model_name, self.pasted, self.part, bos=self.bos, hide_sink=self.hide_sink)
+
+    def tiles(self, places: Sequence[Place], side: int) -> Float[ndarray, "place row column"]:
+        """The maps of some heads, of at most `side` cells."""
+        maps = self.reading.found.patterns
+        if max(maps.shape[2:]) > side:
+            maps = thumbnails(self.model_name, self.pasted, self.part, self.bos, self.hide_sink, side)
+        return some_heads(maps, places)
+
+    @cached_property
+    def kinds(self) -> HeadScores:
+        """The kinds of the heads: of the model, or where the standard texts say nothing to it, on this text."""
+        return kinds_of(self.model_name, self.part) or self.reading.found.heads
+
+
+def first_view(choice: Choice) -> tuple[int, int, int]:
+    """Layer, head and query token to begin with: the model's strongest induction head, say, where it looks hardest.
+
+    Links to the models that ship leave out what their first view had in the first release, so it stays.
+    """
+    found = choice.reading.found
+    if choice.model_name in shipped():
+        return min(LAYER, len(found.patterns) - 1), HEAD, min(TOKEN, found.patterns.shape[2] - 1)
+    layer, head = striking_head(choice.kinds)
+    pair = strongest_pair(found.patterns[layer : layer + 1, head : head + 1], choice.reading.sink)
+    return layer, head, pair.query
 
 
 def model_parts(model_name: str) -> tuple[Part, ...]:

@@ -11,8 +11,9 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
+from tfcore import available, shipped
 from tfcore.analysis.foundations import text_pieces
-from tfcore.analysis.foundations.text_pieces import Density, TextPieces
+from tfcore.analysis.foundations.text_pieces import Aligned, ChangedText, Density, TextPieces
 from tfcore.config import ModelConfig
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
@@ -21,6 +22,7 @@ CHARACTERS = 2_000  # of a text
 CHIPS = 240  # drawn in a row
 TEXT = "The grandmother's unhappiness weighed 1234 grams. Жил-был 猫 🐱!"
 LOUD = 4  # the hue of tokens that are parts of a character
+NONE = 3  # the hue of characters that no token stands for
 QUIET = 3  # hues that the other tokens take in turn
 YOURS = "your text"
 KINDS = {
@@ -36,6 +38,18 @@ KINDS = {
 }
 # texts of KINDS with the same content
 LANGUAGES = {"English": "a children's story", "German": "German", "Russian": "Russian", "Hindi": "Hindi"}
+SEEN = (
+    "Each token has one colour in all three rows, so you see which letters it stands for. Frequent words are one "
+    "token, rare words fall into several. "
+)
+NEVER_LOST = (
+    "The space before a word belongs to its token (·). A character that has no token of its own is never lost: it "
+    "becomes tokens of its **bytes** (orange), at most four for one character."
+)
+SPLIT = (
+    "What is grey is left out: this tokenizer changes a text before it cuts it, so the text cannot be had back "
+    "from its ids exactly. WordPiece marks what continues a word (\\#\\#)."
+)
 TRY = {
     "a story": {"text": KINDS["a children's story"]},
     "rare words": {"text": "Photosynthesis, antidisestablishmentarianism and the axolotl's chrysanthemum."},
@@ -44,17 +58,18 @@ TRY = {
     "emoji": {"text": "A cat 🐱, a family 👩‍👩‍👧 and a flag 🇫🇷."},
     "code": {"text": KINDS["code"]},
 }
-READERS = {MODEL: MODEL}
 
 
-def changes_text(_: ModelConfig, tokenizer: Any) -> str | None:
-    """Why a tokenizer is of no use where tokens stand beside the letters and bytes they are made of."""
-    if isinstance(tokenizer, BPETokenizer):
+def readers() -> dict[str, str]:
+    """The models whose tokenizers can be chosen: those that ship have nearly the same, the real ones their own."""
+    return {name: name for name in (MODEL, *(name for name in available() if name not in shipped()))}
+
+
+def lines_up(_: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a tokenizer's tokens cannot be shown beside the letters and bytes they stand for."""
+    if isinstance(tokenizer, BPETokenizer | Aligned):
         return None
-    return (
-        "its tokenizer changes a text before it cuts it, or puts tokens around it, so that they do not line up with "
-        "the letters."
-    )
+    return "its tokenizer does not say what part of a text each token stands for."
 
 
 @cache.data(max_entries=32)
@@ -74,20 +89,17 @@ def panel() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
-        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=changes_text, options=READERS)
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers())
     if not pasted:
         st.info("There is no text yet: type or paste some, or pick an example.")
         return
     found = cut(model_name, pasted)
+    changed = text_pieces.changed_text(found, cache.model(model_name)[1])
     with left:
-        _rows(found, models.config(model_name).vocab_size)
+        _rows(found, models.config(model_name).vocab_size, changed)
     with right:
         _density(densities(model_name, pasted))
-    page.what_to_see(
-        "Each token has one colour in all three rows, so you see which letters it holds. Frequent words are one token, "
-        "with the space before them (·); rare words fall into several. A character that has no token of its own is "
-        "never lost: it becomes tokens of its **bytes** (orange), at most four for one character."
-    )
+    page.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
     page.source(text_pieces.cut_text, text_pieces.densities)
     page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS}))
     st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
@@ -99,22 +111,23 @@ def panel() -> None:
     )
 
 
-def _rows(found: TextPieces, vocabulary: int) -> None:
+def _rows(found: TextPieces, vocabulary: int, changed: ChangedText) -> None:
     """Characters, bytes and tokens as chips that share the colours of the tokens."""
     hue = [LOUD if part else i % QUIET for i, part in enumerate(found.part)]
+    hue.append(NONE)  # of what no token stands for, at place -1
     characters = [hue[token] for token in found.token_of_character]
     data = found.data.hex(" ").upper().split()
     rows: tuple[tuple[str, Sequence[str | bytes], list[int], list[str] | None], ...] = (
         ("characters", list(found.text), characters, None),
         ("bytes", data, [hue[token] for token in found.token_of_byte], None),
-        ("tokens", list(found.tokens), hue, [str(i) for i in found.ids]),
+        ("tokens", list(found.names), hue[:-1], [str(i) for i in found.ids]),
     )
     sizes = text_pieces.text_sizes(found, vocabulary)
     for title, (key, pieces, hues, notes) in zip(sizes.titles, rows, strict=True):
         st.markdown(f"**{title}**")
         text.chips(pieces[:CHIPS], key=f"chips {key}", hues=hues[:CHIPS], notes=notes and notes[:CHIPS], label=title)
     more = f" Only the first {CHIPS} of each row are drawn." if max(len(found.data), len(found.ids)) > CHIPS else ""
-    st.caption(f"{sizes}{more}")
+    st.caption(text.escape(f"{sizes} {changed}{more}"))
 
 
 def _density(found: list[Density]) -> None:

@@ -8,6 +8,7 @@ TFCORE_MODELS          off | public (any public model of the hub) | any (also th
 TFCORE_MODEL_FOLDER    local folders are opened below this folder alone; empty: none are
 TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped ones apart
 TFCORE_DOWNLOAD_GB     4; the largest download
+TFCORE_REAL_MODELS     read by tfcore.loading.real_models: the folder of the two real models; empty: they are left out
 TFCORE_HUB_CACHE_GB    0: downloads are never removed; else what they may take altogether: the model looked at longest
                        ago makes room for the next
 """

@@ -137,8 +137,10 @@ def test_map_table_holds_every_weight_that_is_not_zero(found):
 
 
 def test_token_table_is_one_row_of_every_map(found):
-    table = token_table(found, 4, TOKENS)
-    assert len(table) == 12 * N
+    places = [(1, 5), (0, 2), (1, 0)]
+    table = token_table(found, 4, TOKENS, places)
+    assert len(table) == 3 * N
+    assert [tuple(place) for place in table[["layer", "head"]].to_numpy()[::N]] == places
     for row in table.to_dict("records"):
         assert row["weight"] == found.patterns[row["layer"], row["head"], 4, row["key"]]
         assert row["key token"] == TOKENS[row["key"]]
@@ -155,7 +157,7 @@ def test_one_token_has_tables_too():
     assert map_table(found.patterns[0, 0], ["x"], ["x"]).to_dict("records") == [
         {"query": 0, "key": 0, "query token": "x", "key token": "x", "weight": 1.0}
     ]
-    assert (token_table(found, 0, ["x"])["weight"] == 1).all()
+    assert (token_table(found, 0, ["x"], [(0, 0), (1, 1)])["weight"] == 1).all()
 
 
 def test_the_strongest_key_is_that_of_the_query():

@@ -1,6 +1,7 @@
 """Head scores against plain loops, and on patterns made by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -236,21 +237,23 @@ def test_orders_are_sorted_by_what_they_are_called(found):
 
 
 def test_head_table_has_a_row_a_head_and_every_score(found):
-    table = head_table(found)
+    kinds = replace(found, kind=np.where(found.kind == "broad", "local", "self"), score=found.score / 2)
+    table = head_table(found, kinds)
     assert list(table.columns) == ["layer", "head", "kind", *score_columns(found)]
     assert list(table.select_dtypes(float).columns) == score_columns(found)
     assert len(table) == 12
     for row in table.to_dict("records"):
         place = row["layer"], row["head"]
-        assert row["kind"] == found.kind[place]
-        assert row["score"] == found.score[place] == row[row["kind"]]
+        assert row["kind"] == kinds.kind[place]
+        assert row["score"] == kinds.score[place]
         assert row["entropy (bits)"] == found.entropy[place]
         assert row["mean distance (tokens)"] == found.distance[place]
         assert all(row[kind] == found.scores[kind][place] for kind in KINDS)
 
 
 def test_one_token_has_a_table_too():
-    assert not head_table(attention_maps(model(), [5]).heads).isna().any(axis=None)
+    scores = attention_maps(model(), [5]).heads
+    assert not head_table(scores, scores).isna().any(axis=None)
 
 
 @pytest.mark.parametrize(("weight", "kind"), [(0.39, "broad"), (0.41, "self"), (0.49, "self"), (0.51, "self")])
@@ -284,7 +287,7 @@ def test_the_kind_of_a_head_is_that_of_its_layer_and_head():
     assert str(HeadKind(3, 0, "induction", 0.934)) == "Layer 3, head 0: induction 0.93."
     some = head_kinds(scores, [(2, 1), (0, 1)])
     assert [(one.layer, one.head, one.kind) for one in some.heads] == [(2, 1, "self"), (0, 1, "local")]
-    assert str(some) == ("Attention maps of 2 of 6 heads, each with what it does: 2.1 self 6.00, 0.1 local 2.00.")
+    assert str(some) == ("Attention maps of 2 of 6 heads, each with its kind: 2.1 self 6.00, 0.1 local 2.00.")
 
 
 def test_one_head_on_two_texts_is_compared_by_its_kind():

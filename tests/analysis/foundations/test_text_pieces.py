@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 import tfcore
 from tfcore.analysis.foundations.text_pieces import (
+    ChangedText,
     Density,
     SeveralTokens,
     TextSizes,
+    changed_text,
     characters_per_token,
     cut_text,
     densities,
@@ -112,3 +114,11 @@ def test_what_is_several_tokens():
 
 def test_a_part_of_a_character_is_written_as_its_bytes():
     assert [piece_label(piece) for piece in (b" a<", b"\xf0\x9f")] == ["·a&lt;", "F0·9F"]
+
+
+def test_what_a_tokenizer_does_to_a_text_is_said():
+    assert str(changed_text(cut_text("a 🐱", TOKENIZER), TOKENIZER)) == "From its ids the text comes back exactly."
+    assert str(ChangedText(("[CLS]", "[SEP]"), 2, "the cat" * 20)) == (
+        "It puts [CLS] and [SEP] around every text. 2 of the tokens stand for what the vocabulary does not have, which "
+        f"is lost. From its ids the text comes back as “{('the cat' * 20)[:79]}…”."
+    )

@@ -9,6 +9,7 @@ from tfcore.figures.foundations import heads as figures
 LAYERS, HEADS = 2, 3
 PLACES = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 NAMES = {place: f"first token {place[0]}.{place[1]}0" for place in PLACES}
+COLUMNS = 3
 
 
 def labels(n):
@@ -23,7 +24,8 @@ def patterns(n, *shape, seed=0):
 
 def mosaic(n=4, order=PLACES, selected=(1, 2)):
     thumbnails = patterns(n, LAYERS, HEADS)
-    return thumbnails, figures.mosaic(thumbnails, NAMES, order, selected, height=500)
+    shown, labels = np.stack([thumbnails[place] for place in order]), [NAMES[place] for place in order]
+    return thumbnails, figures.mosaic(shown, labels, order, selected, columns=COLUMNS, height=500)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 64])
@@ -32,7 +34,7 @@ def test_plotly_accepts_every_picture(n):
     maps = patterns(n, LAYERS, HEADS)
     for chosen in (None, 0, n - 1):
         theme.check(figures.lines(maps[0, 0], labels(n), labels(n), chosen, height=500))
-    theme.check(figures.one_token(maps[:, :, n - 1], labels(n), n - 1, (1, 0), height=400))
+    theme.check(figures.one_token(row(maps, n - 1), PLACES, labels(n), n - 1, (1, 0), height=400, log=True))
 
 
 @pytest.mark.parametrize("order", [PLACES, PLACES[::-1], sorted(PLACES, key=lambda p: p[1])])
@@ -53,6 +55,11 @@ def test_the_mosaic_travels_as_bytes_and_shows_every_name():
     for (layer, head), words in zip(PLACES, written, strict=True):
         assert f"{layer}.{head}" in words
         assert "first token" in words
+
+
+def row(maps, token):
+    """One row of every map, as one_token takes it."""
+    return maps[:, :, token].reshape(-1, maps.shape[-1])
 
 
 def test_exactly_the_selected_head_is_framed():
@@ -96,12 +103,12 @@ def test_equal_tokens_stay_two_in_both_columns():
 
 
 def test_one_token_in_every_head_keeps_the_order_of_the_heads():
-    weights = patterns(5, LAYERS, HEADS)[:, :, 3]
-    figure = figures.one_token(weights, labels(5), 3, (1, 2), height=400)
+    weights = row(patterns(5, LAYERS, HEADS), 3)
+    figure = figures.one_token(weights, PLACES, labels(5), 3, (1, 2), height=400)
     trace, layout = figure.data[0], figure.to_dict()["layout"]
-    np.testing.assert_array_equal(np.asarray(trace.z), weights.reshape(6, 5))
+    np.testing.assert_array_equal(np.asarray(trace.z), weights)
     assert (trace.zmin, trace.zmax) == (0, 1), "a fixed range, so that texts can be compared"
-    assert layout["yaxis"]["ticktext"] == [f"layer {layer}, head {head}" for layer, head in PLACES]
+    assert layout["yaxis"]["ticktext"] == [f"{layer}.{head}" for layer, head in PLACES]
     frames = [shape for shape in layout["shapes"] if shape["type"] == "rect"]
     assert any(f["x0"] < 3 < f["x1"] and f["y1"] - f["y0"] == 6 for f in frames), "the query"
     assert any(f["y0"] < 5 < f["y1"] and f["y1"] - f["y0"] == 1 for f in frames), "the selected head"
@@ -109,6 +116,30 @@ def test_one_token_in_every_head_keeps_the_order_of_the_heads():
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 256])
 def test_tick_labels_stay_few_and_on_their_tokens(n):
-    axis = figures.one_token(patterns(n, 1, 1)[:, :, 0], labels(n), 0, (0, 0), height=400).to_dict()["layout"]["xaxis"]
-    assert len(axis["tickvals"]) <= 128
+    figure = figures.one_token(row(patterns(n, 1, 1), 0), [(0, 0)], labels(n), 0, (0, 0), height=400)
+    axis = figure.to_dict()["layout"]["xaxis"]
+    assert len(axis["tickvals"]) <= figures.MOST_KEYS
     assert list(axis["ticktext"]) == [labels(n)[i] for i in axis["tickvals"]]
+
+
+def test_logarithmic_colours_tell_three_decades_apart():
+    weights = np.array([0, 1e-4, 1e-3, 10**-1.5, 1], dtype=np.float64)
+    np.testing.assert_allclose(figures.shades(weights, log=True), [0, 0, 0, 0.5, 1], atol=1e-12)
+    np.testing.assert_array_equal(figures.shades(weights, log=False), weights)
+    stops = dict(map(tuple, theme.scale("@logweights", "light")))
+    plain = dict(map(tuple, theme.scale("@weights", "light")))
+    assert (stops[0.0], stops[1.0]) == (plain[0.0], plain[1.0])
+    assert stops[10**-1.5] == plain[0.5]
+
+
+@pytest.mark.parametrize(
+    ("tiles", "heads", "columns"), [(24, 6, 6), (36, 9, 6), (32, 32, 6), (1, 9, 3), (8, 9, 3), (16, 4, 4)]
+)
+def test_tiles_stay_squares_that_can_be_read(tiles, heads, columns):
+    assert figures.mosaic_columns(tiles, heads) == columns
+    assert figures.TILES_WIDTH / columns > 56, "room for the name of a kind"
+    assert figures.mosaic_height(tiles, columns) < 900
+    maps = patterns(4, tiles)
+    places = [(0, i) for i in range(tiles)]
+    figure = figures.mosaic(maps, ["self 0.5"] * tiles, places, (0, 0), columns=columns, height=600)
+    assert figure.to_dict()["layout"]["yaxis"]["scaleanchor"] == "x"

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.foundations.heads import every_head, experiments
+from pages.foundations.heads import every_head, experiments, find
 from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
-from tfcore.analysis.foundations.heads import repeated_tokens
+from tfcore.analysis.foundations.standard_kinds import standard_kinds
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {
@@ -48,7 +48,7 @@ def truth(text: str, layer: int, head: int) -> np.ndarray:
 
 def test_default_view_is_a_whole_page():
     test = opened()
-    assert set(figures(test)) == {"mosaic", "closer", "one-token"}
+    assert set(figures(test)) == {"map", "mosaic", "closer", "one-token"}
     assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
     assert test.text_area(key="text").value
     assert "arXiv:1706.03762" in said(test)
@@ -149,7 +149,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     test = opened()
     test.text_area(key="text").set_value("A cat sat. " * 9_091)  # 100,001 characters
     words = said(run(test))
-    assert "2,000" in words
+    assert "3,000" in words
     assert "reads 256 tokens at once" in words
     pattern = truth("A cat sat. " * 300, 3, 0)
     np.testing.assert_array_equal(closer(test), pool(pattern, 128))
@@ -161,7 +161,7 @@ def test_much_text_is_cut_and_the_page_says_so():
     assert f"tokens 128 to 255; {outside:.0%} of their weight lies outside" in caption(test)
     test.text_area(key="text").set_value("A cat sat.")
     words = said(run(test))
-    assert "2,000" not in words
+    assert "3,000" not in words
     assert "at once" not in words
 
 
@@ -190,17 +190,16 @@ def test_of_lines_the_token_in_the_window_is_the_chosen_one(monkeypatch, token, 
     model, tokenizer = cache.model("stories")
     reading = read_attention(model, tokenizer, "One two three four five six")
     assert reading is not None
-    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5))
+    experiments.map_of(reading, reading.found.patterns[0, 0], token, "lines", (2, 5), False)
     assert seen == [(3, chosen)]
 
 
 def test_heads_can_be_filtered_by_kind():
-    model, ids = given()
-    found = attention_maps(model, ids, repeated_tokens(cache.model("stories")[0]).induction)
-    for kind in set(found.heads.kind.ravel()):
+    kinds = standard_kinds(*cache.model("stories")).kind
+    for kind in set(kinds.ravel()):
         _, spec = figures(opened(kind=kind))["mosaic"]
         places = [tuple(place) for trace in spec["data"] for place in trace.get("customdata") or []]
-        assert places == [tuple(place) for place in np.argwhere(found.heads.kind == kind).tolist()]
+        assert places == [tuple(place) for place in np.argwhere(kinds == kind).tolist()]
 
 
 def test_two_heads_side_by_side_share_what_is_said():
@@ -231,34 +230,141 @@ def test_cuts_keep_parameters_and_merging_heads_costs_loss():
     assert loss.is_monotonic_increasing
 
 
-def clicked(monkeypatch, name, **address):
+def clicked(monkeypatch, panel, name, **address):
     """What a click on a figure does: a function of the event, and the values it sets."""
     handlers, values = {}, {}
-    original = every_head.figure
+    original = panel.figure
 
     def noted(*args, key, on_click=None, **options):
         handlers[key] = on_click
         original(*args, key=key, on_click=on_click, **options)
 
-    monkeypatch.setattr(every_head, "figure", noted)
+    monkeypatch.setattr(panel, "figure", noted)
     opened(**address)
     monkeypatch.setattr(controls, "set_values", values.update)
     return handlers[name], values
 
 
 def test_a_click_on_a_tile_chooses_its_layer_and_head(monkeypatch):
-    click, values = clicked(monkeypatch, "mosaic")
+    click, values = clicked(monkeypatch, find, "mosaic")
     click({"customdata": [2, 5]})
     assert values == {"layer": 2, "head": 5}
     click({"customdata": None})
     assert values == {"layer": 2, "head": 5}
 
 
+def test_a_click_on_a_cell_of_the_map_chooses_its_layer_and_head(monkeypatch):
+    click, values = clicked(monkeypatch, find, "map")
+    click({"x": 4, "y": 1})
+    assert values == {"layer": 1, "head": 4}
+    click({"x": "<b>", "y": 1})
+    assert values == {"layer": 1, "head": 4}
+
+
 @pytest.mark.parametrize(("token_range", "row", "token"), [("-1", 5, 10), ("128", 5, 133), ("-1", 127, 254)])
 def test_a_click_on_a_row_chooses_its_query_token(monkeypatch, token_range, row, token):
     long = "A cat sat. " * 150
-    click, values = clicked(monkeypatch, "closer", text=long, range=token_range)
+    click, values = clicked(monkeypatch, every_head, "closer", text=long, range=token_range)
     click({"y": row})
     assert values == {"token": token}
     click({"y": "·cat"})
     assert values == {"token": token}
+
+
+def test_the_map_ranks_heads_by_a_pair_of_tokens_and_the_tiles_follow():
+    test = opened(text="One two three one two three.", rank="weight from a token to a token", sort="by score")
+    test.slider(key="from").set_value(4)
+    test.slider(key="to").set_value(1)
+    run(test)
+    patterns = attention_maps(*given_text("One two three one two three.")).patterns
+    expected = patterns[:, :, 4, 1]
+    shown = figures(test)
+    np.testing.assert_allclose(array(shown["map"][1]["data"][0]["z"]), expected, atol=1e-6)
+    places = [tuple(place) for place in shown["mosaic"][1]["data"][1]["customdata"]]
+    assert [expected[place] for place in places] == sorted(expected.ravel(), reverse=True)
+    layer, head = places[0]
+    expected_words = f"Of 24 heads, the largest weight from '·two' (4) to '·two' (1): {layer}.{head}"
+    assert expected_words in shown["map"][0]["caption"]
+
+
+def given_text(text, before=()):
+    model, tokenizer = cache.model("stories")
+    return model, [*before, *tokenizer.encode(text)]
+
+
+def test_the_sink_is_hidden_everywhere_and_the_captions_say_so():
+    text = "One two three one two three."
+    test = opened(text=text, hide="true", layer="1", head="2")
+    patterns = attention_maps(*given_text(text)).patterns
+    expected = patterns[1, 2].copy()
+    expected[:, 0] = 0
+    rows = expected.sum(-1, keepdims=True)
+    expected = np.where(rows > 0, expected / np.maximum(rows, 1e-9), 0)
+    np.testing.assert_allclose(closer(test), expected, atol=1e-5)
+    share = patterns[1, 2, 1:, 0].mean()
+    assert f"Hidden: 'One' (0), with {share:.0%} of the weight of head 1.2" in caption(test)
+    assert f"{patterns[:, :, 1:, 0].mean():.0%} of the weight of all heads" in figures(test)["mosaic"][0]["caption"]
+    assert "Hidden" not in caption(opened(text=text))
+    for of, whose in (("layer mean", "the heads of layer 1"), ("rollout", "all heads")):
+        assert f"of the weight of {whose}" in caption(opened(text=text, hide="true", layer="1", of=of))
+    both = opened(text=text, hide="true", show="side by side", layer="1", head="2")
+    assert all("Hidden" in figures(both)[name][0]["caption"] for name in ("one", "other"))
+
+
+def test_the_token_that_begins_a_text_is_in_the_link():
+    text = "One two three one two three."
+    test = opened(text=text, bos="with", layer="2", head="1")
+    expected = attention_maps(*given_text(text, before=[0])).patterns[2, 1]
+    np.testing.assert_allclose(closer(test), expected, atol=1e-6)
+    assert "BOS token" not in [group.label for group in opened(model="fill").button_group]
+
+
+def test_colours_by_the_logarithm_change_no_weight():
+    plain, logarithmic = (figures(opened(log=on))["closer"][1]["data"][1] for on in ("false", "true"))
+    assert (plain["colorscale"], logarithmic["colorscale"]) == ("@weights", "@logweights")
+    np.testing.assert_array_equal(array(plain["z"]), array(logarithmic["z"]))
+    tiles = [array(figures(opened(log=on))["mosaic"][1]["data"][0]["z"]) for on in ("false", "true")]
+    assert (tiles[1].astype(int) >= tiles[0]).all()
+    assert tiles[1].mean() > tiles[0].mean()
+
+
+@pytest.mark.parametrize(("model", "layers", "heads", "tiles"), [("smollm2", 30, 9, 36), ("minilm", 6, 12, 36)])
+def test_of_a_real_model_a_part_of_the_heads_has_tiles(real_models, model, layers, heads, tiles):
+    test = opened(model=model, layer="4", text="The quick brown fox jumps over the lazy dog, and it runs away.")
+    shown = figures(test)
+    places = [tuple(place) for place in shown["mosaic"][1]["data"][1]["customdata"]]
+    rows = tiles // heads
+    first = 4 // rows * rows
+    assert places == [(layer, head) for layer in range(first, first + rows) for head in range(heads)]
+    assert f"Shown are {tiles} of {layers * heads} heads, of layers {first} to {first + rows - 1}" in said_of(shown)
+    assert len(shown["one-token"][1]["layout"]["yaxis"]["ticktext"]) == tiles
+    assert sum(len(str(spec)) for _, spec in shown.values()) < 400_000
+    assert all(head["height"] <= 900 for head, _ in shown.values())
+    test = opened(model=model, sort="by score", kind="duplicate", rank="entropy")
+    chosen = [tuple(place) for place in figures(test)["mosaic"][1]["data"][1]["customdata"]]
+    kinds = standard_kinds(*cache.model(model)).kind
+    assert chosen
+    assert all(kinds[place] == "duplicate" for place in chosen)
+
+
+def said_of(shown):
+    return shown["mosaic"][0]["caption"]
+
+
+def test_512_tokens_of_a_real_model_fit_and_little_is_sent(real_models):
+    text = "The quick brown fox jumps over the lazy dog, and it runs away. " * 45
+    test = opened(model="smollm2", text=text)
+    assert "reads 512 tokens at once" in said(test)
+    shown = figures(test)
+    assert sum(len(str(spec)) for _, spec in shown.values()) < 400_000
+    assert closer(test).shape == (128, 128)
+    assert "pooled: a cell shows the largest weight of 4 by 4" in caption(test)
+
+
+def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
+    test = opened(model="smollm2")
+    layer, head = (test.slider(key=key).value for key in ("layer", "head"))
+    kinds = standard_kinds(*cache.model("smollm2"))
+    induction = {place: kinds.score[place] for place in zip(*np.nonzero(kinds.kind == "induction"), strict=True)}
+    assert induction[layer, head] == max(induction.values())
+    assert figures(test)["map"][0]["alt"].startswith("Kinds of the 270 heads: ")

@@ -239,3 +239,12 @@ def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
     found = embedding_table.published_vocabularies()
     assert (found.smallest, found.largest) == (sizes[0], sizes[-1]) == (30_522, 256_000)
     assert str(found) == "Published models have vocabularies of 30,522 to 256,000 tokens."
+
+
+@pytest.mark.parametrize(("model", "words"), [("smollm2", "comes back exactly"), ("minilm", "[CLS] and [SEP]")])
+def test_the_tokens_of_a_real_model_are_shown(real_models, model, words):
+    test = opened(model=model, text="The grandmother's Unhappiness.")
+    said = visits.said(test, "caption")
+    assert "Corrected" not in said
+    assert words in said.replace("\\", "")
+    assert test.selectbox(key="model").value == model

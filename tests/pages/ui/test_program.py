@@ -140,8 +140,8 @@ def test_imports_keep_their_other_names_and_stand_in_groups(monkeypatch):
 
 @pytest.mark.parametrize(("name", "noted"), [("stories", False), ("./mine", True), ("run:0@5", True), ("a/b", False)])
 def test_a_model_of_a_folder_asks_for_its_path(name, noted):
-    reading = made(read_attention, name, "a", None, None)
-    values = {"reading": reading, "layer": 0, "head": 1, "token": 0, "view": "map", "window": None}
+    reading = made(read_attention, name, "a", None)
+    values = {"reading": reading, "layer": 0, "head": 1, "token": 0, "view": "map", "window": None, "log": False}
     assert ("put the path of its folder here" in script(program(heads.head, values))) == noted
 
 

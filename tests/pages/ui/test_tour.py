@@ -105,19 +105,36 @@ def test_the_head_of_the_tour_attends_to_what_followed_the_first_red():
 
 
 def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say():
-    tokens, query, key, _ = attended(TRY["an induction head"])
+    tokens, query, key, _ = attended(TRY["induction"])
     assert tokens[key - 1] == tokens[query] == " red"
-    _, query, key, _ = attended(TRY["a previous-token head"])
+    _, query, key, _ = attended(TRY["previous token"])
     assert key == query - 1
-    tokens, query, key, weight = attended(TRY["from “he” to “Max”"])
-    assert (tokens[query], tokens[key]) == (" he", " Max")
-    assert weight > 0.5
-    for name in ("a repeated sequence", "a model of attention alone"):
-        tokens, query, key, _ = attended(TRY[name])
-        assert tokens[key - 1] == tokens[query]
-        assert key < query
-    _, query, key, _ = attended(TRY["a bidirectional encoder"])
+    tokens, query, key, _ = attended(TRY["attention alone"])
+    assert tokens[key - 1] == tokens[query]
+    assert key < query
+    _, query, key, _ = attended(TRY["an encoder"])
     assert key > query
+
+
+def test_the_examples_on_real_models_show_what_is_said_of_them(real_models):
+    for name, model, expected in (
+        ("too tired", "minilm", 0.68),
+        ("too wide", "minilm", 0.28),
+        ("“it” → “animal”", "smollm2", 0.75),
+    ):
+        view = TRY[name]
+        tokens, query, key, weight = attended(view)
+        assert view["model"] == model
+        assert (query, view["from"]) == (view["token"],) * 2
+        assert tokens[query].strip() == "it"
+        assert tokens[view["to"]].strip() == "animal"
+        network, tokenizer = cache.model(model)
+        patterns = attention_maps(network, tokenizer.encode(view["text"])).patterns
+        weights = patterns[:, :, query, view["to"]]
+        assert weights[view["layer"], view["head"]] == pytest.approx(expected, abs=0.005)
+        if name != "too wide":  # found by scanning all heads
+            assert weights.max() == weights[view["layer"], view["head"]] == weight
+            assert key == view["to"]
 
 
 def test_gradients_vanish_without_skips_and_norms_and_not_with_them():

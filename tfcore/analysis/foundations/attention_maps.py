@@ -2,19 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.heads import HeadScores, score_cross, score_heads
+from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
+from tfcore.analysis.foundations.heads import HeadScores, Place, score_cross, score_heads
 from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import encoded, one_text
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
@@ -26,7 +27,7 @@ NAMES: dict[Part, str] = {
     "decoder": "decoder.blocks.{}.attn.pattern",
     "cross": "decoder.blocks.{}.cross_attn.pattern",
 }
-MOST_WEIGHTS = 16_000_000  # of all maps of a part together: 64 MB
+MOST_WEIGHTS = 71_000_000  # of all maps of a part together: 284 MB, for 512 tokens in 270 heads
 TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 
 
@@ -84,7 +85,9 @@ def attention_maps(
     names = [NAMES[part].format(i) for i in range(n_layers)]
     written = None if decoder_ids is None else one_text(model, decoder_ids)
     output = model(one_text(model, ids), decoder_ids=written, capture=names)
-    patterns = torch.stack([output.activations[name][0] for name in names]).float().cpu().numpy()
+    patterns = np.empty((n_layers, *output.activations[names[0]].shape[1:]), dtype=np.float32)
+    for layer, name in enumerate(names):  # one after another: together they may be hundreds of megabytes
+        patterns[layer] = output.activations.pop(name)[0].float().cpu().numpy()
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
         return AttentionMaps(read, own, patterns, score_cross(patterns))
@@ -100,12 +103,18 @@ class AttentionReading:
         found: the maps.
         queries, keys: the query tokens and the key tokens.
         dropped: how many tokens of the text did not fit.
+        sink: which keys are taken for sinks; see sink_tokens.
+        sink_weight: mean weight of every head on them.
+        hides_sink: the maps are without them.
     """
 
     found: AttentionMaps
     queries: list[str]
     keys: list[str]
     dropped: int
+    sink: Bool[ndarray, " key"]
+    sink_weight: Float[ndarray, "layer head"]
+    hides_sink: bool
 
     @property
     def within(self) -> bool:
@@ -118,41 +127,69 @@ def read_attention(
     tokenizer: Tokenizer,
     text: str,
     part: Part | None = None,
-    inducing: Float[ndarray, "layer head"] | None = None,
+    *,
+    bos: bool | None = None,
+    hide_sink: bool = False,
+    most: int | None = None,
 ) -> AttentionReading | None:
     """Attention of one part of a model on a text; an encoder-decoder also writes its translation, and reads that.
 
     Args:
         part: one of parts(model.config); None means the first.
-        inducing: see score_heads.
+        bos: with or without the BOS token before the text; None as its tokenizer does.
+        hide_sink: see without_sink.
+        most: tokens; None means as many as longest_text says.
 
     Returns:
         None where the tokenizer makes no token of the text.
     """
-    most = longest_text(model.config)
+    part, most = part or parts(model.config)[0], min(most or MOST_WEIGHTS, longest_text(model.config))
     if model.config.architecture != "encoder-decoder":
-        ids = tokenizer.encode(text)
+        ids = encoded(model, tokenizer, text, bos)
         kept = ids[:most]
-        tokens = tokenizer.tokens(kept)
-        return (
-            AttentionReading(attention_maps(model, kept, inducing), tokens, tokens, len(ids) - len(kept))
-            if kept
-            else None
-        )
-    ids = source_ids(tokenizer, text)
-    if not ids:
-        return None
-    dropped = max(0, len(ids) - most)
-    ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]  # the last one says that the text ends
-    translation = written(model, tokenizer, ids) if model.config.head != "none" else []
-    # The decoder reads what it has written so far, one position further on.
-    decoder_ids = [model.config.start_id, *translation[:-1]][:most]
-    source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends_with_separator(tokenizer) else tokenizer.tokens(ids)
-    target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
-    found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
-    keys = target if part == "decoder" else source
-    queries = source if part == "encoder" else target
-    return AttentionReading(found, queries, keys, dropped)
+        if not kept:
+            return None
+        queries = keys = tokenizer.tokens(kept)
+        dropped, found = len(ids) - len(kept), attention_maps(model, kept)
+    else:
+        ids = source_ids(tokenizer, text)
+        if not ids:
+            return None
+        dropped = max(0, len(ids) - most)
+        ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]  # the last one says that the text ends
+        translation = written(model, tokenizer, ids) if model.config.head != "none" else []
+        # The decoder reads what it has written so far, one position further on.
+        decoder_ids = [model.config.start_id, *translation[:-1]][:most]
+        source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends_with_separator(tokenizer) else tokenizer.tokens(ids)
+        target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
+        found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
+        keys = target if part == "decoder" else source
+        queries = source if part == "encoder" else target
+    sink = sink_tokens(tokenizer, found.ids.tolist(), around=part != "decoder")
+    weight = weight_on(found.patterns, sink, within=part != "cross")
+    reading = AttentionReading(found, queries, keys, dropped, sink, weight, False)
+    return without_sink(reading) if hide_sink else reading
+
+
+def without_sink(reading: AttentionReading) -> AttentionReading:
+    """The same text with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
+    those of what is left."""
+    found, within = reading.found, reading.queries == reading.keys
+    patterns = np.empty_like(found.patterns)
+    for layer, seen in enumerate(found.patterns):  # one after another: together they may be hundreds of megabytes
+        patterns[layer] = without_keys(seen, reading.sink)
+    heads = score_without(patterns, found.ids, reading.sink, within)
+    return replace(reading, found=replace(found, patterns=patterns, heads=heads), hides_sink=True)
+
+
+def hidden_sink(reading: AttentionReading, layer: int | None = None, head: int | None = None) -> HiddenSink:
+    """Which tokens are hidden, and how much weight they had: in one head, in a layer, or in all heads."""
+    places = tuple(int(i) for i in np.flatnonzero(reading.sink))
+    share = float(
+        reading.sink_weight[slice(None) if layer is None else layer][..., slice(None) if head is None else head].mean()
+    )
+    whose = "all heads" if layer is None else f"the heads of layer {layer}" if head is None else f"head {layer}.{head}"
+    return HiddenSink(tuple(reading.keys[i] for i in places), places, share, whose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +290,13 @@ def head_mean(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray
     return patterns.mean(1)
 
 
+def some_heads(
+    patterns: Float[ndarray, "layer head query key"], places: Sequence[Place]
+) -> Float[ndarray, "place query key"]:
+    """The maps of these heads."""
+    return np.stack([patterns[place] for place in places])
+
+
 def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, "layer query key"]:
     """How much of each input token reaches each position by the end of every layer, if attention moved tokens whole.
 
@@ -298,6 +342,8 @@ def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray
     step = -(-max(pattern.shape[-2:]) // size)
     if step == 1:
         return pattern
+    if pattern.ndim > 3:  # layer by layer: all maps together may be hundreds of megabytes
+        return np.stack([pool(layer, size) for layer in pattern])
     rows, columns = (-(-n // step) for n in pattern.shape[-2:])
     pad = [(0, 0)] * (pattern.ndim - 2) + [
         (0, cells * step - n) for cells, n in zip((rows, columns), pattern.shape[-2:], strict=True)
@@ -320,10 +366,11 @@ def map_table(pattern: ndarray, queries: list[str], keys: list[str]) -> pd.DataF
     )
 
 
-def token_table(found: AttentionMaps, token: int, tokens: list[str]) -> pd.DataFrame:
-    """The attention of one query token, one row a head and key."""
-    layer, head, key = np.indices(found.patterns[:, :, token].shape).reshape(3, -1)
-    weight = found.patterns[:, :, token].ravel()
-    return pd.DataFrame(
-        {"layer": layer, "head": head, "key": key, "key token": [tokens[i] for i in key], "weight": weight}
-    )
+def token_table(found: AttentionMaps, token: int, tokens: list[str], places: Sequence[Place]) -> pd.DataFrame:
+    """The attention of one query token in some heads, one row a head and key."""
+    rows = [
+        (layer, head, key, tokens[key], float(weight))
+        for layer, head in places
+        for key, weight in enumerate(found.patterns[layer, head, token])
+    ]
+    return pd.DataFrame(rows, columns=["layer", "head", "key", "key token", "weight"])

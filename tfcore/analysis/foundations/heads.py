@@ -16,6 +16,7 @@ from tfcore.model import Transformer
 KINDS = ("previous token", "next token", "first token", "self", "duplicate", "induction", "local", "broad")
 CROSS_KINDS = ("same place", "first token", "last token", "local", "broad")
 THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
+NAMED = 8  # heads that a sentence names
 NEAR = 5  # "local": the keys at most this many tokens away
 SMALL_VOCABULARY = 8_192  # up to which the logits of 8 rows of random tokens fit into memory
 
@@ -65,11 +66,25 @@ def score_heads(
     n = len(ids)
     target = targets(ids, ahead=bool(np.triu(patterns, 1).any()))  # one look ahead tells that there is no causal mask
     found = _scored(patterns[:, :, 1:], {kind: where[1:] for kind, where in target.items()}, np.arange(1, n))
-    if inducing is None:
-        return found
+    return found if inducing is None else _with_induction(found, inducing)
+
+
+def _with_induction(found: HeadScores, inducing: Float[ndarray, "layer head"]) -> HeadScores:
     is_inducing = inducing >= THRESHOLD
     kind = np.where(is_inducing, "induction", found.kind)
     return replace(found, kind=kind, score=np.where(is_inducing, inducing, found.score))
+
+
+def mean_scores(found: Sequence[HeadScores], inducing: Float[ndarray, "layer head"] | None = None) -> HeadScores:
+    """The scores of the same heads on several texts: each score is the mean over the texts, and the kinds follow.
+
+    Args:
+        inducing: see score_heads.
+    """
+    scores = {kind: np.mean([one.scores[kind] for one in found], axis=0) for kind in found[0].scores}
+    entropy, distance = (np.mean([getattr(one, name) for one in found], axis=0) for name in ("entropy", "distance"))
+    mean = HeadScores(scores, *_name(scores), entropy, distance)
+    return mean if inducing is None else _with_induction(mean, inducing)
 
 
 def targets(ids: Int[ndarray, " key"], ahead: bool = False) -> dict[str, Bool[ndarray, "query key"]]:
@@ -110,13 +125,24 @@ def score_cross(patterns: Float[ndarray, "layer head query key"]) -> HeadScores:
 
 
 def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> HeadScores:
-    """Scores by their targets (query, key), with distances from each query's place among the keys."""
-    scores = {kind: mean_weight(patterns, where) for kind, where in target.items()}
-    bits = -(patterns * np.log2(np.maximum(patterns, 1e-12))).sum(-1)  # (layer, head, query)
-    visible = np.maximum((patterns > 0).any(axis=(0, 1)).sum(-1), 2)
-    distance = (patterns * np.abs(place[:, None] - np.arange(patterns.shape[-1]))).sum(-1)
-    scores["broad"] = _mean(bits / np.log2(visible))
-    return HeadScores(scores, *_name(scores), _mean(bits), _mean(distance))
+    """Scores by their targets (query, key), with distances from each query's place among the keys. One layer after
+    another: all maps of 512 tokens in 270 heads are 284 MB, and each step would make a copy."""
+    seen = np.zeros(patterns.shape[2:], dtype=bool)
+    for layer in patterns:
+        seen |= (layer > 0).any(0)
+    visible, away = np.maximum(seen.sum(-1), 2), np.abs(place[:, None] - np.arange(patterns.shape[-1]))
+    found: dict[str, list[ndarray]] = {kind: [] for kind in (*target, "broad", "entropy", "distance")}
+    for layer in patterns:
+        one = layer[None]
+        for kind, where in target.items():
+            found[kind].append(mean_weight(one, where))
+        bits = -(one * np.log2(np.maximum(one, 1e-12))).sum(-1)  # (1, head, query)
+        found["broad"].append(_mean(bits / np.log2(visible)))
+        found["entropy"].append(_mean(bits))
+        found["distance"].append(_mean((one * away).sum(-1)))
+    scores = {kind: np.concatenate(rows) for kind, rows in found.items()}
+    entropy, distance = scores.pop("entropy"), scores.pop("distance")
+    return HeadScores(scores, *_name(scores), entropy, distance)
 
 
 def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer head"]:
@@ -223,14 +249,19 @@ def score_columns(scores: HeadScores) -> list[str]:
     return ["score", *scores.scores, "entropy (bits)", "mean distance (tokens)"]
 
 
-def head_table(scores: HeadScores) -> pd.DataFrame:
-    """Every head with everything measured about it, one row each."""
+def head_table(scores: HeadScores, kinds: HeadScores) -> pd.DataFrame:
+    """Every head with everything measured about it, one row each.
+
+    Args:
+        scores: on a text.
+        kinds: what kinds are told from; see standard_kinds.
+    """
     rows = [
         {
             "layer": layer,
             "head": head,
-            "kind": scores.kind[layer, head],
-            "score": scores.score[layer, head],
+            "kind": kinds.kind[layer, head],
+            "score": kinds.score[layer, head],
             **{kind: values[layer, head] for kind, values in scores.scores.items()},
             "entropy (bits)": scores.entropy[layer, head],
             "mean distance (tokens)": scores.distance[layer, head],
@@ -273,8 +304,9 @@ class HeadKinds(Finding):
 
     @property
     def sentence(self) -> str:
-        named = ", ".join(f"{one.layer}.{one.head} {one.name}" for one in self.heads)
-        return f"Attention maps of {len(self.heads)} of {self.total} heads, each with what it does: {named}."
+        named = ", ".join(f"{one.layer}.{one.head} {one.name}" for one in self.heads[:NAMED])
+        more = f" and {len(self.heads) - NAMED} more" if len(self.heads) > NAMED else ""
+        return f"Attention maps of {len(self.heads)} of {self.total} heads, each with its kind: {named}{more}."
 
 
 def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:

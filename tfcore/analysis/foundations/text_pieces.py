@@ -1,15 +1,18 @@
-"""One text cut three ways: into characters, into bytes, into the tokens of a byte-level BPE."""
+"""One text cut three ways: into characters, into bytes, into the tokens of a tokenizer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.token_text import label, visible
+from tfcore.analysis.token_text import label, shorten, visible
 from tfcore.tokenizers.tokenizer import Tokenizer
+
+LONGEST_READ = 80  # characters of a text in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,8 @@ class TextPieces:
         ids: of its tokens.
         tokens: the bytes of each token.
         part: whether a token is only a part of a character (byte fallback).
-        token_of_byte: which token holds each byte.
+        names: of the tokens, where they are not written as their bytes are (WordPiece: ##ness).
+        token_of_byte: which token holds each byte; -1 for those that no token holds, as WordPiece leaves spaces out.
         first_byte: where the bytes of each character begin.
     """
 
@@ -30,6 +34,7 @@ class TextPieces:
     data: bytes
     ids: tuple[int, ...]
     tokens: tuple[bytes, ...]
+    names: tuple[str, ...]
     part: Bool[ndarray, " token"]
     token_of_byte: Int[ndarray, " byte"]
     first_byte: Int[ndarray, " character"]
@@ -41,25 +46,44 @@ class TextPieces:
 
     @property
     def token_of_character(self) -> Int[ndarray, " character"]:
-        """The token that holds the first byte of each character."""
+        """The token that holds the first byte of each character; -1 for none."""
         return self.token_of_byte[self.first_byte]
 
     @property
     def split(self) -> Bool[ndarray, " character"]:
         """Characters that are spread over several tokens, or over parts of them."""
-        return self.part[self.token_of_character]
+        owner = self.token_of_character
+        return (owner >= 0) & self.part[owner] if len(self.part) else np.zeros(len(owner), dtype=bool)
+
+
+@runtime_checkable
+class Aligned(Protocol):
+    """A tokenizer that says which characters of a text each token stands for."""
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For each id, the first of its characters and the one after the last; equal for none."""
+        ...
 
 
 def cut_text(text: str, tokenizer: Tokenizer) -> TextPieces:
-    """Cut a text into characters, UTF-8 bytes and tokens, and line the three up."""
+    """Cut a text into characters, UTF-8 bytes and tokens, and line the three up: by the bytes of the tokens where these
+    are the text, else by what the tokenizer says of its characters."""
     characters = [character.encode("utf-8", "surrogatepass") for character in text]
-    ids = tokenizer.encode(text)
+    data, ids = b"".join(characters), tokenizer.encode(text)
     tokens = [tokenizer.token_bytes(i) for i in ids]
     part = np.array([not is_text(token) for token in tokens], dtype=bool)
-    owner = np.repeat(np.arange(len(tokens)), [len(token) for token in tokens])
-    ends = np.cumsum([len(c) for c in characters], dtype=np.int64)
-    first = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
-    return TextPieces(text, b"".join(characters), tuple(ids), tuple(tokens), part, owner, first)
+    ends = np.cumsum([0, *(len(c) for c in characters)], dtype=np.int64)
+    inside, owner = list(range(len(ids))), np.full(len(data), -1)
+    exact = b"".join(tokens) == data
+    if not exact and isinstance(tokenizer, Aligned):
+        spans = tokenizer.offsets(text)
+        inside = [i for i, (first, last) in enumerate(spans[: len(ids)]) if first < last]
+        for i in reversed(inside):  # a character of several tokens belongs to the first
+            owner[ends[spans[i][0]] : ends[spans[i][1]]] = i
+    if exact or b"".join(tokens[i] for i in inside) == data:
+        owner = np.repeat(np.array(inside, dtype=np.int64), [len(tokens[i]) for i in inside])
+    names = tuple(tokenizer.tokens(ids))
+    return TextPieces(text, data, tuple(ids), tuple(tokens), names, part, owner, ends[:-1])
 
 
 def is_text(token: bytes) -> bool:
@@ -112,6 +136,43 @@ class TextSizes(Finding):
 def text_sizes(found: TextPieces, vocabulary: int) -> TextSizes:
     """How many characters, bytes, tokens and parts of characters a text has."""
     return TextSizes(len(found.text), len(found.data), len(found.ids), int(found.part.sum()), vocabulary)
+
+
+UNKNOWN = ("[UNK]", "<unk>")  # names of the token for what a vocabulary does not have
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedText(Finding):
+    """What a tokenizer does to a text besides cutting it.
+
+    Args:
+        around: tokens that it puts around every text.
+        unknown: tokens that stand for what the vocabulary does not have.
+        read: the text as the ids give it back; None where that is the text itself.
+    """
+
+    around: tuple[str, ...]
+    unknown: int
+    read: str | None
+
+    @property
+    def sentence(self) -> str:
+        said = []
+        if self.around:
+            said.append(f"It puts {' and '.join(map(visible, self.around))} around every text.")
+        if self.unknown:
+            said.append(f"{self.unknown} of the tokens stand for what the vocabulary does not have, which is lost.")
+        if self.read is not None:
+            said.append(f"From its ids the text comes back as “{shorten(self.read, LONGEST_READ)}”.")
+        return " ".join(said) or "From its ids the text comes back exactly."
+
+
+def changed_text(found: TextPieces, tokenizer: Tokenizer) -> ChangedText:
+    """Compare a text with what its ids say."""
+    around = tuple(tokenizer.tokens(tokenizer.encode("")))
+    unknown = sum(name in UNKNOWN and name not in around for name in found.names)
+    read = tokenizer.decode(found.ids)
+    return ChangedText(around, unknown, None if read == found.text else read)
 
 
 @dataclass(frozen=True, slots=True)

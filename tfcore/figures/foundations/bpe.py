@@ -232,7 +232,11 @@ def density_figure(found: Sequence[Density], height: int) -> go.Figure:
     }
     layout = theme.base_layout(
         height,
-        xaxis={"title": "characters per token", "range": [0, 5.4], "dtick": 1},
+        xaxis={
+            "title": "characters per token",
+            "range": [0, max(5.4, 1.15 * max((one.per_token for one in found), default=0))],
+            "dtick": 1,
+        },
         yaxis={"autorange": "reversed", "showgrid": False, "tickfont": {"size": 12, "color": "@ink"}},
         margin={"t": 8, "r": 36},
         bargap=0.3,

@@ -1,5 +1,6 @@
 """Pictures of attention: all heads as a mosaic, one head as lines between tokens, one token in every head."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -8,47 +9,77 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.figures.theme import MONO, base_layout, build
+from tfcore.figures.theme import DECADES, MONO, base_layout, build
 
 Place = tuple[int, int]  # layer, head
 View = Literal["map", "lines"]  # of one head
 MAP_CELLS = 128  # along a side of a map; a longer one is pooled
 SIDE_CELLS = 96  # the same of two maps side by side
+MOST_COLUMNS = 6  # of tiles: the names of kinds above them stay apart
+TILES_WIDTH = 340  # pixels that a mosaic has at least
+FEW = 12  # tiles that stand in a square, whatever layers they are of
+TITLE = 28  # pixels of the two lines above a tile
+MOST_KEYS = 56  # labels along one token's row
+LAYERS_APART = {"color": "@muted", "width": 1}
+
+
+def shades(weights: Float[ndarray, "*cells"], log: bool) -> Float[ndarray, "*cells"]:
+    """How dark a weight is drawn, 0 to 1: the weight itself, or its logarithm over three decades, 0.001 being 0."""
+    if not log:
+        return weights
+    return np.clip(1 + np.log10(np.maximum(weights, 1e-12)) / DECADES, 0, 1)
 
 
 def mosaic(
-    thumbnails: Float[ndarray, "layer head row column"],
-    labels: dict[Place, str],
+    maps: Float[ndarray, "tile row column"],
+    labels: Sequence[str],
     order: Sequence[Place],
     selected: Place,
     *,
+    columns: int,
     height: int,
+    log: bool = False,
 ) -> go.Figure:
-    """Every head as a small attention map (rows are query tokens, columns key tokens), each with its label above.
+    """Some heads as small attention maps (rows are query tokens, columns key tokens), each with its label above.
 
     Args:
-        thumbnails: weights 0..1.
+        maps: weights 0..1, in the order of the heads.
         labels: what to write above each head: its kind, and its score as the last word.
-        order: the heads in reading order, as many to a row as there are heads in a layer.
+        order: the heads, in reading order.
         selected: the head with a frame.
+        columns: tiles in a row.
         height: in pixels.
+        log: colours by the logarithm of the weight.
 
     A click on a tile carries customdata [layer, head].
     """
 
-    def title(place: Place) -> str:
-        kind, _, score = labels[place].rpartition(" ")
+    def title(place: Place, label: str) -> str:
+        kind, _, score = label.rpartition(" ")
         return f"<b>{place[0]}.{place[1]}</b> {score}<br>{kind}"
 
+    pairs = list(zip(order, labels, strict=True))
     return tiles(
-        np.stack([thumbnails[place] for place in order]),
-        [title(place) for place in order],
-        thumbnails.shape[1],
-        hovers=[f"layer {p[0]}, head {p[1]}: {labels[p]}<br>click to enlarge" for p in order],
+        shades(maps, log),
+        [title(*pair) for pair in pairs],
+        columns,
+        hovers=[f"layer {p[0]}, head {p[1]}: {label}<br>click to enlarge" for p, label in pairs],
         customdata=[list(place) for place in order],
         selected=order.index(selected) if selected in order else None,
         height=height,
+        above=TITLE / (TILES_WIDTH / columns / 1.08 - 2),
     )
+
+
+def mosaic_columns(tiles: int, n_heads: int) -> int:
+    """Tiles in a row: the heads of a layer, at most six; fewer where few tiles are shown, which then are large."""
+    return min(n_heads, MOST_COLUMNS) if tiles > FEW else max(3, math.ceil(math.sqrt(tiles)))
+
+
+def mosaic_height(tiles: int, columns: int) -> int:
+    """Pixels for these tiles as squares below their titles, where they have TILES_WIDTH."""
+    side = TILES_WIDTH / columns
+    return round(-(-tiles // columns) * (side + TITLE + 4) + 8)
 
 
 def tiles(
@@ -62,6 +93,7 @@ def tiles(
     limit: float | None = None,
     height: int,
     axes: tuple[str, str] | None = None,
+    above: float | None = None,
 ) -> go.Figure:
     """Small maps of weights in rows of `columns`, each with a title of up to two lines above.
 
@@ -72,14 +104,16 @@ def tiles(
         selected: the tile with a strong frame.
         height: in pixels.
         axes: what goes down and across in every tile, said once for all.
+        above: room for a title, in sides of a tile; tiles then are squares. None: they fill the figure.
     """
     down, across = maps.shape[1:]
     side = max(down, across)
-    pitch_x, pitch_y = side * 1.08, side * 1.48  # the space above a tile holds its title
+    room = 0.4 if above is None else above
+    pitch_x, pitch_y = side * 1.08, side * (room + 1.08)  # the space above a tile holds its title
     rows = -(-len(maps) // columns)
     middle = 0 if limit is None else 128  # the colour of the paper
     canvas = np.full((int(np.ceil(rows * pitch_y)), int(np.ceil(columns * pitch_x))), middle, dtype=np.uint8)
-    corners = [(int(i // columns * pitch_y + side * 0.4), int(i % columns * pitch_x)) for i in range(len(maps))]
+    corners = [(int(i // columns * pitch_y + side * room), int(i % columns * pitch_x)) for i in range(len(maps))]
     for tile, (top, left) in zip(maps, corners, strict=True):
         cells = 255 * tile if limit is None else 128 + 127 * np.clip(tile / limit, -1, 1)
         canvas[top : top + down, left : left + across] = np.round(cells).astype(np.uint8)
@@ -103,11 +137,12 @@ def tiles(
         "customdata": customdata,
     }
     hidden = {"visible": False, "fixedrange": True}
+    square = {} if above is None else {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
     frames = [_frame(corner, (down, across), i == selected) for i, corner in enumerate(corners)]
     layout = base_layout(
         height,
-        xaxis={**hidden, "range": [-1.5, columns * pitch_x]},
-        yaxis={**hidden, "range": [rows * pitch_y, -0.5]},
+        xaxis={**hidden, **({"constrain": "domain"} if square else {}), "range": [-1.5, columns * pitch_x]},
+        yaxis={**hidden, **square, "range": [rows * pitch_y, -0.5]},
         margin={"l": 22 if axes else 4, "r": 4, "t": 4, "b": 20 if axes else 4},
         showlegend=False,
         shapes=sorted(frames, key=lambda frame: frame["line"]["width"]),  # the strong one on top
@@ -232,33 +267,45 @@ def _column(x: float, text: str, anchor: str) -> dict[str, object]:
 
 
 def one_token(
-    weights: Float[ndarray, "layer head key"], labels: Sequence[str], query: int | None, selected: Place, *, height: int
+    weights: Float[ndarray, "head key"],
+    places: Sequence[Place],
+    labels: Sequence[str],
+    query: int | None,
+    selected: Place,
+    *,
+    height: int,
+    log: bool = False,
 ) -> go.Figure:
-    """The attention of one query token in every head: a row a head, a column a token.
+    """The attention of one query token in some heads: a row a head, a column a token.
 
     Args:
-        weights: the query's row of every pattern.
+        weights: the query's row of each of their patterns.
+        places: the heads.
         labels: one a key, safe to show.
         query: its position among the keys, which is framed; None where it is not one of them.
         selected: the head whose row is framed.
+        log: colours by the logarithm of the weight.
     """
-    layers, heads, n = weights.shape
-    rows = weights.reshape(layers * heads, n).astype(np.float32)
-    names = [f"layer {layer}, head {head}" for layer in range(layers) for head in range(heads)]
+    n, rows = weights.shape[1], len(places)
     trace = {
         "type": "heatmap",
-        "z": rows,
+        "z": weights.astype(np.float32),
         "zmin": 0,
         "zmax": 1,
-        "colorscale": "@weights",
+        "colorscale": "@logweights" if log else "@weights",
         "showscale": False,
         "ygap": 1,
-        "hovertemplate": "%{y}: '%{x}' gets %{z:.2f}<extra></extra>",
+        "hovertemplate": "head %{y}: %{x} gets %{z:.2f}<extra></extra>",
         "hoverongaps": False,
     }
-    step, row = max(1, n // 64), selected[0] * heads + selected[1]
+    step = -(-n // MOST_KEYS)
+    row = places.index(selected) if selected in places else None
+    edges = [i - 0.5 for i in range(1, rows) if places[i][0] != places[i - 1][0]]
+    frames = [(query - 0.5, query + 0.5, -0.5, rows - 0.5, "@query")] if query is not None else []
+    frames += [(-0.5, n - 0.5, row - 0.5, row + 0.5, "@accent")] if row is not None else []
     layout = base_layout(
         height,
+        margin={"l": 64, "t": 8, "b": 96},
         xaxis={
             "title": "key token",
             "tickvals": list(range(0, n, step)),
@@ -267,40 +314,29 @@ def one_token(
             "tickfont": {"family": MONO, "size": 11, "color": "@ink"},
             "showgrid": False,
             "fixedrange": True,
+            "automargin": False,
         },
         yaxis={
-            "tickvals": list(range(layers * heads)),
-            "ticktext": names,
+            "title": "head",
+            "tickvals": list(range(rows)),
+            "ticktext": [f"{layer}.{head}" for layer, head in places],
             "autorange": "reversed",
             "showgrid": False,
-            "tickfont": {"size": 9, "color": "@muted"},
+            "tickfont": {"size": 10, "color": "@muted"},
             "fixedrange": True,
+            "automargin": False,
         },
         shapes=[
+            *({"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": y, "y1": y, "line": LAYERS_APART} for y in edges),
             *(
-                {"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": y, "y1": y, "line": {"color": "@muted", "width": 1}}
-                for y in (layer * heads - 0.5 for layer in range(1, layers))
+                {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": colour, "width": 1.5}}
+                for x0, x1, y0, y1, colour in frames
             ),
-            *(
-                {
-                    "type": "rect",
-                    "x0": at - 0.5,
-                    "x1": at + 0.5,
-                    "y0": -0.5,
-                    "y1": layers * heads - 0.5,
-                    "line": {"color": "@query", "width": 1.5},
-                }
-                for at in (query,)
-                if at is not None
-            ),
-            {
-                "type": "rect",
-                "x0": -0.5,
-                "x1": n - 0.5,
-                "y0": row - 0.5,
-                "y1": row + 0.5,
-                "line": {"color": "@accent", "width": 1.5},
-            },
         ],
     )
     return build([trace], layout)
+
+
+def one_token_height(rows: int) -> int:
+    """Pixels for these rows, so that their labels stay apart."""
+    return 104 + 14 * max(rows, 6)

@@ -1,0 +1,83 @@
+"""The page on heads with models of 30 x 9 and 6 x 12 heads: a head chosen, found, seen without the sink; no word over
+another."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import tfcore
+from tests.e2e.checks.overlap import OVERLAPPING, WORDS, overlapping
+from tests.e2e.visitor import Visitor
+from tfcore.analysis.foundations.attention_maps import attention_maps
+from tfcore.analysis.foundations.attention_sink import without_keys
+
+TIRED = "The animal didn't cross the street because it was too tired."
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+
+@pytest.fixture
+def patterns(real_models):
+    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    return attention_maps(model, tokenizer.encode(TIRED)).patterns
+
+
+def drawn(visitor: Visitor) -> np.ndarray:
+    """The map of the chosen head, as drawn."""
+    return np.array(next(t["z"] for t in visitor.traces("closer")[::-1] if t["type"] == "heatmap"), dtype=np.float32)
+
+
+def test_a_head_is_chosen_found_and_seen_without_the_sink(visit, real_server, patterns):
+    visitor = visit(real_server)
+    visitor.open("/heads?model=smollm2")
+    visitor.paste(TIRED, "A question.")
+    before = visitor.drawn("closer")
+    visitor.click_cell("map", 4, 23)  # head, layer
+    visitor.wait_for_address(layer="23", head="4")
+    visitor.expect_drawing("closer", unlike=before)
+    np.testing.assert_allclose(drawn(visitor), patterns[23, 4], atol=1e-4)
+
+    before = visitor.drawn("closer")
+    visitor.page.get_by_text("Hide first token").click()
+    visitor.wait_for_address(hide="true")
+    visitor.expect_drawing("closer", unlike=before)
+    np.testing.assert_allclose(drawn(visitor), without_keys(patterns[23, 4], np.arange(13) == 0), atol=1e-4)
+    expect(visitor.figure("closer")).to_contain_text("Hidden: 'The' (0)")
+
+    visitor.open("/heads?model=smollm2&rank=weight+from+a+token+to+a+token&from=8&to=1&sort=by+score&text=" + TIRED)
+    expect(visitor.figure("map")).to_contain_text(
+        "Of 270 heads, the largest weight from '·it' (8) to '·animal' (1): 13.8 with 0.75"
+    )
+    before = visitor.drawn("closer")
+    visitor.click_mark("mosaic", [13, 8])
+    visitor.wait_for_address(layer="13", head="8")
+    visitor.expect_drawing("closer", unlike=before)
+    assert drawn(visitor)[8, 1] == pytest.approx(0.75, abs=0.005)
+
+
+@pytest.mark.parametrize("window", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        "model=smollm2",
+        "model=smollm2&rank=entropy&sort=by+score&log=true&hide=true",
+        "model=smollm2&kind=induction&sort=by+kind",
+        "model=smollm2&layer=17&text=" + "The+quick+brown+fox+jumps+over+it.+" * 40,
+        "model=minilm&rank=weight+from+a+token+to+a+token",
+        "model=minilm&show=side+by+side",
+        "model=stories",
+    ],
+)
+def test_no_words_lie_over_others(visit, real_server, real_models, view, window):
+    visitor = visit(real_server, **window)
+    visitor.open(f"/heads?{view}")
+    assert overlapping(visitor.page) == []
+
+
+def test_words_over_others_are_noticed(visit):
+    visitor = visit("")
+    visitor.page.set_content(
+        '<div class="st-key-map-figure"><div class="js-plotly-plot"><svg width="200" height="60"><g class="xtick">'
+        '<text x="10" y="20">one</text></g><g class="xtick"><text x="14" y="20">two</text></g><g class="xtick">'
+        '<text x="90" y="20">three</text></g></svg></div></div>'
+    )
+    assert visitor.page.evaluate(OVERLAPPING, WORDS) == ["map: “two” over “one”"]
