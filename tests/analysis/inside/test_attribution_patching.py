@@ -88,7 +88,7 @@ def test_the_comparison_is_that_of_a_loop():
     spread = sum((x - mean_a) ** 2 for x in a) ** 0.5 * sum((y - mean_b) ** 2 for y in b) ** 0.5
     assert found.correlation == pytest.approx(cross / spread)
     heads = [(a[i], b[i]) for i in range(14) if i not in (6, 13)]
-    assert found.heads == pytest.approx(np.corrcoef(*zip(*heads, strict=True))[0, 1])
+    assert found.heads == pytest.approx(np.corrcoef([x for x, _ in heads], [y for _, y in heads])[0, 1])
     counted = [(x, y) for x, y in zip(a, b, strict=True) if abs(y) >= max(map(abs, b)) / 10]
     assert (found.counted, found.same_sign) == (len(counted), sum(x * y > 0 for x, y in counted))
     assert (found.part, found.estimate, found.exact) == ("feed-forward 1", a[13], b[13])

@@ -38,8 +38,11 @@ def head(layer: int, number: int, factor: float) -> Edit:
     return Edit.scale(f"blocks.{layer}.attn.z", factor, heads=[number])
 
 
-def test_the_default_turns_a_boy_into_a_girl():
-    test = opened()
+OLD = {"v": "1"}  # links of the first version began with head 2.5 times -2
+
+
+def test_the_first_version_began_with_a_boy_who_becomes_a_girl():
+    test = opened(**OLD)
     assert test.metric[0].value == chance(" he", head(2, 5, -2.0))
     assert "now predicts '·she'" in figures(test)["prediction"][0]["alt"]
     assert "tokens changed" in words(test)
@@ -60,7 +63,7 @@ def test_the_continuation_is_that_of_the_edited_model():
 
 
 def test_the_board_holds_the_loss_increase_of_each_part_alone():
-    test = opened()
+    test = opened(**OLD)
     fields = array(figures(test)["board"][1]["data"][0]["z"])
     assert fields.shape == (4, 7)
     assert "Most: head 0.3" in figures(test)["board"][0]["alt"]
@@ -68,7 +71,7 @@ def test_the_board_holds_the_loss_increase_of_each_part_alone():
     ids, best = torch.tensor([tokenizer.encode(TEXT)]), tokenizer.encode(" he")[0]
     plain, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
     assert fields[0, 3] == pytest.approx(float(plain - off), abs=1e-4)
-    other = array(figures(opened(action="mean ablation", by="the whole text"))["board"][1]["data"][0]["z"])
+    other = array(figures(opened(**OLD, action="mean ablation", by="the whole text"))["board"][1]["data"][0]["z"])
     assert not np.allclose(fields, other)
 
 
@@ -77,7 +80,7 @@ def test_two_visitors_at_once_see_only_their_own_edits():
     model = cache.model("stories")[0]
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     plain = chance(" he")
-    one, two = opened(parts="2.5", action="zero ablation"), opened(parts="", text=TEXT)
+    one, two = opened(parts="2.5", action="zero ablation"), opened(**OLD, parts="", text=TEXT)
     assert one.metric[0].value == chance(" he", head(2, 5, 0.0)) != plain
     assert two.metric[0].value == plain
     one.text_area(key="parts").set_value("0.3 0.ff")
@@ -102,9 +105,9 @@ def test_a_click_on_the_board_adds_or_removes_its_part(monkeypatch):
     monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
     every = [[Part(layer, head) for head in (0, 1, None)] for layer in range(2)]
     switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": [1, 2], "x": 2, "y": 1, "customdata": [1, 2]})
-    assert chosen == {"parts": "0.1 1.ff"}
+    assert chosen == {"edit": "own", "parts": "0.1 1.ff"}
     switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": [0, 1]})
-    assert chosen == {"parts": ""}
+    assert chosen == {"edit": "own", "parts": ""}
     chosen.clear()
     for hostile in ([2, 0], [0, 3], [-1, 0], [0.5, 1], "x", None):
         switching.toggle_part(every, [], {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": hostile})
@@ -124,7 +127,7 @@ def test_a_click_on_a_patch_chooses_its_row_and_position(monkeypatch):
 
 @pytest.mark.parametrize("said", ["9.9", "<b>", "2.5;drop", "2.5 " * 90 + "x"])
 def test_what_is_no_part_gets_a_sentence(said):
-    test = opened()
+    test = opened(**OLD)
     test.text_area(key="parts").set_value(said)
     assert "is no part of this model; possible: 0.0" in run(test).info[0].value.replace("\\", "")
     assert test.metric[1].value == "0.00 bits"

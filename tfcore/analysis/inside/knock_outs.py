@@ -21,7 +21,7 @@ SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by les
 def operations(model: Transformer, runs: int, tokens: int) -> float:
     """About how many floating-point operations so many runs of a text take that each begin somewhere in the model: two
     for each weight of half its blocks, at every token."""
-    return runs * tokens * sum(weights.numel() for weights in model.stack.blocks.parameters())
+    return float(runs * tokens) * sum(weights.numel() for weights in model.stack.blocks.parameters())
 
 
 class LayerEffects(NamedTuple):
