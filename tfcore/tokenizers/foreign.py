@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import models
 
-from tfcore.tokenizers.tokenizer import BPETokenizer, byte_level_alphabet, readable, special_in
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, byte_level_alphabet, readable, special_in
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -104,6 +104,10 @@ class ForeignTokenizer:
         return {character: bytes([byte]) for character, byte in byte_level_alphabet().items()}
 
 
+class ForeignByteLevelBPE(ForeignTokenizer, ByteLevelBPE):
+    """One in bytes that puts tokens around a text, or lacks some byte that no text has."""
+
+
 def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
     """A tokenizer.json of the `tokenizers` library: one in bytes that puts nothing around a text is a BPETokenizer, all
     others are run as their authors meant them.
@@ -122,6 +126,8 @@ def of_library(text: str) -> BPETokenizer | ForeignTokenizer:
     if in_bytes and not inner.encode("").ids:
         with suppress(ValueError):  # a vocabulary with holes, or without some byte
             return BPETokenizer(inner)
+    if in_bytes and isinstance(inner.model, models.BPE):
+        return ForeignByteLevelBPE(inner, in_bytes)
     return ForeignTokenizer(inner, in_bytes)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from tfcore.loading.weights import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, check_file, size
 from tfcore.tokenizers.pipe_messages import received, send
-from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer, own_kind, readable
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE, Tokenizer, own_kind, readable
 
 LOAD_BYTES = 1_000_000_000  # of address space: a file of 39 MB takes 650 million
 LOAD_SECONDS = 30  # of computing: a file of 33 MB takes 4
@@ -82,7 +82,9 @@ def isolated(content: bytes) -> Tokenizer:
         if own is not None:
             return own
     worker = _Worker(content)
-    return (_IsolatedBPE if worker.exact else IsolatedTokenizer)(worker)
+    if worker.exact:
+        return _IsolatedBPE(worker)
+    return (_IsolatedByteLevelBPE if worker.merges else IsolatedTokenizer)(worker)
 
 
 class IsolatedTokenizer:
@@ -171,25 +173,28 @@ class IsolatedTokenizer:
         raise problem
 
 
-class _IsolatedBPE(IsolatedTokenizer, BPETokenizer):
-    """One in bytes that puts nothing around a text, whose library part is elsewhere."""
+class _IsolatedByteLevelBPE(IsolatedTokenizer, ByteLevelBPE):
+    """One in bytes whose library part is elsewhere; its merges can be asked for."""
+
+    @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """See ByteLevelBPE."""
+        return [(a.encode("latin-1"), b.encode("latin-1")) for a, b in self._ask("merges")]
+
+    def words(self, text: str) -> list[bytes]:
+        """See ByteLevelBPE."""
+        return [word.encode("latin-1") for word in self._ask("words", text)]
+
+
+class _IsolatedBPE(_IsolatedByteLevelBPE, BPETokenizer):
+    """One that puts nothing around a text."""
 
     decode = BPETokenizer.decode
-    special_tokens = IsolatedTokenizer.special_tokens
 
     @property
     def separator_id(self) -> int | None:
         """The id between documents, if this tokenizer has one."""
         return self._worker.separator
-
-    @cached_property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """See BPETokenizer."""
-        return [(a.encode("latin-1"), b.encode("latin-1")) for a, b in self._ask("merges")]
-
-    def words(self, text: str) -> list[bytes]:
-        """See BPETokenizer."""
-        return [word.encode("latin-1") for word in self._ask("words", text)]
 
 
 class _Worker:
@@ -247,6 +252,7 @@ class _Worker:
         if "refused" in about:
             raise ValueError(about["refused"])
         self.exact, self.separator, self.special = bool(about["exact"]), about["separator"], about["special"]
+        self.merges = bool(about["merges"])
         self.pieces, sizes, names = _exchange(process, None, LOAD_SECONDS, [LARGEST_TABLE] * 3)
         self.ends = list(accumulate(array("I", sizes)))
         self.names = json.loads(names)

@@ -169,7 +169,33 @@ class NamedTokenizer(_Pieces):
         (folder / "tokenizer.json").write_text(json.dumps({"kind": "names", "names": self.names}), "utf-8")
 
 
-class BPETokenizer(_Pieces):
+class ByteLevelBPE:
+    """How a byte-level BPE of the `tokenizers` library cuts a text and merges its bytes."""
+
+    _inner: HFTokenizer
+
+    @cached_property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Which two pieces each merge joins, in the order in which they were learned: the rank is the place here."""
+        to_byte = byte_level_alphabet()
+        pairs = json.loads(self._inner.to_str())["model"]["merges"]
+        return [(bytes(to_byte[c] for c in left), bytes(to_byte[c] for c in right)) for left, right in pairs]
+
+    def words(self, text: str) -> list[bytes]:
+        """What a text is cut into before any merge (words with the space before them, numbers, signs): no token
+        reaches across."""
+        to_byte = byte_level_alphabet()
+        found: list[bytes] = []
+        for i, part in enumerate(_SURROGATES.split(text)):
+            if i % 2:
+                found.extend(bytes([byte]) for byte in part.encode("utf-8", "surrogatepass"))
+            elif part:
+                cut = self._inner.pre_tokenizer.pre_tokenize_str(part)
+                found.extend(bytes(to_byte[c] for c in word) for word, _ in cut)
+        return found
+
+
+class BPETokenizer(_Pieces, ByteLevelBPE):
     """Byte-level byte-pair encoding (arXiv:1508.07909, on bytes as in GPT-2), by the `tokenizers` library.
 
     Special tokens in a text are ordinary text: nobody can type a separator.
@@ -230,26 +256,6 @@ class BPETokenizer(_Pieces):
 
     def save(self, folder: Path) -> None:
         self._inner.save(str(folder / "tokenizer.json"))
-
-    @cached_property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """Which two pieces each merge joins, in the order in which they were learned: the rank is the place here."""
-        to_byte = byte_level_alphabet()
-        pairs = json.loads(self._inner.to_str())["model"]["merges"]
-        return [(bytes(to_byte[c] for c in left), bytes(to_byte[c] for c in right)) for left, right in pairs]
-
-    def words(self, text: str) -> list[bytes]:
-        """What a text is cut into before any merge (words with the space before them, numbers, signs): no token
-        reaches across."""
-        to_byte = byte_level_alphabet()
-        found: list[bytes] = []
-        for i, part in enumerate(_SURROGATES.split(text)):
-            if i % 2:
-                found.extend(bytes([byte]) for byte in part.encode("utf-8", "surrogatepass"))
-            elif part:
-                cut = self._inner.pre_tokenizer.pre_tokenize_str(part)
-                found.extend(bytes(to_byte[c] for c in word) for word, _ in cut)
-        return found
 
     @cached_property
     def _bytes(self) -> list[bytes]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfcore.tokenizers.foreign import ForeignTokenizer, of_library
 from tfcore.tokenizers.pipe_messages import received, send
-from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer, ByteLevelBPE
 
 MOST_IDS = 1_000_000  # four times the largest vocabulary in use (Gemma 3: 262,145)
 MOST_AROUND = 16  # eight times as many as are in use
@@ -78,7 +78,7 @@ def described(tokenizer: BPETokenizer | ForeignTokenizer) -> tuple[dict[str, Any
     separator = tokenizer.separator_id if isinstance(tokenizer, BPETokenizer) else None
     if len(special := dict(tokenizer.special_tokens)) > MOST_SPECIAL:
         raise RefusedError(f"it has {len(special):,} special tokens, and at most {MOST_SPECIAL:,} can be shown here")
-    facts = {"exact": exact, "separator": separator, "special": special}
+    facts = {"exact": exact, "separator": separator, "special": special, "merges": isinstance(tokenizer, ByteLevelBPE)}
     sizes = array("I", (len(piece) for piece in pieces))
     return facts, b"".join(pieces), sizes.tobytes(), json.dumps(names).encode()
 

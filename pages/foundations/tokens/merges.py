@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.tokens import experiments
+from pages.foundations.tokens.text_tokens import readers
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -14,7 +15,7 @@ from tfcore.analysis.foundations import bpe
 from tfcore.analysis.foundations.bpe import LearnedMerges, WordMerges
 from tfcore.analysis.foundations.embedding_table import published_vocabularies
 from tfcore.config import ModelConfig
-from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.tokenizers.tokenizer import ByteLevelBPE
 
 MODEL = "stories"
 WORD = "unhappiness"
@@ -49,9 +50,9 @@ TRY_LEARNING = {
 
 def no_merges(_: ModelConfig, tokenizer: Any) -> str | None:
     """Why merges of a tokenizer cannot be replayed."""
-    if isinstance(tokenizer, BPETokenizer):
+    if isinstance(tokenizer, ByteLevelBPE):
         return None
-    return "its tokenizer is no byte-pair encoding over all 256 bytes, so its merges cannot be replayed."
+    return "its tokenizer is no byte-level BPE, so it has no merges of bytes."
 
 
 @cache.data(max_entries=64)
@@ -77,7 +78,8 @@ def replayed() -> None:
         word = controls.text_area(
             "Word", "word", WORD, LETTERS, height=68, help="A space typed first counts: it belongs to the word."
         )
-        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=no_merges, options={MODEL: MODEL})
+        fitting = {name: name for name in models.fitting(why_not=no_merges) if name in readers()}
+        model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=no_merges, options=fitting)
     if not word:
         st.info("There is no word yet: type one, or pick an example.")
         return
@@ -124,9 +126,10 @@ def _now(model_name: str, found: WordMerges, now: int) -> None:
 
 @cache.data(max_entries=2)
 def _vocabulary(model_name: str) -> list[bytes]:
-    """The bytes of every id; of the separator, which no text can hold, none."""
+    """The bytes of every id; of special tokens, which no text can hold, none."""
     tokenizer = cache.model(model_name)[1]
-    return [b"" if i == tokenizer.separator_id else tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
+    special = set(tokenizer.special_tokens.values())
+    return [b"" if i in special else tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
 
 
 def _merges(found: WordMerges, now: int) -> None:

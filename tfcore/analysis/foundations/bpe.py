@@ -4,13 +4,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.token_text import visible
-from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 Pair = tuple[bytes, bytes]
 Pieces = tuple[bytes, ...]
+
+
+class MergingTokenizer(Tokenizer, Protocol):
+    """A byte-level BPE, whosever it is."""
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Which two pieces each merge joins, in the order in which they were learned."""
+
+    def words(self, text: str) -> list[bytes]:
+        """What a text is cut into before any merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ class WordMerges:
     same: bool
 
 
-def word_merges(tokenizer: BPETokenizer, word: str) -> WordMerges:
+def word_merges(tokenizer: MergingTokenizer, word: str) -> WordMerges:
     """Replay the merges of a tokenizer on a word."""
     steps = replay(tokenizer.words(word), {pair: rank for rank, pair in enumerate(tokenizer.merges)})
     own = tuple(tokenizer.token_bytes(i) for i in tokenizer.encode(word))

@@ -64,8 +64,7 @@ INSTEAD = {  # where a page shows another model, and what it says
     "activations": {"t5": "needs a decoder or an encoder", "mixtral": "are experts"},
     "positions": {"bert": "needs a decoder", "t5": "needs a decoder"},
     "position table": {"t5": "needs a decoder or an encoder", "llama": "are rope", "mixtral": "are rope"},
-    "tokens": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
-    "merges": dict.fromkeys(("llama", "mixtral", "bert", "t5"), "its tokenizer changes a text"),
+    "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
 } | {
     page: {"bert": "needs a decoder", "t5": "needs a decoder", "headless": "without a head"}
     for page in (
