@@ -48,11 +48,11 @@ def cuts(choice: Choice) -> None:
             figures.product_figure(split, n_heads, text.tick_labels(queries), 260),
             key="product",
             alt=f"The product x W_QKV of layer {layer}, {split.product.shape[0]} tokens by {split.product.shape[1]} "
-            f"columns: queries, keys and values side by side, each cut into {n_heads} heads.",
+            f"columns: queries, keys and values side by side; the queries are cut into {n_heads} heads.",
             height=260,
             min_width=560,
-            caption=f"One product, shape {split.product.shape}; cutting it into {n_heads} heads is a reshape to "
-            f"({n_heads}, {len(queries)}, {split.d_head}): no number changes.",
+            caption=f"One product, shape {split.product.shape}; cutting its queries into {n_heads} heads is a reshape "
+            f"to ({n_heads}, {len(queries)}, {split.d_head}): no number changes.",
             table=lambda: pd.DataFrame(split.product),
         )
         rows = -(-n_heads // 8)
@@ -62,7 +62,7 @@ def cuts(choice: Choice) -> None:
             alt=f"Attention maps of layer {layer} with its {width} dimensions cut into {n_heads} heads; "
             f"{found.trained}.",
             height=190 * rows + 40,
-            min_width=max(560, 94 * min(n_heads, 8)),
+            min_width=max(560, 94 * -(-n_heads // rows)),
             caption=shown.caption,
             table=lambda: pd.DataFrame(split.patterns.reshape(n_heads * len(queries), -1)),
         )

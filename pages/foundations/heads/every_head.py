@@ -14,6 +14,7 @@ from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
     map_range,
     map_table,
+    pool_keys,
     rollout,
     some_heads,
     strongest_key,
@@ -28,6 +29,7 @@ from tfcore.figures.foundations import heads as figures
 from tfcore.figures.shown import Shown
 
 ALL = -1  # of the ranges of tokens: the whole text
+KEYS = 256  # columns of one token's row; more tokens share them
 MANY_TOKENS = 120  # from which on the row of tokens scrolls
 OF = {"head": "head", "mean": "layer mean", "rollout": "rollout"}
 
@@ -155,12 +157,14 @@ def one_token(choice: Choice, heads: Found, token: int, pattern: ndarray) -> Non
     query = text.visible(reading.queries[token])
     height = figures.one_token_height(len(places))
     which = "every head" if all_heads else "the heads that are shown above"
+    weights, step = pool_keys(some_heads(patterns[:, :, token : token + 1], places)[:, 0], KEYS)
+    pooled = f" A cell shows the largest weight of {step} tokens, of which the first is named." if step > 1 else ""
     figure(
         figures.one_token(
-            some_heads(patterns[:, :, token : token + 1], places)[:, 0],
+            weights,
             places,
-            text.tick_labels(reading.keys),
-            token if reading.within else None,
+            text.tick_labels(reading.keys)[::step],
+            token // step if reading.within else None,
             heads.selected,
             height=height,
             log=choice.log,
@@ -169,7 +173,7 @@ def one_token(choice: Choice, heads: Found, token: int, pattern: ndarray) -> Non
         alt=f"Attention of '{query}' in {len(places)} heads. In layer {layer}, head {head}: {most}",
         height=height,
         min_width=640,
-        caption=f"One row for {which}: the attention weights of '{query}' over the key tokens.",
+        caption=f"One row for {which}: the attention weights of '{query}' over the key tokens.{pooled}",
         table=lambda: token_table(reading.found, token, reading.keys, places),
     )
 

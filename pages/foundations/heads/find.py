@@ -16,7 +16,7 @@ from tfcore.figures.foundations import heads as figures
 
 TILES = 36  # at most
 TILE = 48  # cells along a side of a tile
-SMALL_TILE = 36  # the same for texts of more tokens than TILE
+SMALL_TILE = 32  # the same for texts of more tokens than TILE
 SORTS = {"place": "by layer", "kind": "by kind", "score": "by score"}
 RANKS = {
     KIND: "kind of head",

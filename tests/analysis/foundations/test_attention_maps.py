@@ -20,6 +20,7 @@ from tfcore.analysis.foundations.attention_maps import (
     overlap,
     parts,
     pool,
+    pool_keys,
     read_attention,
     rollout,
     shared_weight,
@@ -231,3 +232,12 @@ def test_a_translator_reads_what_it_writes():
     assert len(long.found.ids) == longest_text(subject.config)
     assert long.keys[-1] == "<end>"
     assert long.dropped == len(source_ids(tokenizer, "a man . " * 200)) - longest_text(subject.config)
+
+
+@pytest.mark.parametrize(("n", "size", "step"), [(5, 8, 1), (8, 8, 1), (9, 8, 2), (30, 8, 4)])
+def test_pooled_rows_keep_the_largest_weight_of_each_column(n, size, step):
+    weights = np.random.default_rng(n).random((3, n)).astype(np.float32)
+    found, of = pool_keys(weights, size)
+    assert of == step
+    for head in range(3):
+        assert found[head].tolist() == [max(weights[head, i : i + step]) for i in range(0, n, step)]

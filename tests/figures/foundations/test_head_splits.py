@@ -33,3 +33,22 @@ def test_every_query_head_is_tied_to_the_head_it_shares():
         assert len(ends) == 6
         assert len(set(ends)) == variant.kv_heads
     assert [variant.kind for variant in variants] == ["MHA", "GQA", "MQA"]
+
+
+def test_keys_that_several_heads_share_are_not_called_cut():
+    product = np.random.default_rng(0).normal(size=(4, 80))
+    cut = HeadSplit(0, 9, product, (48, 16, 16), np.full((9, 4, 4), 0.25))
+    layout = figures.product_figure(cut, 3, ["a", "b", "c", "d"], 200).to_dict()["layout"]
+    assert [note["text"] for note in layout["annotations"]] == [
+        "queries: 3 x 16",
+        "keys: 16, shared",
+        "values: 16, shared",
+    ]
+    lines = sorted({shape["x0"] for shape in layout["shapes"] if shape["type"] == "line"})
+    assert lines == [-0.5, 15.5, 31.5, 47.5, 63.5, 79.5]
+
+
+def test_nine_heads_stand_in_two_rows():
+    figure = figures.split_figure(np.full((9, 4, 4), 0.25), 16, 400)
+    tops = [note["y"] for note in figure.to_dict()["layout"]["annotations"]]
+    assert [tops.count(top) for top in sorted(set(tops))] == [5, 4]

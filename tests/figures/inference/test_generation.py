@@ -56,6 +56,15 @@ def test_a_long_tail_is_taken_together_around_the_drawn_token():
     assert starts[-2] == pytest.approx(0.5)
 
 
+def test_a_curve_over_a_large_vocabulary_is_drawn_by_few_ranks():
+    assert next_token.drawn_ranks(7).tolist() == list(range(1, 8))
+    assert next_token.drawn_ranks(0).tolist() == []
+    ranks = next_token.drawn_ranks(49_152)
+    assert ranks[:300].tolist() == list(range(1, 301)) and ranks[-1] == 49_152 and len(ranks) <= 500
+    steps = ranks[1:] / ranks[:-1]
+    assert steps.min() > 1 and steps[300:].max() < 1.05
+
+
 @pytest.mark.parametrize(("p", "end"), [(0.01, 0.1), (0.2, 0.2), (0.21, 0.4), (0.81, 1.0), (1.0, 1.0)])
 def test_ends_of_axes(p, end):
     assert next_token.highest(p) == end

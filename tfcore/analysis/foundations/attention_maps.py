@@ -352,6 +352,14 @@ def pool(pattern: Float[ndarray, "*head query key"], size: int) -> Float[ndarray
     return cells.max(axis=(-3, -1))
 
 
+def pool_keys(weights: Float[ndarray, "head key"], size: int) -> tuple[Float[ndarray, "head column"], int]:
+    """Rows of weights in at most `size` columns, each the largest weight of as many keys as the second value says."""
+    heads, n = weights.shape
+    step = -(-n // size)
+    padded = np.pad(weights, ((0, 0), (0, -n % step)))
+    return padded.reshape(heads, -1, step).max(-1), step
+
+
 def map_table(pattern: ndarray, queries: list[str], keys: list[str]) -> pd.DataFrame:
     """A map as rows of query, key, weight."""
     query, key = np.nonzero(pattern > 0)

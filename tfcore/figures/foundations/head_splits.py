@@ -21,7 +21,8 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
     shapes: list[dict[str, Any]] = []
     notes = []
     for (name, colour), start, end in zip(PARTS, edges, edges[1:], strict=False):
-        inner = np.linspace(start, end, n_heads + 1)
+        own = end - start == split.widths[0]  # fewer KV heads are shared: what a cut makes of them is no reshape
+        inner = np.linspace(start, end, n_heads + 1) if own else np.array((start, end))
         shapes += [_line(float(x) - 0.5, "@ink/0.7", 1) for x in inner]
         shapes.append(
             {
@@ -42,7 +43,7 @@ def product_figure(split: HeadSplit, n_heads: int, labels: Sequence[str], height
                 "yref": "paper",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": f"{name}: {n_heads} x {(end - start) // n_heads}",
+                "text": f"{name}: {n_heads} x {(end - start) // n_heads}" if own else f"{name}: {end - start}, shared",
                 "font": {"size": 12, "color": colour},
             }
         )
@@ -79,11 +80,12 @@ def _line(x: float, colour: str, width: float) -> dict[str, Any]:
 
 
 def split_figure(maps: Any, d_head: int, height: int) -> go.Figure:
-    """The maps of all heads of a cut, at most eight in a row."""
+    """The maps of all heads of a cut, in rows of equal length, at most eight."""
     n = len(maps)
+    columns = -(-n // -(-n // 8))
     titles = [f"<b>head {i}</b><br>{d_head} dimensions" for i in range(n)]
     hovers = [f"head {i}: {d_head} dimensions" for i in range(n)]
-    return tiles(maps, titles, min(n, 8), hovers=hovers, height=height)
+    return tiles(maps, titles, columns, hovers=hovers, height=height)
 
 
 def sharing_figure(shared: Sequence[SharedKV], height: int) -> go.Figure:

@@ -1,10 +1,11 @@
 """Pictures of one step of generation: the distribution after each filter, where the draw falls, and all ranks."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.analysis.inference.next_token import FILTERS, NextToken
@@ -13,6 +14,7 @@ from tfcore.figures import theme
 from tfcore.figures.tokens import SLANT, label_room, ticks
 
 SHOWN = 20  # tokens with a bar of their own
+FIRST_RANKS, LATER_RANKS = 300, 200  # points of a curve over all ranks
 CHARACTERS = 14  # of a token in a label
 OTHERS = "all others"
 GAP = 0.05  # of the height, above each row, for its words
@@ -244,14 +246,18 @@ def segments(p: Float[ndarray, " vocab"], drawn: int) -> tuple[list[float], list
     order = order[p[order] > 0]
     widths = p[order].astype(float)
     starts = np.cumsum(widths) - widths
+    alone = list(range(min(SEGMENTS, len(order))))
+    alone += [int(i) for i in np.flatnonzero(order == drawn) if i >= SEGMENTS]
     parts: list[tuple[float, float, int]] = []
-    for i, place in enumerate(order):
-        if i < SEGMENTS or place == drawn:
-            parts.append((float(starts[i]), float(widths[i]), int(place)))
-        elif parts[-1][2] == -1:
-            parts[-1] = (parts[-1][0], float(starts[i] + widths[i]) - parts[-1][0], -1)
-        else:
-            parts.append((float(starts[i]), float(widths[i]), -1))
+    end = 0.0
+    for before, i in pairwise([-1, *alone, len(order)]):
+        last = i == len(order)
+        if i > before + 1:  # many small ones in between
+            stop = float(starts[-1] + widths[-1]) if last else float(starts[i])
+            parts.append((end, stop - end, -1))
+        if not last:
+            parts.append((float(starts[i]), float(widths[i]), int(order[i])))
+            end = float(starts[i] + widths[i])
     found = [list(column) for column in zip(*parts, strict=True)]
     return found[0], found[1], found[2]
 
@@ -299,13 +305,21 @@ def ranks_figure(result: NextToken, height: int) -> go.Figure:
     return theme.build(data, layout)
 
 
+def drawn_ranks(count: int) -> Int[ndarray, " drawn"]:
+    """The ranks that are drawn of `count`: the first ones all, later ones ever further apart, the last one."""
+    later = np.geomspace(FIRST_RANKS, max(count, FIRST_RANKS), LATER_RANKS).round().astype(np.int64)
+    ranks = np.union1d(np.arange(1, FIRST_RANKS + 1), later)
+    return ranks[ranks <= count]
+
+
 def _ranks(p: Float[ndarray, " rank"], name: str, line: dict[str, Any]) -> dict[str, Any]:
+    ranks = drawn_ranks(len(p))
     return {
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "x": np.arange(1, len(p) + 1),
-        "y": p.astype(np.float32),
+        "x": ranks,
+        "y": p[ranks - 1].astype(np.float32),
         "line": line,
         "hovertemplate": "rank %{x}: %{y:.2e}<extra>" + name + "</extra>",
     }
