@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 import torch
 
-from benchmarks import beside_training, experts, forward, generation, in_place, results
+from benchmarks import beside_training, experts, forward, generation, in_place, real_model, results
 
 BENCHMARKS = {
+    "real": real_model,
     "forward": forward,
     "softmax": in_place,
     "generation": generation,

@@ -27,6 +27,10 @@ TEXTS = {
         f"models/{card.parent.name}.md": card.relative_to(ROOT).as_posix()
         for card in sorted((ROOT / "tfcore" / "pretrained").glob("*/CARD.md"))
     },
+    **{
+        f"models/{card.name}": card.relative_to(ROOT).as_posix()
+        for card in sorted((ROOT / "tfcore" / "loading" / "cards").glob("*.md"))
+    },
     **{f"{path.stem}.md": f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))},
 }
 CARRIED = "files"  # the folder of the site for files that are no pages

@@ -80,8 +80,7 @@ def test_lines_and_orders(visitor):
     visitor.wait_for_address(view="lines")
     visitor.expect_drawing("closer", unlike=before["closer"])
     assert {trace["type"] for trace in visitor.traces("closer")} == {"scatter"}
-    visitor.page.locator(".st-key-sort").get_by_role("combobox").click()
-    visitor.page.get_by_role("option", name="by score").click()
+    visitor.choose("sort", "by score")
     visitor.wait_for_address(sort="by score")
     visitor.expect_drawing("mosaic", unlike=before["mosaic"])
 

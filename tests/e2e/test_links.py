@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import TimeoutError as Gone
 from playwright.sync_api import expect
 
+from pages.ui.links import VERSION
 from tests.e2e.checks import accessible
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES
 
@@ -27,7 +28,7 @@ def copied(visitor) -> str:
     expect(visitor.page.get_by_role("status").filter(has_text="Link copied")).to_be_attached()
     link = visitor.page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(visitor.address)
-    assert "v=1" in link
+    assert f"v={VERSION}" in link
     return link.removeprefix(visitor.address)
 
 
@@ -50,7 +51,7 @@ def test_the_whole_view_of_a_head_travels(visitor, visit, server):
     visitor.wait_for_address(token="3")
     visitor.expect_drawing("one-token", unlike=looking)
     order = visitor.drawn("mosaic")
-    visitor.page.get_by_text("by score", exact=True).click()
+    visitor.choose("sort", "by score")
     visitor.wait_for_address(sort="by score")
     visitor.expect_drawing("mosaic", unlike=order)
     visitor.settle(LAST["/heads"])

@@ -205,6 +205,14 @@ class Visitor:
         self.wait_for_address(**links.text_parameters("text", text[:most]))
         self.settle(last)
 
+    def choose(self, key: str, option: str) -> None:
+        """Take an option of a dropdown. It is brought into view first: scrolling closes an open one."""
+        dropdown = self.page.locator(f".st-key-{key}").get_by_role("combobox")
+        dropdown.scroll_into_view_if_needed()
+        self.wait_until_still()
+        dropdown.click()
+        self.page.get_by_role("option", name=option).click()
+
     def wait_for_address(self, **said: str) -> None:
         """Wait until the address says these values."""
         self.wait_until(

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks import beside_training, experts, forward, generation, in_place, results
+import tfcore
+from benchmarks import beside_training, experts, forward, generation, in_place, real_model, results
 from benchmarks.__main__ import BENCHMARKS
-from benchmarks.gpt2_shape import peer, products
+from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.small import config, difference
 from tfcore.generation.generate import generate
@@ -46,6 +47,27 @@ def test_results_come_back_and_make_a_table(tmp_path):
     table = forward.table(result).splitlines()
     assert table[2] == "| 32 | 0.89 | 1.07 | 1.03 | 1.20 | 40 | 80, 90, 75 |"
     assert table[-1].endswith(f"{result['date']}.")
+
+
+def test_without_the_real_model_nothing_of_it_is_measured():
+    assert real_model.measure() == []
+
+
+def test_both_open_the_file_and_come_to_the_same(real_models):
+    line = real_model.opened(real_models / "smollm2", 1)
+    assert line.to_peer == pytest.approx(line.milliseconds["ours"] / line.milliseconds["peer"], abs=1e-3)
+    assert all(1 < size < 4 for size in line.memory)
+    model = tfcore.load("smollm2", device="cpu")[0]
+    other = real_model.peer(real_models / "smollm2", "eager", "cpu")
+    ids = text(model, 12)
+    found, expected = model(ids, capture=("blocks.*.attn.pattern",)), other(ids, output_attentions=True)
+    assert difference(found.activations["blocks.29.attn.pattern"], expected.attentions[29]) < 1e-5
+    assert difference(found.logits, expected.logits) < 2e-4
+    row = real_model.written(model, other, 5, 1)
+    assert (row.what, row.tokens, row.memory) == ("written", 5, None)
+    table = real_model.table(results.stamped([asdict(line), asdict(row)]))
+    assert "| its GGUF file opened, until the first logits | " in table
+    assert "| 64 tokens written after 5 | " in table
 
 
 def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path):

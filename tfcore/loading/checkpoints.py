@@ -282,9 +282,11 @@ def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | 
     with _opened(place) as found:
         config, shapes, pieces = _planned(found)
         check_memory(shapes, dtype, device)
-        state, done, total = {}, 0, _bytes(shapes, dtype)
+        done, total = 0, _bytes(shapes, dtype)
+        # room for all of them first: between them, what is read would leave holes
+        state = {name: torch.empty(shapes[name], dtype=dtype, device=device) for name in pieces}
         for name, parts in pieces.items():
-            state[name] = _joined(shapes[name], parts, found.weights, dtype, device)
+            _fill(state[name], parts, found.weights)
             done += state[name].nbytes
             if tell is not None:
                 tell(Progress("load", done, total))
@@ -325,18 +327,14 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def _joined(
-    shape: Shape, pieces: list[Piece], weights: Weights | GgufWeights, dtype: torch.dtype, device: torch.device
-) -> Tensor:
+def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights) -> None:
     """One tensor of our model, assembled from those of the checkpoint."""
-    tensor = torch.empty(shape, dtype=dtype, device=device)
     for piece in pieces:
         part = weights.read(piece.source)
         part = part.T if piece.transposed else part
         tensor[piece.place] = part if piece.offset == 0 else part.float() + piece.offset
     if not bool(torch.isfinite(tensor).all()):
-        raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {dtype}")
-    return tensor
+        raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {tensor.dtype}")
 
 
 def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
