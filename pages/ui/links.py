@@ -67,6 +67,11 @@ def asked(key: str) -> str | None:
     return values[-1] if values else None
 
 
+def is_of_first_version() -> bool:
+    """Whether the address was copied from a release with other defaults."""
+    return asked(_MARK) == "1"
+
+
 # --- text ------------------------------------------------------------------------------------------------------------
 
 

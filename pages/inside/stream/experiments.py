@@ -1,13 +1,16 @@
 """The experiments of the page on the residual stream."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tfcore.analysis.inside.colour_scale import scale_end
 from tfcore.analysis.inside.logit_attribution import (
+    LARGEST,
     Contributions,
     Parts,
     Promoted,
     instalments,
     largest_instalment,
+    largest_instalments,
     largest_part,
     logit_sum,
     shares_by_part,
@@ -33,11 +36,11 @@ from tfcore.analysis.inside.residual_stream import (
     stream_shape,
     written_norms,
 )
-from tfcore.analysis.inside.skipped_layers import Skips, loss_increases, skip_each, skip_name
+from tfcore.analysis.inside.skipped_layers import Skips, SkipsOfLayer, all_skips, loss_increases, skip_each, skip_name
 from tfcore.analysis.one_text import FirstTokens, first_tokens
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
-from tfcore.figures.inside.boards import board
+from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.interventions import part_by_token
 from tfcore.figures.inside.logit_lens import lens_grid, token_path_figure
 from tfcore.figures.inside.residual_stream import curves, part_role, running_sum, writes_figure
@@ -51,25 +54,29 @@ def parts_at(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, po
     return stream_parts(model, first_tokens(model, tokenizer, text, limit).ids, position)
 
 
-def summed(found: Contributions, token: str) -> Shown:
-    """The logit of a token as a sum of the shares of all parts, in the order of computation."""
-    names, shares = zip(*instalments(found), strict=True)
-    figure = running_sum(names, shares, [part_role(name) for name in names], height=130 + 31 * len(names))
+def summed(found: Contributions, token: str, whole: bool) -> Shown:
+    """The logit of a token as a sum of the shares of its parts, in the order of computation: the largest, or all."""
+    rows = instalments(found) if whole else largest_instalments(found, LARGEST)
+    names, shares = zip(*rows, strict=True)
+    height = 130 + max(13, min(31, 780 // len(names))) * len(names)
+    figure = running_sum(names, shares, [part_role(name) for name in names], height)
     return Shown(figure, (logit_sum(found, token), largest_instalment(found)))
 
 
 def parts(found: Contributions, selected: tuple[int, int] | None) -> Shown:
     """Direct logit attribution: each part's share in the logit of one token, exactly (the final norm held fixed)."""
     shares, names = shares_by_part(found)
+    titles = [[f"{name} of layer {layer}" for name in names] for layer in range(len(shares))]
+    end = scale_end(shares, titles, least=1e-3)
     figure = board(
         shares,
         ["FF" if name == "feed-forward" else name.removeprefix("head ") for name in names],
         "layer %{y}, part %{text}: %{z:.3f} logits",
-        limit=max(1e-3, float(abs(shares).max())),
+        limit=end.end,
         selected=[selected] if selected else [],
-        height=60 + 44 * len(shares),
+        height=board_height(len(shares), row=44),
     )
-    return Shown(figure, (largest_part(found),))
+    return Shown(figure, (largest_part(found), *([end] if end.beyond else [])))
 
 
 def promoted(found: Promoted, following: int | None) -> Shown:
@@ -86,27 +93,30 @@ def promoted(found: Promoted, following: int | None) -> Shown:
     return Shown(figure, (found,))
 
 
-def every_guess(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> tuple[Lens, list[list[list[str]]]]:
-    """The logit lens on the first tokens of a text, and its predictions as pieces of text, (stage, position, guess)."""
-    found = logit_lens(model, first_tokens(model, tokenizer, text, limit).ids)
+def every_guess(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, stages: tuple[str, ...]
+) -> tuple[Lens, list[list[list[str]]]]:
+    """The logit lens on the first tokens of a text after some stages, and its predictions as pieces of text, (stage,
+    position, guess)."""
+    found = logit_lens(model, first_tokens(model, tokenizer, text, limit).ids, stages)
     return found, [[tokenizer.tokens(row) for row in stage] for stage in found.best.tolist()]
 
 
-def grid(found: Lens, cells: Cells, tokens: Sequence[str], stages: Sequence[int], position: int) -> Shown:
-    """The logit lens: the top prediction at every position, after each of the stages with these indices."""
-    correct = found.correct_cells()[list(stages)].T
-    names, labels = stage_names(found.stages), tick_labels(tokens, 10)
+def grid(found: Lens, cells: Cells, tokens: Sequence[str], position: int, first: int, rows: int) -> Shown:
+    """The logit lens: the top prediction after each stage, at so many positions from the first one on."""
+    labels, shown = tick_labels(tokens, 10), slice(first, first + rows)
     figure = lens_grid(
-        cells.words,
-        found.probability[list(stages), :, 0].T,
-        correct,
-        cells.hovers,
-        labels,
-        [*labels[1:], ""],
-        [names[stage] for stage in stages],
+        cells.words[shown],
+        found.probability[:, shown, 0].T,
+        found.correct_cells()[:, shown].T,
+        cells.hovers[shown],
+        labels[shown],
+        [*labels[1:], ""][shown],
+        stage_names(found.stages),
         position,
+        first,
     )
-    return Shown(figure, (correct_by_stage(found, stages), correct_at_ends(found)))
+    return Shown(figure, (correct_by_stage(found), correct_at_ends(found)))
 
 
 def followed(
@@ -145,20 +155,25 @@ def writes(found: StreamShape, position: int) -> Shown:
     return Shown(figure, written_norms(found, position))
 
 
-def every_skip(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Skips:
-    """The first tokens of a text, with each sublayer and each block skipped in turn."""
+def by_layer(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Iterator[SkipsOfLayer]:
+    """The first tokens of a text, with each sublayer and each block skipped in turn, layer by layer."""
     return skip_each(model, first_tokens(model, tokenizer, text, limit).ids)
 
 
-def skipped(skips: Skips, read: FirstTokens, row: int, column: int) -> Shown:
-    """The loss increase of every token when a sublayer or block is skipped."""
-    names = [skip_name(one) for one in skips.skipped]
+def every_skip(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Skips:
+    """The same, of all layers."""
+    return all_skips(model.config, list(by_layer(model, tokenizer, text, limit)))
+
+
+def skipped(skips: Skips, read: FirstTokens, row: int, column: int, rows: Sequence[int]) -> Shown:
+    """The loss increase of every token when a sublayer or block is skipped; of those with these indices."""
+    names = [skip_name(skips.skipped[i]) for i in rows]
     figure = part_by_token(
-        skips.loss_increase,
+        skips.loss_increase[list(rows)],
         names,
         tick_labels(read.tokens[1:], 10),
         limit=5.0,  # nats, from which on all colours are the same
-        chosen=(row, column),
+        chosen=(rows.index(row), column),
         hover="without %{y}: loss of %{x} %{z:+.2f} nats",
         axis="token to predict",
         height=90 + 26 * len(names),

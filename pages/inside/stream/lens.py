@@ -11,21 +11,24 @@ from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inside import logit_lens as analysis
+from tfcore.analysis.inside import residual_stream
 from tfcore.analysis.inside.logit_lens import Cells, Lens
 from tfcore.figures.inside import logit_lens as figures
 
 BESIDE = 4  # tokens drawn beside the chosen one
 WIDTH = 9  # columns up to which every half block has one
+COLUMNS = 11  # at most, of a model with more stages
+ROWS = 32  # positions shown at a time
 
 every_guess = cache.of_model(max_entries=12)(experiments.every_guess)
 followed = cache.of_model(max_entries=256)(experiments.followed)
 
 
 @cache.data(max_entries=12)
-def cells(model: str, pasted: str, stages: tuple[int, ...]) -> Cells:
+def cells(model: str, pasted: str, stages: tuple[str, ...]) -> Cells:
     """What is printed in each cell, and its hover text."""
     tokens = _reading.read(model, pasted, TOKENS).tokens
-    return analysis.lens_cells(*every_guess(model, pasted, TOKENS), tokens, stages)
+    return analysis.lens_cells(*every_guess(model, pasted, TOKENS, stages), tokens)
 
 
 def choose_row(event: Event) -> None:
@@ -35,13 +38,13 @@ def choose_row(event: Event) -> None:
 
 def logit_lens(choice: Choice) -> None:
     """The section."""
-    found, pieces = every_guess(*choice.key[:2], TOKENS)
-    grid(choice, found, pieces)
+    stages = choose_stages(choice.reading.model)
+    grid(choice, stages)
     page.what_to_see(
-        f"Read a row from left to right. {own_token(choice.reading, found)} The correct next token, framed, is often "
+        f"Read a row from left to right. {own_token(choice.reading)} The correct next token, framed, is often "
         "the prediction some layers before the end, and sometimes lost again."
     )
-    on_the_way(choice, found)
+    on_the_way(choice)
     st.latex(r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U")
     page.source(analysis.lens_logits, analysis.logit_lens)
     st.caption(
@@ -56,24 +59,45 @@ def logit_lens(choice: Choice) -> None:
     )
 
 
-def own_token(reading: Reading, found: Lens) -> str:
+def own_token(reading: Reading) -> str:
     """What the embedding alone predicts, and why."""
-    tied = cache.model(reading.model)[0].config.tie_embeddings
+    config = cache.model(reading.model)[0].config
+    found, _ = every_guess(reading.model, reading.pasted, TOKENS, residual_stream.stages(config)[:1])
+    tied = config.tie_embeddings
     return str(analysis.embedding_predicts_input(found, reading.ids, tied))
 
 
-def grid(choice: Choice, found: Lens, pieces: list[list[list[str]]]) -> None:
+def choose_stages(model: str) -> tuple[str, ...]:
+    """The stages that have a column: all of a small model, some of those of chosen layers of a large one."""
+    config = cache.model(model)[0].config
+    names = residual_stream.stages(config)
+    if len(names) <= WIDTH:
+        return names
+    last = config.n_layers - 1
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        begin = controls.slider("From layer", "from_layer", 0, last, 0)
+        end = controls.slider("to layer", "to_layer", 0, last, last)
+        by_block = controls.toggle("One column a block, not two", "blocks", True)
+    blocks = range(min(begin, end), max(begin, end) + 1)
+    within = [name for name in names[1:] if int(name.split(".")[1]) in blocks]
+    if by_block:
+        within = [name for name in within if not name.endswith("resid_mid")]
+    return analysis.spread_out([*names[:1], *within] if 0 in blocks else within, COLUMNS)
+
+
+def grid(choice: Choice, stages: tuple[str, ...]) -> None:
     """The top predictions, printed."""
     reading = choice.reading
-    stages = list(range(len(found.stages)))
-    if len(stages) > WIDTH and controls.toggle("One column a block, not two", "blocks", True):
-        stages = [s for s in stages if not found.stages[s].endswith("resid_mid")]
-    printed = cells(reading.model, reading.pasted, tuple(stages))
-    shown = experiments.grid(found, printed, reading.tokens, stages, choice.position)
+    found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages)
+    printed = cells(reading.model, reading.pasted, stages)
+    n, first = len(reading.ids), 0
+    if n > ROWS:
+        first = controls.slider("First position shown", "from", 0, n - ROWS, n - ROWS)
+    shown = experiments.grid(found, printed, reading.tokens, choice.position, first, ROWS)
     figure(
         shown.figure,
         key="lens",
-        height=figures.grid_height(len(reading.ids)),
+        height=figures.grid_height(min(ROWS, n)),
         min_width=figures.CELL * len(stages) + 130,
         on_click=choose_row,
         cursor=True,
@@ -99,7 +123,7 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
     return pd.DataFrame(rows)
 
 
-def on_the_way(choice: Choice, found: Lens) -> None:
+def on_the_way(choice: Choice) -> None:
     """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position)
     others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
@@ -113,7 +137,7 @@ def on_the_way(choice: Choice, found: Lens) -> None:
         key="climb",
         height=320,
         min_width=420,
-        table=lambda: pd.DataFrame(path.probability, columns=[piece for _, piece in tokens]).assign(stage=found.stages),
+        table=lambda: pd.DataFrame(path.probability, columns=[piece for _, piece in tokens]).assign(stage=path.stages),
         alt=shown.alt,
         caption=f"'{choice.label}' and the other top predictions at the end. {shown.caption}",
     )

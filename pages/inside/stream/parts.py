@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
-from pages.ui import cache, controls, fragments, page
+from pages.ui import cache, controls, fragments, links, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inside import logit_attribution as attribution
@@ -78,7 +78,9 @@ def who_wrote(choice: Choice) -> None:
 def adding_up(choice: Choice, found: Contributions) -> None:
     """The sum, part after part."""
     total = attribution.logit_sum(found, choice.piece)
-    shown = experiments.summed(found, choice.piece)
+    many = len(attribution.instalments(found)) > attribution.LARGEST + 1
+    whole = many and controls.toggle("Every part", "whole", False)
+    shown = experiments.summed(found, choice.piece, whole)
     st.markdown(
         f"Logit of **{_reading.shown(choice.piece)}** after {_reading.shown(choice.reading.tokens[choice.position])}, "
         f"{choice.versus}: **{total.logit_text}**. Sum of the {total.count} parts: **{total.total_text}** "
@@ -90,7 +92,8 @@ def adding_up(choice: Choice, found: Contributions) -> None:
         height=shown.figure.layout.height,
         table=lambda: table(found),
         alt=shown.alt,
-        caption=f"Shares in the order of computation, all heads of a layer in one bar. {shown.findings[1]}",
+        caption=f"Shares in the order of computation, all heads of a layer in one bar"
+        f"{'; the largest, and all others in one' if many and not whole else ''}. {shown.findings[1]}",
     )
 
 
@@ -109,8 +112,9 @@ def one_part(choice: Choice, found: Contributions) -> None:
     shares, parts = attribution.shares_by_part(found)
     n_layers = len(shares)
     with st.container(horizontal=True, gap="medium"):
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
-        part = controls.select("Part", "part", parts, parts[0])
+        first = (min(3, n_layers - 1), parts[0]) if links.is_of_first_version() else attribution.largest_place(found)
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, first[0])
+        part = controls.select("Part", "part", parts, first[1])
     column = parts.index(part)
     shown = experiments.parts(found, (layer, column))
     figure(

@@ -1,5 +1,6 @@
 """Section of the page on the residual stream: a sublayer or a block is skipped."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -7,17 +8,27 @@ import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.effects import prediction
+from pages.inside.filling import fill
 from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis import one_text
-from tfcore.analysis.inside import interventions
+from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside import skipped_layers as skipping
 from tfcore.analysis.inside.interventions import Effect
+from tfcore.analysis.inside.skipped_layers import SkipsOfLayer
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
-every_skip = cache.of_model(max_entries=12)(experiments.every_skip)
+ROWS = 30  # of the picture; of a model with more parts, those of one kind
+
+
+@cache.of_model(max_entries=12)
+def every_layer(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> list[SkipsOfLayer]:
+    """The skips of all layers."""
+    return list(experiments.by_layer(model, tokenizer, text, limit))
 
 
 @cache.data(max_entries=256)
@@ -63,24 +74,45 @@ def skip(choice: Choice) -> None:
 def every_token(choice: Choice, titles: list[str], row: int) -> None:
     """The loss increase of each token by each skip."""
     text, tokens = choice.key[:2], choice.reading.tokens
-    found = every_skip(*text, TOKENS)
+    network, tokenizer = cache.model(choice.reading.model)
+    config = network.config
     column = choice.position if choice.position < len(tokens) - 1 else -1
-    shown = experiments.skipped(found, choice.reading.first, row, column)
-
     st.subheader("Loss increase of every token, with each part skipped", anchor=False)
-    figure(
-        shown.figure,
-        key="increase",
-        height=90 + 26 * len(titles),
-        min_width=620,
-        on_click=partial(choose_cell, titles, len(tokens) - 1),
-        table=lambda: pd.DataFrame(found.loss_increase.T, columns=titles).assign(token=tokens[1:]),
-        alt=shown.alt,
-        caption=f"Loss increase of each token, (skipped, token) = {found.loss_increase.shape}. {shown.caption} "
-        "Click a cell to look closer.",
+    rows = list(range(len(titles)))
+    if len(rows) > ROWS:  # those of the kind that is skipped
+        kind = titles[row].rpartition(" ")[0]
+        rows = [i for i in rows if titles[i].rpartition(" ")[0] == kind]
+    named = [titles[i] for i in rows]
+
+    def draw(found: Sequence[SkipsOfLayer]) -> None:
+        if not found:
+            st.info("Nothing is measured yet: it begins as soon as there is room.")
+            return
+        skips = skipping.all_skips(config, found)
+        shown = experiments.skipped(skips, choice.reading.first, row, column, rows)
+        figure(
+            shown.figure,
+            key="increase",
+            height=shown.figure.layout.height,
+            min_width=620,
+            on_click=partial(choose_cell, named, len(tokens) - 1),
+            table=lambda: pd.DataFrame(skips.loss_increase[rows].T, columns=named).assign(token=tokens[1:]),
+            alt=shown.alt,
+            caption=f"Loss increase of each token, (skipped, token) = {(len(rows), len(tokens) - 1)}. {shown.caption} "
+            "Click a cell to look closer.",
+        )
+
+    fill(
+        ("skips", *text, TOKENS),
+        knock_outs.operations(network, len(titles), len(tokens)),
+        lambda: experiments.by_layer(network, tokenizer, text[1], TOKENS),
+        lambda: every_layer(*text, TOKENS),
+        draw,
+        config.decoder_layers,
+        "layer",
     )
     skips, read = made(experiments.every_skip, *text, TOKENS), made(one_text.first_tokens, *text, TOKENS)
-    page.experiment(experiments.skipped, skips, read, row, column)
+    page.experiment(experiments.skipped, skips, read, row, column, rows)
 
 
 def choose_cell(titles: list[str], columns: int, event: Event) -> None:

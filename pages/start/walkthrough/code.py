@@ -37,7 +37,7 @@ def functions(walk: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
         "experts": (mix,),
         "final-norm": (norm,),
         "mlm-head": (MaskedHead,),
-        "logits": (Transformer._logits,),
+        "logits": (Transformer.to_logits,),
         **dict.fromkeys(("probabilities", "top-5"), (walkthrough.walk,)),
     }
     return (attention | others)[stage]

@@ -148,7 +148,7 @@ def test_the_peak_of_each_row_is_that_of_a_loop():
     shares[0, 3], shares[1, 0], shares[2, 1] = 1, 0.5, 0.25
     assert str(patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))) == (
         "0: this text's own prediction ('g'), 1: the source text's ('f'), measured by their logit difference, which "
-        "goes from -1.25 to 2.50. Largest in each row: x: 1.00 at 'e' (3); y: 0.50 at 'a' (0); z: 0.25 at 'b' (1)."
+        "goes from -1.25 to 2.50. Largest in a row: x: 1.00 at 'e' (3); y: 0.50 at 'a' (0); z: 0.25 at 'b' (1)."
     )
     assert patched_title("blocks.2.resid_pre", "residual") == "before block 2"
     assert patched_title("blocks.3.resid_post", "residual") == "after block 3"

@@ -11,6 +11,7 @@ from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
+from tfcore.norms import NoNorm
 
 TEXT = small.ids(1, 9)[0].tolist()
 DIFFERENCE = Quantity("difference", 7, 30)
@@ -48,8 +49,7 @@ def test_it_is_the_slope_of_a_small_step_towards_the_ablation(values, action):
 def test_it_is_exact_where_the_model_is_linear(action):
     """One layer of attention, and no final norm: logits are linear in what the heads write."""
     model = small.model(n_layers=1, d_ff=0)
-    model.decoder.ln_final = torch.nn.Identity()
-    model.decoder.ln_final.forward = lambda x, *_: x
+    model.decoder.ln_final = NoNorm()  # type: ignore[assignment]
     found = estimate_effects(model, TEXT, DIFFERENCE, action)
     np.testing.assert_allclose(found, exact(model, TEXT, DIFFERENCE, action), atol=1e-5, rtol=1e-4)
 

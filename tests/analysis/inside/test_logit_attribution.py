@@ -12,11 +12,15 @@ from tfcore.analysis.inside.logit_attribution import (
     LargestInstalment,
     LargestPart,
     contributions,
+    instalments,
     largest_instalment,
+    largest_instalments,
     largest_part,
+    largest_place,
     logit_sum,
     most_promoted,
     promoted_by,
+    shares_by_part,
     stream_parts,
 )
 from tfcore.inspection.edits import Edit
@@ -155,6 +159,16 @@ def test_the_sum_names_every_part_in_order():
 def test_the_largest_shares_are_those_of_a_loop():
     found = planted()
     assert largest_instalment(found) == LargestInstalment("attention 1", 1.625, 1.25)
+    every = instalments(found)
+    assert largest_instalments(found, len(every)) == largest_instalments(found, len(every) - 1) == every
+    two = largest_instalments(found, 2)
+    size = sorted((abs(share) for _, share in every), reverse=True)[:2]
+    assert [row for row in every if abs(row[1]) in size] == two[:2]
+    assert two[2][0] == f"all others ({len(every) - 2})"
+    assert sum(share for _, share in two) == pytest.approx(sum(share for _, share in every))
+    shares, names = shares_by_part(found)
+    layer, name = largest_place(found)
+    assert shares[layer, names.index(name)] == max(max(row) for row in shares.tolist())
     assert str(largest_instalment(found)) == (
         "The largest share is that of attention 1, +1.62. The scale of the final norm is held at its true value, 1.250."
     )

@@ -21,6 +21,7 @@ from tfcore.analysis.inside.logit_lens import (
     lens_logits,
     logit_lens,
     probability_by_stage,
+    spread_out,
 )
 from tfcore.analysis.inside.residual_stream import stages
 
@@ -76,6 +77,26 @@ def test_the_path_of_a_token_agrees_with_the_lens():
     np.testing.assert_array_equal(path.rank[:, 0], found.next_rank[:, 4])
     logits = model(torch.tensor([TEXT])).logits[0, 4]
     np.testing.assert_allclose(path.logits[-1], (logits[tokens] - logits.mean()).numpy(), atol=1e-5)
+
+
+def test_chosen_stages_are_those_of_the_whole_lens():
+    model = small.model()
+    whole, some = logit_lens(model, TEXT), logit_lens(model, TEXT, stages(model.config)[1:4:2])
+    assert some.stages == whole.stages[1:4:2]
+    for name in ("best", "probability", "next_probability", "next_rank"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[1:4:2])
+    assert str(correct_at_ends(some)).count("attn 0") == str(correct_at_ends(some)).count("attn 1") == 1
+
+
+def test_stages_are_spread_out():
+    names = [f"s{i}" for i in range(61)]
+    assert spread_out(names, 11) == tuple(f"s{i}" for i in range(0, 61, 6))
+    assert spread_out(names[:4], 11) == tuple(names[:4])
+    for count in range(5, 61):
+        found = [int(name[1:]) for name in spread_out(names[:count], 4)]
+        steps = np.diff(found)
+        assert (found[0], found[-1], len(found)) == (0, count - 1, 4)
+        assert steps.max() - steps.min() <= 1
 
 
 def test_one_token_has_guesses_and_nothing_to_be_right_about():
@@ -134,12 +155,12 @@ def test_correct_predictions_are_counted_by_stage():
     found, text = planted(), [3, 1, 2, 3]
     right = [[found.best[s, i, 0] == text[i + 1] for i in range(3)] for s in range(3)]
     assert found.correct_cells().tolist() == [[*row, False] for row in right]
-    assert correct_by_stage(found, [0, 2]).counts == {"embed": sum(right[0]), "FF 0": sum(right[2])}
-    assert str(correct_by_stage(found, [0, 1, 2])) == (
+    assert correct_by_stage(found).counts == {"embed": sum(right[0]), "attn 0": sum(right[1]), "FF 0": sum(right[2])}
+    assert str(correct_by_stage(found)) == (
         "Logit lens: predictions at 4 positions after 3 stages. Correct of 3: 0 read from the embedding, 1 after "
         "attn 0, 3 after FF 0."
     )
-    assert str(correct_at_ends(found)) == "Correct of 3: 0 after the embedding, 3 at the end."
+    assert str(correct_at_ends(found)) == "Correct of 3: 0 after the embedding, 3 after FF 0."
 
 
 def test_what_the_embedding_predicts():
@@ -156,9 +177,9 @@ def test_what_the_embedding_predicts():
 
 def test_cells_print_the_predictions_of_their_place():
     pieces = [[[f"s{s}i{i}g{g}" for g in range(2)] for i in range(4)] for s in range(3)]
-    words, hovers = lens_cells(planted(), pieces, ["a", "b", "c", "d"], [0, 2])
-    assert words == [[f"s{s}i{i}g0" for s in (0, 2)] for i in range(4)]
-    assert hovers[1][1] == "s2i1g0 18&#37;, s2i1g1 19&#37;<br>'c' has rank 1, 70.0%".replace("&#37;", "%")
+    words, hovers = lens_cells(planted(), pieces, ["a", "b", "c", "d"])
+    assert words == [[f"s{s}i{i}g0" for s in range(3)] for i in range(4)]
+    assert hovers[1][2] == "s2i1g0 18&#37;, s2i1g1 19&#37;<br>'c' has rank 1, 70.0%".replace("&#37;", "%")
     assert hovers[3][0] == "s0i3g0 6%, s0i3g1 7%"
 
 
@@ -168,6 +189,17 @@ def test_a_token_stage_by_stage_in_words():
     assert str(probability_by_stage(path, " x")) == (
         "Probability of '·x' stage by stage: 0%, 25%, 98%. It is the top prediction after attn 0, FF 0."
     )
+    many = np.linspace(0.01, 0.62, 61)
+    every = tuple(f"blocks.{i // 2}.resid_{'post' if i % 2 else 'mid'}" for i in range(61))
+    ranks = np.where(np.arange(61) < 58, 3, 0)
+    path = TokenPath(every, many[:, None], many[:, None], ranks[:, None])
+    half = next(i for i in range(61) if many[i] >= 0.31)
+    assert str(probability_by_stage(path, "x")) == (
+        f"Probability of 'x': 1% after attn 0, {many[half]:.0%} after {'FF' if half % 2 else 'attn'} {half // 2}, "
+        "62% at the end; the highest is 62%. It is the top prediction at 3 of 61 stages, first after attn 29."
+    )
+    path = TokenPath(every, many[:, None], many[:, None], np.ones((61, 1), int))
+    assert str(probability_by_stage(path, "x")).endswith("It is the top prediction at no stage.")
     never = TokenPath(STAGES, probability, probability, np.array([[4, 0], [1, 1], [2, 2]]))
     assert probability_by_stage(never, "x").leads == ()
     assert str(probability_by_stage(never, "x")).endswith("It is the top prediction at no stage.")

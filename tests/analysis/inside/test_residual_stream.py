@@ -101,3 +101,15 @@ def test_what_each_part_adds_in_words():
     assert str(extremes) == "Largest norm: FF 0, 8.2. Lowest cosine: attn 0, -0.30."
     turn = largest_turn(planted())
     assert str(turn) == "In the mean over this text it rises most with attn 0, by 0.45."
+
+
+def test_of_many_parts_those_with_the_largest_norms_are_named():
+    parts = tuple(f"blocks.{i // 2}.{'mlp' if i % 2 else 'attn'}_out" for i in range(40))
+    added = np.arange(40.0)[:, None] % 17
+    found = StreamShape((), np.zeros((0, 1)), np.zeros((0, 1)), parts, added, added)
+    norms = written_norms(found, 0)[0]
+    assert len(norms.norms) == 12
+    assert norms.count == 40
+    assert min(norms.norms.values()) >= sorted(added[:, 0].tolist())[-12]
+    assert list(norms.norms) == sorted(norms.norms, key=lambda name: (int(name.split()[1]), name.startswith("FF")))
+    assert str(norms).startswith("Norm of what each of 40 parts adds; the largest 12: ")

@@ -60,3 +60,12 @@ def test_the_skip_that_costs_most():
         "Largest mean on this text: block 0, +1.00 nats per token; attention 0: +0.50; tokens whose loss rises by more "
         "than 1 nat with it: 0 of 7."
     )
+
+
+def test_what_is_not_measured_yet_is_said():
+    increase = np.array([[0.5, 0.5], [np.nan, np.nan], [1.0, 2.0]])
+    names = (("blocks.0.attn_out",), ("blocks.0.mlp_out",), ("blocks.1.attn_out",))
+    assert str(loss_increases(Skips(names, increase), 1)) == (
+        "Largest mean on this text until now: attention 1, +1.50 nats per token; feed-forward 0 is not measured yet."
+    )
+    assert "attention 0: +0.50" in str(loss_increases(Skips(names, increase), 0))

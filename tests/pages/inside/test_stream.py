@@ -86,7 +86,7 @@ def test_the_grid_ends_with_what_the_model_says_and_frames_what_is_right():
     said = [tokenizer.decode([int(i)]).strip() for i in found.argmax(-1)]
     assert [row[-1].replace("·", "").rstrip("…") for row in cells["text"]] == [word.strip()[:8] for word in said]
     right = int((found[:-1].argmax(-1) == torch.tensor(ids[1:])).sum())
-    assert f"{right} at the end" in head["caption"]
+    assert f"{right} after FF 3." in head["caption"]
     assert [row[0] for row in cells["text"]][1:4] == ["·was", "·a", "·little"]  # tied: the embedding says itself
 
 
@@ -122,7 +122,7 @@ def test_any_text_in_every_section(show, text):
     test.text_area(key="text").set_value(text)
     run(test)
     assert figures(test)
-    assert ("the first 64 are used" in words(test)) == (len(text) > 900)
+    assert ("the first 128 are used" in words(test)) == (len(text) > 900)
 
 
 def test_a_model_without_feed_forward_layers():
@@ -175,3 +175,38 @@ def test_a_click_on_a_loss_increase_chooses_the_skip_and_the_position(chosen):
     for hostile in ([3, 0], [0, 5], 7, None):
         skip.choose_cell(titles, 5, {"curve": 0, "point": hostile, "x": 0, "y": 0, "customdata": None})
     assert not chosen
+
+
+def test_of_a_long_text_a_part_is_shown_with_its_last_position_in_view():
+    test = opened(show="Logit lens", text="Lily had a red ball. " * 9)
+    n = len(cache.model("stories")[1].encode("Lily had a red ball. " * 9))
+    cells = figures(test)["lens"][1]["data"][0]
+    assert list(cells["y"]) == list(range(n - lens.ROWS, n))
+    whole = logits("Lily had a red ball. " * 9).softmax(-1).amax(-1)
+    np.testing.assert_allclose(array(cells["z"])[:, -1], whole[n - lens.ROWS :], atol=1e-5)
+    test.slider(key="from").set_value(3)
+    cells = figures(run(test))["lens"][1]["data"][0]
+    assert list(cells["y"]) == list(range(3, 3 + lens.ROWS))
+    np.testing.assert_allclose(array(cells["z"])[:, -1], whole[3 : 3 + lens.ROWS], atol=1e-5)
+
+
+def test_a_model_of_many_layers_is_shown_in_parts(real_models):
+    """The twelve largest shares, some stages of the lens, skips of one kind: what fits on a page."""
+    text = {"model": "smollm2", "text": "When Mary and John went to the store, John gave a drink to"}
+    test = opened(**text)
+    bars = figures(test)["sum"][1]
+    assert len(bars["data"][0]["x"]) == 12 + 2
+    assert bars["layout"]["height"] < 900
+    total = float(bars["data"][0]["x"][-1])
+    test.toggle(key="whole").set_value(True)
+    bars = figures(run(test))["sum"][1]
+    assert len(bars["data"][0]["x"]) == 61 + 1
+    assert float(bars["data"][0]["x"][-1]) == pytest.approx(total, abs=1e-4)
+    assert bars["layout"]["height"] < 950
+    test = opened(**text, show="Logit lens")
+    assert array(figures(test)["lens"][1]["data"][0]["z"]).shape[1] == lens.COLUMNS
+    test = opened(**text, show="Logit lens", from_layer="24", to_layer="27")
+    assert figures(test)["lens"][1]["layout"]["xaxis"]["ticktext"] == [f"block {i}" for i in range(24, 28)]
+    test = opened(**text, show="Norm and cosine")
+    assert figures(test)["norm"][1]["layout"]["yaxis"]["type"] == "log"
+    assert figures(opened(show="Norm and cosine"))["norm"][1]["layout"]["yaxis"]["type"] == "linear"

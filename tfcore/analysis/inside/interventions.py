@@ -311,7 +311,8 @@ def difference_change(found: Effect, token: int, against: int, tokenizer: Tokeni
     """From the probabilities: log p(token) - log p(against) is the difference of the logits."""
     logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (found.before, found.after)]
     before, after = (float(log[0] - log[1]) for log in logs)
-    return DifferenceChange(*tokenizer.tokens([token, against]), before, after)
+    name, other = tokenizer.tokens([token, against])
+    return DifferenceChange(name, other, before, after)
 
 
 def compared_tokens(found: Effect, token: int, count: int) -> list[int]:

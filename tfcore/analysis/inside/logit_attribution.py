@@ -29,6 +29,8 @@ Against = int | Literal["mean", "nothing"]
 NAMED = 4  # promoted tokens that a sentence names
 # Activations of a block from which its parts in the sum are taken: what it writes, and the scales of sandwich norms.
 WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")
+OTHERS = "all others"
+LARGEST = 12  # parts that a sum names
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,16 @@ def instalments(found: Contributions) -> list[tuple[str, float]]:
     return rows + ([("biases", found.biases)] if found.biases else [])
 
 
+def largest_instalments(found: Contributions, most: int) -> list[tuple[str, float]]:
+    """The `most` largest by size, in the order of computation, and the sum of all others behind them."""
+    every = instalments(found)
+    if len(every) <= most + 1:
+        return every
+    kept = sorted(sorted(range(len(every)), key=lambda i: -abs(every[i][1]))[:most])
+    rest = sum(share for i, (_, share) in enumerate(every) if i not in kept)
+    return [*(every[i] for i in kept), (f"{OTHERS} ({len(every) - most})", rest)]
+
+
 @dataclass(frozen=True, slots=True)
 class LogitSum(Finding):
     """A logit and the sum of the parts it is made of.
@@ -233,7 +245,7 @@ class LogitSum(Finding):
         logit: of the model, less what it is measured against.
         total: sum of all parts.
         count: how many parts there are: every head, feed-forward layer, embedding and the biases.
-        shares: in the order of computation, all heads of a layer together.
+        shares: in the order of computation, all heads of a layer together; the largest, and the sum of all others.
     """
 
     token: str
@@ -266,7 +278,7 @@ class LogitSum(Finding):
 def logit_sum(found: Contributions, token: str) -> LogitSum:
     """The logit of `token`, as the sum of its shares."""
     count = found.heads.size + int((found.feedforward != 0).sum()) + 1 + (found.position != 0) + (found.biases != 0)
-    return LogitSum(token, found.logit, found.total, count, tuple(instalments(found)))
+    return LogitSum(token, found.logit, found.total, count, tuple(largest_instalments(found, LARGEST)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +338,15 @@ class LargestPart(Finding):
 def largest_part(found: Contributions) -> LargestPart:
     """The part with the largest share."""
     shares, names = shares_by_part(found)
+    layer, part = largest_place(found)
+    return LargestPart(len(shares), len(names), part, layer, float(shares.max()))
+
+
+def largest_place(found: Contributions) -> tuple[int, str]:
+    """Layer and name of the part with the largest share."""
+    shares, names = shares_by_part(found)
     layer, column = np.unravel_index(shares.argmax(), shares.shape)
-    return LargestPart(len(shares), len(names), names[column], int(layer), float(shares.max()))
+    return int(layer), names[column]
 
 
 @dataclass(frozen=True, slots=True)

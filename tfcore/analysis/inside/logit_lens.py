@@ -18,11 +18,13 @@ from tfcore.analysis.token_text import label, visible
 from tfcore.model import Transformer
 
 KEPT = 5  # top predictions kept at each stage and position
+EMBEDDED = "embed"  # the short name of the first stage
+LISTED = 9  # stages up to which a sentence gives the probability after each
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """Top predictions read from the stream at every stage and position of a text.
+    """Top predictions read from the stream at some stages and every position of a text.
 
     Args:
         stages: names of the stream's states, see tfcore.inspection.capture.
@@ -75,14 +77,14 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
 
 
 @torch.no_grad()
-def logit_lens(model: Transformer, ids: Sequence[int]) -> Lens:
-    """The logit lens at every stage and position of a text.
+def logit_lens(model: Transformer, ids: Sequence[int], chosen: Sequence[str] | None = None) -> Lens:
+    """The logit lens at every position of a text, after the chosen stages; None means all.
 
     Raises:
         ValueError: a model without a final norm, or no decoder.
     """
     check_model(model)
-    names = stages(model.config)
+    names = stages(model.config) if chosen is None else tuple(chosen)
     states = model(one_text(model, ids), capture=names).activations
     following = one_text(model, ids)[0, 1:, None]  # (next, 1)
     rows = []
@@ -117,6 +119,13 @@ def leads_from(path: TokenPath) -> int | None:
     return first if first < len(path.rank) else None
 
 
+def spread_out(names: Sequence[str], most: int) -> tuple[str, ...]:
+    """At most so many of the names, as evenly apart as they can be, the first and the last among them."""
+    if len(names) <= most:
+        return tuple(names)
+    return tuple(names[i] for i in np.linspace(0, len(names) - 1, most).round().astype(int))
+
+
 class Cells(NamedTuple):
     """What is printed in each cell of the grid, and its hover text, each (position, stage)."""
 
@@ -124,19 +133,16 @@ class Cells(NamedTuple):
     hovers: list[list[str]]
 
 
-def lens_cells(
-    found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], stages: Sequence[int]
-) -> Cells:
+def lens_cells(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str]) -> Cells:
     """The top prediction of each cell; on hover the five most probable tokens and the rank of the one that follows.
 
     Args:
         pieces: the predicted tokens as text, (stage, position, guess).
         tokens: of the text.
-        stages: indices of the stages that have a column.
     """
-    places = range(len(tokens))
-    words = [[label(pieces[s][i][0], 8) for s in stages] for i in places]
-    return Cells(words, [[_hover(found, pieces, tokens, s, i) for s in stages] for i in places])
+    places, shown = range(len(tokens)), range(len(found.stages))
+    words = [[label(pieces[s][i][0], 8) for s in shown] for i in places]
+    return Cells(words, [[_hover(found, pieces, tokens, s, i) for s in shown] for i in places])
 
 
 def _hover(found: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
@@ -156,7 +162,7 @@ class CorrectByStage(Finding):
     """At how many positions the top prediction is the token that follows, stage by stage.
 
     Args:
-        counts: stage -> number of positions; the first stage is the embedding.
+        counts: stage -> number of positions.
         possible: positions that have a following token.
     """
 
@@ -165,35 +171,47 @@ class CorrectByStage(Finding):
 
     @property
     def sentence(self) -> str:
-        (_, first), *rest = self.counts.items()
         stages = f"Logit lens: predictions at {self.possible + 1} positions after {len(self.counts)} stages. "
-        later = "".join(f", {count} after {name}" for name, count in rest)
-        return f"{stages}Correct of {self.possible}: {first} read from the embedding{later}."
+        counts = ", ".join(f"{count} {_read_from(name)}" for name, count in self.counts.items())
+        return f"{stages}Correct of {self.possible}: {counts}."
 
 
-def correct_by_stage(found: Lens, shown: Sequence[int]) -> CorrectByStage:
-    """Counts for the stages with these indices."""
+def _read_from(stage: str) -> str:
+    return "read from the embedding" if stage == EMBEDDED else f"after {stage}"
+
+
+def correct_by_stage(found: Lens) -> CorrectByStage:
+    """Counts for every stage of the lens."""
     names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
-    return CorrectByStage({names[i]: counts[i] for i in shown}, found.next_rank.shape[1])
+    return CorrectByStage(dict(zip(names, counts, strict=True)), found.next_rank.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectAtEnds(Finding):
-    """The same for the embedding and the last stage alone."""
+    """The same for the first and the last of the stages shown.
 
+    Args:
+        begins, ends: their names.
+        first, last: correct predictions there.
+        possible: positions that have a following token.
+    """
+
+    begins: str
+    ends: str
     first: int
     last: int
     possible: int
 
     @property
     def sentence(self) -> str:
-        return f"Correct of {self.possible}: {self.first} after the embedding, {self.last} at the end."
+        begins = "the embedding" if self.begins == EMBEDDED else self.begins
+        return f"Correct of {self.possible}: {self.first} after {begins}, {self.last} after {self.ends}."
 
 
 def correct_at_ends(found: Lens) -> CorrectAtEnds:
     """Counts of the first and the last stage."""
-    counts = found.correct_cells().sum(1).tolist()
-    return CorrectAtEnds(counts[0], counts[-1], found.next_rank.shape[1])
+    names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
+    return CorrectAtEnds(names[0], names[-1], counts[0], counts[-1], found.next_rank.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,23 +249,48 @@ class ProbabilityByStage(Finding):
 
     Args:
         token: the token.
+        stages: their names.
         probabilities: after each stage.
         leads: names of the stages at which it is the top prediction.
     """
 
     token: str
+    stages: tuple[str, ...]
     probabilities: tuple[float, ...]
     leads: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
+        if len(self.probabilities) > LISTED:
+            return f"{self._course} {self._lead_of_many}"
         lead = f"the top prediction after {', '.join(self.leads)}" if self.leads else "the top prediction at no stage"
         steps = ", ".join(f"{probability:.0%}" for probability in self.probabilities)
         return f"Probability of '{visible(self.token)}' stage by stage: {steps}. It is {lead}."
+
+    @property
+    def _course(self) -> str:
+        """Where it begins, where it first has half of its highest value, and where it ends."""
+        first, *_, last = self.probabilities
+        half = max(self.probabilities) / 2
+        reached = next(i for i, probability in enumerate(self.probabilities) if probability >= half)
+        return (
+            f"Probability of '{visible(self.token)}': {first:.0%} {_read_from(self.stages[0])}, "
+            f"{self.probabilities[reached]:.0%} {_read_from(self.stages[reached])}, {last:.0%} at the end; the highest "
+            f"is {max(self.probabilities):.0%}."
+        )
+
+    @property
+    def _lead_of_many(self) -> str:
+        if not self.leads:
+            return "It is the top prediction at no stage."
+        return (
+            f"It is the top prediction at {len(self.leads)} of {len(self.stages)} stages, first "
+            f"{_read_from(self.leads[0])}."
+        )
 
 
 def probability_by_stage(path: TokenPath, token: str) -> ProbabilityByStage:
     """Of the first token of the path, whose text is `token`."""
     names = stage_names(path.stages)
     leads = tuple(name for name, rank in zip(names, path.rank[:, 0], strict=True) if rank == 0)
-    return ProbabilityByStage(token, tuple(path.probability[:, 0].tolist()), leads)
+    return ProbabilityByStage(token, tuple(names), tuple(path.probability[:, 0].tolist()), leads)

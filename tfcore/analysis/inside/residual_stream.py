@@ -19,6 +19,7 @@ from tfcore.model import Transformer
 
 Measure = Literal["norm", "cosine"]
 AXES: dict[Measure, str] = {"norm": "norm of the stream", "cosine": "cosine to the final state"}
+NAMED = 12  # parts that a sentence names
 
 
 def stages(config: ModelConfig) -> tuple[str, ...]:
@@ -34,9 +35,12 @@ def stage_names(names: Sequence[str], short: bool = True) -> list[str]:
     "feed-forward 2".
     """
     halves = any(name.endswith("resid_mid") for name in names)
-    found = ["embed" if short else "embedding"]
+    found = []
     kind = ("attn", "FF") if short else ("attention", "feed-forward")
-    for name in names[1:]:
+    for name in names:
+        if name.endswith("resid_pre"):
+            found.append("embed" if short else "embedding")
+            continue
         layer = name.split(".")[1]
         found.append(f"{kind[name.endswith('resid_post')]} {layer}" if halves else f"block {layer}")
     return found
@@ -138,13 +142,21 @@ def stream_curve(found: StreamShape, measure: Measure, token: str, position: int
 
 @dataclass(frozen=True, slots=True)
 class WrittenNorms(Finding):
-    """The norm of what each part adds to the stream at one position."""
+    """The norm of what the parts add to the stream at one position.
+
+    Args:
+        norms: of the parts with the largest, in the order of computation.
+        count: of all parts.
+    """
 
     norms: dict[str, float]
+    count: int
 
     @property
     def sentence(self) -> str:
         norms = ", ".join(f"{name} {norm:.1f}" for name, norm in self.norms.items())
+        if len(self.norms) < self.count:
+            return f"Norm of what each of {self.count} parts adds; the largest {len(self.norms)}: {norms}."
         return f"Norm of what each part adds: {norms}."
 
 
@@ -169,7 +181,9 @@ def written_norms(found: StreamShape, position: int) -> tuple[WrittenNorms, Writ
     cosines = dict(zip(names, found.along[:, position].tolist(), strict=True))
     largest = max(norms, key=lambda name: norms[name])
     lowest = min(cosines, key=lambda name: cosines[name])
-    return WrittenNorms(norms), WrittenExtremes(largest, norms[largest], lowest, cosines[lowest])
+    named = sorted(norms, key=lambda name: -norms[name])[:NAMED]
+    few = {name: norm for name, norm in norms.items() if name in named}
+    return WrittenNorms(few, len(norms)), WrittenExtremes(largest, norms[largest], lowest, cosines[lowest])
 
 
 @dataclass(frozen=True, slots=True)

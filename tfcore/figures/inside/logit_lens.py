@@ -13,6 +13,7 @@ from tfcore.figures import theme
 
 ROW = 25  # pixels, of one row of the grid
 AROUND = 76  # pixels above and below the rows
+LABELLED = 15  # stages that have a label of their own
 CELL = 78  # pixels, the least width of a cell
 SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that text can be read on it
 
@@ -31,6 +32,7 @@ def lens_grid(
     following: Sequence[str],
     stages: Sequence[str],
     position: int,
+    first: int = 0,
 ) -> go.Figure:
     """One row a position of the text, one column a stage of the model: the guess, printed; framed where it is right.
 
@@ -42,11 +44,14 @@ def lens_grid(
         read: the token read at each position.
         following: the token that follows each, "" where the text ends.
         stages: names of the columns.
-        position: the row that is marked.
+        position: that is marked, if it is among the rows.
+        first: position of the first row.
     """
     n, across = probability.shape
+    places = list(range(first, first + n))
     cells: dict[str, Any] = {
         "type": "heatmap",
+        "y": places,
         "z": probability.astype(np.float32),
         "zmin": 0,
         "zmax": SCALE_END,
@@ -61,11 +66,12 @@ def lens_grid(
         "textfont": {"family": theme.MONO, "size": 12, "color": "@ink"},
     }
     x, y = frames(right)
+    marked = [position] if position in places else []
     marks = {
         "type": "scatter",
         "mode": "lines",
         "x": x,
-        "y": y,
+        "y": y + np.float32(first),
         "xaxis": "x",
         "yaxis": "y2",
         "hoverinfo": "skip",
@@ -74,7 +80,7 @@ def lens_grid(
     }
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
     mono = {"family": theme.MONO, "size": 12, "color": "@ink"}
-    down = {**axis, "tickvals": list(range(n)), "range": [n - 0.5, -0.5], "tickfont": mono}
+    down = {**axis, "tickvals": places, "range": [first + n - 0.5, first - 0.5], "tickfont": mono}
     layout = theme.base_layout(
         grid_height(n),
         xaxis={
@@ -85,7 +91,7 @@ def lens_grid(
             "range": [-0.5, across - 0.5],
             "title": {"text": "guess read from the stream after …", "standoff": 4},
         },
-        yaxis={**down, "ticktext": [f"{i} {token}" for i, token in enumerate(read)]},
+        yaxis={**down, "ticktext": [f"{i} {token}" for i, token in zip(places, read, strict=True)]},
         yaxis2={**down, "ticktext": [f"<b>{token}</b>" for token in following], "overlaying": "y", "side": "right"},
         margin={"l": 60, "r": 70, "t": 58, "b": 8},
         shapes=[
@@ -94,10 +100,11 @@ def lens_grid(
                 "xref": "paper",
                 "x0": 0,
                 "x1": 1,
-                "y0": position - 0.5,
-                "y1": position + 0.5,
+                "y0": row - 0.5,
+                "y1": row + 0.5,
                 "line": {"color": "@ink", "width": 1.5},
             }
+            for row in marked
         ],
     )
     return theme.build([cells, marks], layout)
@@ -120,6 +127,7 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
         labels: of the tokens, safe for plotly; the first is the chosen one.
     """
     places = list(range(len(stages)))
+    every = max(1, len(stages) // LABELLED)
     lines = [
         {
             "type": "scatter",
@@ -138,7 +146,12 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"tickvals": places, "ticktext": list(stages), "fixedrange": True, "showgrid": False},
+        xaxis={
+            "tickvals": places[::-every][::-1],
+            "ticktext": list(stages)[::-every][::-1],
+            "fixedrange": True,
+            "showgrid": False,
+        },
         yaxis={"title": "probability", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
         legend={"font": {"family": theme.MONO, "size": 12}, "y": 1.04},
         margin={"t": 52},

@@ -8,14 +8,18 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.analysis.inside.logit_attribution import OTHERS
 from tfcore.figures import theme
 
+FAR_ABOVE = 8.0  # times the median of the last stage: beyond it a linear axis would hide what most tokens do
+LABELLED = 15  # stages that have a label of their own
 ROLES = {  # by how names of parts begin; all others are attention
     "embedding": "@embedding",
     "positions": "@position",
     "biases": "@norm",
     "feed-forward": "@feedforward",
     "FF": "@feedforward",
+    OTHERS: "@muted",
 }
 
 
@@ -102,10 +106,12 @@ def curves(
     Args:
         tokens: label of each position, safe for plotly.
         axis: what the numbers are.
-        limits: of the axis; None begins at 0 and lets plotly find the end.
+        limits: of the axis; None begins at 0 and lets plotly find the end. Where one token's numbers are so much larger
+            than the others' that these would lie on the axis, it is logarithmic.
     """
+    steep = limits is None and bool(values.max() > FAR_ABOVE * np.median(values[-1]))
     n_stages, n = values.shape
-    places = np.arange(n_stages)
+    places, every = np.arange(n_stages), max(1, n_stages // LABELLED)
     gap = np.full((1, n), np.nan, dtype=np.float32)
     y = np.vstack([values.astype(np.float32), gap]).T.ravel()  # all lines in one trace
     x = np.tile(np.append(places, n_stages - 1), n).astype(np.float32)
@@ -143,11 +149,17 @@ def curves(
     ]
     layout = theme.base_layout(
         height,
-        xaxis={"tickvals": places.tolist(), "ticktext": list(stages), "fixedrange": True, "showgrid": False},
-        yaxis={
-            "title": axis,
+        xaxis={
+            "tickvals": places[::-every][::-1].tolist(),
+            "ticktext": list(stages)[::-every][::-1],
             "fixedrange": True,
-            "rangemode": "tozero",
+            "showgrid": False,
+        },
+        yaxis={
+            "title": f"{axis} (logarithmic)" if steep else axis,
+            "type": "log" if steep else "linear",
+            "fixedrange": True,
+            **({} if steep else {"rangemode": "tozero"}),
             **({} if limits is None else {"range": list(limits)}),
         },
         legend={"y": 1.04},
@@ -163,22 +175,23 @@ def writes_figure(
     roles: Sequence[str],
     height: int,
 ) -> go.Figure:
-    """What each part adds at one position: its length as a bar, and above it the cosine to what was there."""
-    places = list(range(len(parts)))
+    """What each part adds at one position: its length as a bar, and the cosine to what was there, above it if few."""
+    places, every = list(range(len(parts))), max(1, len(parts) // LABELLED)
     bars = {
         "type": "bar",
         "x": places,
         "y": added.astype(np.float32),
         "marker": {"color": list(roles)},
         "text": [f"{value:+.2f}" for value in along.tolist()],
-        "textposition": "outside",
+        "customdata": list(parts),
+        "textposition": "outside" if every == 1 else "none",
         "cliponaxis": False,
         "textfont": {"size": 12, "color": "@ink"},
-        "hovertemplate": "length %{y:.2f}, cosine to the stream %{text}<extra></extra>",
+        "hovertemplate": "%{customdata}: length %{y:.2f}, cosine to the stream %{text}<extra></extra>",
     }
     layout = theme.base_layout(
         height,
-        xaxis={"tickvals": places, "ticktext": list(parts), "fixedrange": True, "showgrid": False},
+        xaxis={"tickvals": places[::every], "ticktext": list(parts)[::every], "fixedrange": True, "showgrid": False},
         yaxis={
             "title": "length of what is added",
             "fixedrange": True,
