@@ -11,6 +11,7 @@ from pages.inside.stream.lens import logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
 from pages.inside.stream.skip import skip
+from pages.inside.tokens import OWN
 from pages.ui import controls, page
 from pages.ui.loading import models
 from tfcore.config import ModelConfig
@@ -32,6 +33,13 @@ TRY: dict[str, dict[str, Any]] = {
     "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
 }
 
+REAL = "smollm2"  # a model that knows more than children's stories
+MARY = {"text": "When Mary and John went to the store, John gave a drink to", "position": 13}
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "“Mary”, not “John” (smollm2)": {"show": "who", **MARY, "against": OWN, "own_against": " John"},
+    "where “Mary” comes up (smollm2)": {"show": "lens", **MARY},
+}
+
 
 def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why there is nothing to add up in a model, or None."""
@@ -50,7 +58,10 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
     model = models.choose("decoder", why_not=no_sum)
-page.try_this({name: {"model": "stories", **LAST, **values} for name, values in TRY.items()})
+examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY.items()}
+if REAL in models.fitting("decoder", why_not=no_sum):
+    examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}
+page.try_this(examples)
 reading = _reading.checked(model, pasted, TOKENS)
 names = {key: name for key, (name, _) in SECTIONS.items()}
 section = controls.segmented("Look at", "show", list(SECTIONS), "who", names)
