@@ -4,12 +4,27 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import cache, fragments, notices, text
+from pages.ui import cache, fragments, links, notices, text
 from pages.ui.reading import FirstTokens, first_tokens
+from tfcore import shipped
 from tfcore.analysis.training.text_loss import next_tokens
+from tfcore.config import ModelConfig
 
+FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
 GUESSES = 6  # top predictions offered to choose from
 BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more
+
+
+def begins_with_strongest(config: ModelConfig) -> bool:
+    """Whether a page begins with the strongest head of a model: one of many layers, and not in links of a release in
+    which every model began with layer 3."""
+    return config.n_layers > FEW and not links.is_of_first_version()
+
+
+def said_always(**first: str) -> dict[str, str] | None:
+    """What a copied link says of controls that are where they began in such a release."""
+    old = links.is_of_first_version() and links.asked("model") not in (None, *shipped())
+    return first if old else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.inside import reading as _reading
 from pages.inside.induction import experiments
 from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, page
@@ -14,7 +15,8 @@ from pages.ui.program import made
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside import circuits, induction_heads
 from tfcore.analysis.inside.circuits import Composition, PatchedRun
-from tfcore.analysis.inside.induction_heads import HeadTests, Place, listed, tested_length
+from tfcore.analysis.inside.induction_heads import HeadKinds, HeadTests, Place, listed, tested_length
+from tfcore.config import ModelConfig
 from tfcore.training.repeated_rows import training_note
 
 TRY: dict[str, dict[str, Any]] = {
@@ -44,7 +46,7 @@ def circuit() -> None:
         config, found = cache.model(model_name)[0].config, kinds(model_name)
         seed = controls.slider("Draw of random tokens", "circuit_draw", 0, 99, 0)
         layer = controls.slider(
-            "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, min(3, config.n_layers - 1)
+            "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, first_layer(config, found)
         )
         st.metric("Induction heads", listed(found.induction))
         st.metric("Previous-token heads below", listed(found.previous))
@@ -81,6 +83,13 @@ def circuit() -> None:
     if receivers and senders:
         runs = made(experiments.patched_runs, *paths)
         page.experiment_of("Path patching", experiments.path_patching, model_name, runs, senders, receivers)
+
+
+def first_layer(config: ModelConfig, found: HeadKinds) -> int:
+    """The layer of the strongest induction head, which reads what those below it wrote."""
+    if _reading.begins_with_strongest(config):
+        return max(1, found.best[0])
+    return min(3, config.n_layers - 1)
 
 
 def strips(model: Any, result: Composition, layer: int, senders: list[Place], receivers: list[Place]) -> None:

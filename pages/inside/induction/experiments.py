@@ -9,13 +9,13 @@ from numpy import ndarray
 from tfcore.analysis.inside.circuits import Composition, PatchedRun, highest_composition, patch_paths, patched_losses
 from tfcore.analysis.inside.induction_findings import best_induction_head, copy_losses, highest_scores, induction_stripe
 from tfcore.analysis.inside.induction_heads import (
-    ROWS,
     Copying,
     HeadTests,
     Place,
     copying,
     evaluated_tokens,
     random_rows,
+    rows_for,
     twice,
 )
 from tfcore.analysis.inside.phase_change import Moment, best_heads, in_context, loss_fall, moment_losses, places
@@ -77,7 +77,7 @@ def patched_runs(
     model: Transformer, length: int, seed: int, senders: tuple[Place, ...], receivers: tuple[Place, ...]
 ) -> list[PatchedRun]:
     """Path patching on repeated random tokens."""
-    ids = twice(random_rows(model.config.vocab_size, length, ROWS, seed))
+    ids = twice(random_rows(model.config.vocab_size, length, rows_for(model.config), seed))
     return patch_paths(model, ids, length, senders, receivers)
 
 

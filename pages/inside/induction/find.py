@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.inside import reading as _reading
 from pages.inside.induction import experiments
 from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, fragments, notices, page
@@ -16,7 +17,7 @@ from tfcore.analysis.foundations.attention_maps import map_table
 from tfcore.analysis.foundations.heads import targets
 from tfcore.analysis.inside import induction_findings as findings
 from tfcore.analysis.inside import induction_heads as analysis
-from tfcore.analysis.inside.induction_heads import ROWS, Copying, HeadKinds, Place, listed
+from tfcore.analysis.inside.induction_heads import Copying, HeadKinds, Place, listed
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import tick_labels
 from tfcore.training.repeated_rows import training_note
@@ -50,14 +51,16 @@ TRY: dict[str, dict[str, Any]] = {
 @cache.data(max_entries=48)
 def measure(model_name: str, kind: str, pasted: str, length: int, seed: int, off: tuple[Place, ...]) -> Copying:
     if kind == "random":
-        return experiments.on_random_tokens(cache.model(model_name)[0], length, ROWS, seed, off)
+        model = cache.model(model_name)[0]
+        return experiments.on_random_tokens(model, length, analysis.rows_for(model.config), seed, off)
     return experiments.on_text(*cache.model(model_name), pasted, TOKENS, length, off)
 
 
 def measured(model_name: str, kind: str, pasted: str, length: int, seed: int, off: tuple[Place, ...]) -> Any:
     """How a program comes to the same."""
     if kind == "random":
-        return made(experiments.on_random_tokens, model_name, length, ROWS, seed, off)
+        rows = analysis.rows_for(cache.model(model_name)[0].config)
+        return made(experiments.on_random_tokens, model_name, length, rows, seed, off)
     return made(experiments.on_text, model_name, pasted, TOKENS, length, off)
 
 
@@ -115,8 +118,9 @@ def find() -> None:
     found, config = kinds(model_name), cache.model(model_name)[0].config
     with left:
         what = choose(model_name, kind)
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(3, config.n_layers - 1))
-        head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
+        first = found.best if _reading.begins_with_strongest(config) else (min(3, config.n_layers - 1), 0)
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, first[0])
+        head = controls.slider("Head", "head", 0, config.n_heads - 1, first[1])
         beside = st.container()
     with right:
         above = st.container()
@@ -204,7 +208,7 @@ def both_losses(model_name: str, whole: Copying, cut: Copying | None, off: tuple
             numbers.metric(f"Loss, {name}", loss, change, delta_color="inverse")
         else:
             numbers.metric(f"Loss, {name}", "none", help="There are no such tokens in this text")
-    read = f"Mean over {ROWS} sequences" if kind == "random" else "One sequence"
+    read = f"Mean over {analysis.rows_for(model.config)} sequences" if kind == "random" else "One sequence"
     with curve:
         figure(
             shown.figure,

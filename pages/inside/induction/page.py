@@ -1,5 +1,6 @@
 """Induction heads: find them, ablate them, see the circuit of two heads, watch them form in training."""
 
+from pages.inside import reading as _reading
 from pages.inside.induction.circuit import circuit
 from pages.inside.induction.find import find
 from pages.inside.induction.grow import grow_one
@@ -18,6 +19,7 @@ page.begin(
     "An induction head attends to the token that followed the current token's earlier occurrence, and predicts it "
     "again: **A B … A → B**. It is a simple form of in-context learning, and in training it forms in a phase change.",
     r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
+    always=_reading.said_always(layer="3", head="0", reader="3"),
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}
 section = controls.segmented("See", "show", list(SECTIONS), "find", names)

@@ -52,6 +52,7 @@ page.begin(
     "What is written in the residual stream?",
     "All layers write into one vector per token, and the prediction is read from it at the end. Because it is a sum, "
     "each part's share in a logit can be computed exactly, and the sum can be read after any layer.",
+    always=_reading.said_always(layer="3", part="head 0"),
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:

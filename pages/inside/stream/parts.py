@@ -8,7 +8,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
-from pages.ui import cache, controls, fragments, links, page
+from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inside import logit_attribution as attribution
@@ -112,7 +112,9 @@ def one_part(choice: Choice, found: Contributions) -> None:
     shares, parts = attribution.shares_by_part(found)
     n_layers = len(shares)
     with st.container(horizontal=True, gap="medium"):
-        first = (min(3, n_layers - 1), parts[0]) if links.is_of_first_version() else attribution.largest_place(found)
+        first = (min(3, n_layers - 1), parts[0])
+        if _reading.begins_with_strongest(cache.model(choice.reading.model)[0].config):
+            first = attribution.largest_place(found)
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, first[0])
         part = controls.select("Part", "part", parts, first[1])
     column = parts.index(part)

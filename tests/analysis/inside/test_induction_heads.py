@@ -9,6 +9,8 @@ from tests import small
 from tests.analysis.foundations.test_heads import wired
 from tfcore.analysis.foundations import heads
 from tfcore.analysis.inside.induction_heads import (
+    ROWS,
+    ROWS_OF_LARGE,
     ablate_each_head,
     copying,
     copying_score,
@@ -17,6 +19,7 @@ from tfcore.analysis.inside.induction_heads import (
     head_kinds,
     random_rows,
     ranked,
+    rows_for,
     twice,
 )
 from tfcore.inspection.edits import Edit
@@ -191,3 +194,20 @@ def test_the_kinds_of_heads_are_those_with_high_scores():
     assert scores["induction"][found.best] == found.score == max(scores["induction"].ravel())
     assert len(found.others) == 2
     assert all(head[0] == 3 and head not in induction | previous for head in found.others)
+
+
+def test_a_large_model_is_measured_on_fewer_rows():
+    """By the weights of its blocks: 12 d_model^2 each, where d_ff is 4 d_model."""
+    assert rows_for(small.config()) == ROWS
+    assert rows_for(small.config(d_model=516, n_layers=12, d_ff=2048)) == ROWS  # 38 million
+    assert rows_for(small.config(d_model=576, n_layers=30, d_ff=1536)) == ROWS_OF_LARGE  # SmolLM2's shape
+
+
+@pytest.mark.usefixtures("real_models")
+def test_induction_heads_of_a_model_of_many_layers():
+    model = load("smollm2", device="cpu")[0]
+    found = head_kinds(model)
+    scores = copying(model, twice(random_rows(49_152, 32, 2, 0)), 32).scores["induction"]
+    assert scores[found.best] == scores.max() == pytest.approx(found.score)
+    assert {layer for layer, _ in found.induction} <= set(range(17, 24))
+    assert evaluate_heads(model).examples == 2

@@ -8,16 +8,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.heads import targets
-from tfcore.analysis.inside.induction_heads import (
-    EXAMPLES,
-    STRONG,
-    Copying,
-    HeadKinds,
-    HeadTests,
-    Place,
-    listed,
-    ranked,
-)
+from tfcore.analysis.inside.induction_heads import STRONG, Copying, HeadKinds, HeadTests, Place, listed, ranked
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this
@@ -231,12 +222,13 @@ class BestInductionHead(Finding):
 
     Args:
         heads: how many heads the model has.
-        tokens: random tokens of the test.
+        tokens, examples: random tokens of the test, and how often it is done.
         head, prefix, copying: the head with its two scores.
     """
 
     heads: int
     tokens: int
+    examples: int
     head: Place | None
     prefix: float
     copying: float
@@ -245,7 +237,7 @@ class BestInductionHead(Finding):
     def sentence(self) -> str:
         start = (
             f"Prefix matching and copying scores of {self.heads} heads, {self.tokens} random tokens, "
-            f"{EXAMPLES} examples: "
+            f"{self.examples} examples: "
         )
         if self.head is None:
             return f"{start}no head of this model is an induction head."
@@ -259,4 +251,4 @@ def best_induction_head(result: HeadTests, induction: Sequence[Place], tokens: i
     """Of the induction heads, the one that matches prefixes best."""
     best = max(induction, key=lambda head: result.prefix[head], default=None)
     prefix, copied = (0.0, 0.0) if best is None else (float(result.prefix[best]), float(result.copying[best]))
-    return BestInductionHead(result.prefix.size, tokens, best, prefix, copied)
+    return BestInductionHead(result.prefix.size, tokens, result.examples, best, prefix, copied)

@@ -21,6 +21,8 @@ Place = tuple[int, int]  # layer, head
 MEASURED = ("induction", "previous token", "duplicate")
 STRONG = 1 / 3  # a head is counted among its kind from this mean weight on
 ROWS = 8  # rows of random tokens that a measure is averaged over
+ROWS_OF_LARGE = 2  # of a model of LARGE weights in its blocks, of which each row takes long
+LARGE = 50e6
 TESTED = 32  # random tokens of one copy by which heads are counted among their kinds
 
 
@@ -70,6 +72,12 @@ def random_rows(vocab_size: int, length: int, rows: int, seed: int) -> Int[Tenso
     """Rows of random tokens, each token at most once in a row: only a repetition of the row can be predicted."""
     generator = torch.Generator().manual_seed(seed)
     return torch.stack([torch.randperm(vocab_size, generator=generator)[:length] for _ in range(rows)])
+
+
+def rows_for(config: ModelConfig) -> int:
+    """How many rows a measure is averaged over."""
+    weights = config.n_layers * config.d_model * (4 * config.d_model + 2 * config.ff_size)
+    return ROWS if weights < LARGE else ROWS_OF_LARGE
 
 
 def twice(once: Int[Tensor, "rows seq"]) -> Int[Tensor, "rows twice"]:
@@ -156,10 +164,12 @@ class HeadTests:
         prefix: prefix matching, 0 to 1: mean weight on the tokens that came after earlier occurrences of the present
             one, summed over the earlier copies.
         copying: -1 to 1: 1 if a head raises the logit of the token it attends to, and of no other token of the text.
+        examples: rows that both are averaged over.
     """
 
     prefix: Float[ndarray, "layer head"]
     copying: Float[ndarray, "layer head"]
+    examples: int = EXAMPLES
 
 
 def evaluated_tokens(config: ModelConfig) -> int:
@@ -168,13 +178,15 @@ def evaluated_tokens(config: ModelConfig) -> int:
 
 
 @torch.no_grad()
-def evaluate_heads(model: Transformer, seed: int = 0, examples: int = EXAMPLES) -> HeadTests:
+def evaluate_heads(model: Transformer, seed: int = 0, examples: int | None = None) -> HeadTests:
     """Prefix matching on 25 random tokens, repeated four times, and copying on 25 random tokens (arXiv:2209.11895).
 
     Where we differ: tokens are drawn from the whole vocabulary, none twice, and no start token is put before them, for
-    not every model has one. Models with a short context get fewer tokens.
+    not every model has one. Models with a short context get fewer tokens, large ones fewer examples.
     """
     config = model.config
+    if examples is None:
+        examples = EXAMPLES if rows_for(config) == ROWS else ROWS_OF_LARGE
     tokens = evaluated_tokens(config)
     patterns, values = ([f"blocks.{i}.attn.{what}" for i in range(config.n_layers)] for what in ("pattern", "v"))
     prefix, copied = [], []
@@ -184,7 +196,7 @@ def evaluate_heads(model: Transformer, seed: int = 0, examples: int = EXAMPLES) 
         prefix.append(scores_of(looked.float().cpu().numpy(), again.cpu().numpy())["induction"])
         read = model(row[None], capture=values).activations
         copied.append(torch.stack([copying_score(raised(model, i, read[name], row)) for i, name in enumerate(values)]))
-    return HeadTests(np.mean(prefix, axis=0), torch.stack(copied).mean(0).float().cpu().numpy())
+    return HeadTests(np.mean(prefix, axis=0), torch.stack(copied).mean(0).float().cpu().numpy(), examples)
 
 
 def raised(
@@ -197,8 +209,8 @@ def raised(
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z)[0]  # (key, head, d_model)
     if config.norm_placement != "post":
         written = written * model.decoder.ln_final.weight
-    logits = F.linear(written, model.embed.weight if config.tie_embeddings else model.unembed.weight)
-    return (logits - logits.mean(-1, keepdim=True)).relu()[..., ids]
+    unembedding = model.embed.weight if config.tie_embeddings else model.unembed.weight
+    return F.linear(written, unembedding[ids] - unembedding.mean(0)).relu()
 
 
 def copying_score(raised: Float[Tensor, "key head token"]) -> Float[Tensor, " head"]:
@@ -227,10 +239,10 @@ class HeadKinds:
 
 
 def head_kinds(model: Transformer) -> HeadKinds:
-    """Induction heads and previous-token heads of a model, on ROWS rows of repeated random tokens."""
+    """Induction heads and previous-token heads of a model, on rows of repeated random tokens."""
     config = model.config
     length = tested_length(config)
-    found = copying(model, twice(random_rows(config.vocab_size, length, ROWS, 0)), length)
+    found = copying(model, twice(random_rows(config.vocab_size, length, rows_for(config), 0)), length)
     induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
     top = max((layer for layer, _ in induction), default=config.n_layers)
     previous = [place for place in found.strong("previous token") if place[0] < top]
