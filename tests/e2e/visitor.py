@@ -106,6 +106,9 @@ CELL = """(plot, [x, y]) => {
   const { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect()
   return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)]
 }"""
+# Scrolls so that what is that far below the window's upper end is seen.
+SHOW = """y => y > 60 && y < innerHeight - 60
+  || document.querySelector('[data-testid="stMain"]').scrollBy({ top: y - innerHeight / 2, behavior: "instant" })"""
 FOCUS = """() => {
   let at = document.activeElement
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
@@ -280,6 +283,7 @@ class Visitor:
         """Click a cell of a heatmap."""
         plot = self.plot(name)
         plot.scroll_into_view_if_needed()
+        self.page.evaluate(SHOW, plot.evaluate(CELL, [x, y])[1])
         self.page.mouse.click(*plot.evaluate(CELL, [x, y]))
 
     def hover_cell(self, name: str, x: int, y: int) -> None:

@@ -17,6 +17,7 @@ from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.work import live
 from tfcore.analysis.inside import activation_patching as patching
 from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside.activation_patching import Kind, Pair, PatchedColumns
@@ -168,7 +169,7 @@ def choose_cell(rows: int, columns: int, event: Event) -> None:
     """A click on a cell chooses the row and the position that are patched."""
     at = event["point"]
     if isinstance(at, list) and at[0] < rows and at[1] < columns:
-        controls.set_values(row=at[0], position=at[1])
+        live.set_values(row=at[0], position=at[1])
 
 
 def words() -> None:

@@ -19,6 +19,7 @@ from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.work import live
 from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
 from tfcore.analysis.inside.interventions import ABLATIONS, Action, Effect, Part
 from tfcore.analysis.inside.knock_outs import LayerEffects
@@ -225,7 +226,7 @@ def toggle_part(every: list[list[Part]], chosen: Sequence[Part], event: Event) -
     """A click on a field adds its part to those edited, or takes it away."""
     match event["customdata"]:
         case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
-            controls.set_values(edit="own", parts=interventions.written(set(chosen) ^ {every[layer][column]}))
+            live.set_values(edit="own", parts=interventions.written(set(chosen) ^ {every[layer][column]}))
 
 
 def table(every: list[list[Part]], estimate: ndarray, found: Sequence[LayerEffects]) -> pd.DataFrame:

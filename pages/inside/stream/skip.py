@@ -14,6 +14,7 @@ from pages.inside.stream.choice import TOKENS, Choice
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.work import live
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside import skipped_layers as skipping
@@ -119,4 +120,4 @@ def choose_cell(titles: list[str], columns: int, event: Event) -> None:
     """A click on a cell chooses the part that is skipped and the position."""
     at = event["point"]
     if isinstance(at, list) and at[0] < len(titles) and at[1] < columns:
-        controls.set_values(skip=titles[at[0]], position=at[1])
+        live.set_values(skip=titles[at[0]], position=at[1])

@@ -100,8 +100,13 @@ def _stop(key: Hashable) -> None:
     jobs.JOBS.stop(key, jobs.visitor())
 
 
-def _go_on(**values: Any) -> None:
-    """Begin anew, with these values of controls; they stand outside of what a button here redraws by itself."""
+def set_values(**values: Any) -> None:
+    """Set controls that stand outside of what is watched, from a click inside: the whole page then runs again."""
     controls.set_values(**values)
-    session().stopped_job = None
     session().whole_run_wanted = True
+
+
+def _go_on(**values: Any) -> None:
+    """Begin anew, with these values of controls."""
+    set_values(**values)
+    session().stopped_job = None

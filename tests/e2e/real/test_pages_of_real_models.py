@@ -1,0 +1,108 @@
+"""The residual stream, interventions and a conversation with a model of 30 layers; no word over another."""
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import expect
+
+import tfcore
+from tests.e2e.checks.overlap import overlapping
+from tests.e2e.visitor import Visitor
+from tfcore.inspection.edits import Edit
+
+MARY = "When Mary and John went to the store, John gave a drink to"
+OTHER = MARY.replace("John gave", "Mary gave")
+TEXT = f"model=smollm2&text={MARY}"
+NAMES = "token=another+token&own=+Mary&against=another+token&own_against=+John"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+pytestmark = pytest.mark.usefixtures("real_models")
+
+
+def lead(*edits: Edit) -> float:
+    """By how much the logit of Mary is above that of John."""
+    model, tokenizer = tfcore.load("smollm2", device="cpu")
+    (mary,), (john,) = tokenizer.encode(" Mary"), tokenizer.encode(" John")
+    logits = model(torch.tensor([tokenizer.encode(MARY)]), edits=edits).logits[0, -1]
+    return float(logits[mary] - logits[john])
+
+
+def fields(visitor: Visitor) -> list[dict]:
+    """What the board of effects is made of: the exact effects and, until all of those are there, the estimates."""
+    return [trace for trace in visitor.traces("board") if trace["type"] == "heatmap"]
+
+
+def test_effects_are_estimated_and_then_exact(visit, real_server):
+    visitor = visit(real_server)
+    visitor.open(f"/interventions?by=two+tokens&{NAMES}&{TEXT}")
+    expect(visitor.figure("board")).to_contain_text("estimate")
+    expect(visitor.figure("board")).to_contain_text("All effects are exact", timeout=60_000)
+    (exact,) = fields(visitor)
+    found = np.array(exact["z"], dtype=np.float32)
+    assert found.shape == (30, 10)
+    for layer, head in ((23, 3), (18, 6), (0, 0)):
+        without = lead(Edit.zero(f"blocks.{layer}.attn.z", heads=[head]))
+        assert found[layer, head] == pytest.approx(lead() - without, abs=2e-3)
+    assert found[11, 9] == pytest.approx(lead() - lead(Edit.zero("blocks.11.mlp_out")), abs=2e-3)
+    visitor.click_cell("board", 1, 20)
+    visitor.wait_for_address(edit="parts you name")
+    assert "20.1" in visitor.said()["parts"]
+
+
+def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server):
+    visitor = visit(real_server)
+    visitor.open(f"/stream?token=another+token&own=+Mary&against=another+token&own_against=+John&{TEXT}")
+    (bars,) = [trace for trace in visitor.traces("sum") if trace["type"] == "bar"]
+    assert len(bars["x"]) == 14  # the twelve largest, all others, the sum
+    assert bars["x"][-1] == pytest.approx(lead(), abs=2e-3)
+    assert sum(bars["x"][:-1]) == pytest.approx(bars["x"][-1], abs=1e-3)
+    assert visitor.control("layer").input_value() == "23"  # the layer of the head that writes most
+    before = visitor.drawn("writes")
+    visitor.click_cell("board", 6, 20)
+    visitor.wait_for_address(layer="20", part="head 6")
+    visitor.expect_drawing("writes", unlike=before)
+
+    visitor.open(f"/stream?show=Logit+lens&{TEXT}")
+    (cells,) = [trace for trace in visitor.traces("lens") if trace["type"] == "heatmap"]
+    assert len(cells["text"][-1]) == 11
+    assert cells["text"][-1][-1] == "·Mary"
+    visitor.control("from_layer").press("End")
+    visitor.wait_for_address(from_layer="29")
+
+
+def test_a_conversation_is_continued(visit, real_server):
+    visitor = visit(real_server)
+    visitor.open("/generation?show=Conversation&model=smollm2&answer=10&temperature=0.0&said=What+is+2+%2B+2%3F")
+    expect(visitor.page.get_by_test_id("stChatMessage")).to_have_count(2)
+    expect(visitor.figure("conversation")).to_contain_text("template", timeout=60_000)
+    answer = visitor.page.get_by_test_id("stChatMessage").nth(1).inner_text()
+    assert "4" in answer
+    visitor.page.get_by_test_id("stChatInputTextArea").fill("And 3 + 3?")
+    visitor.page.get_by_test_id("stChatInputTextArea").press("Enter")
+    expect(visitor.page.get_by_test_id("stChatMessage")).to_have_count(4, timeout=60_000)
+    visitor.wait_for_address(said="What is 2 + 2?\n---\nAnd 3 + 3?")
+    assert visitor.page.get_by_test_id("stChatMessage").nth(1).inner_text() == answer
+
+
+VIEWS = [
+    f"/stream?{TEXT}",
+    f"/stream?show=Logit+lens&{TEXT}",
+    f"/stream?show=Norm+and+cosine&{TEXT}",
+    f"/stream?show=Skip+a+layer&{TEXT}",
+    f"/interventions?{TEXT}",
+    f"/interventions?show=Activation+patching&other={OTHER}&{TEXT}",
+    "/induction?model=smollm2",
+    "/induction?show=the+induction+circuit&model=smollm2",
+    "/generation?model=smollm2",
+    "/tokens?model=smollm2",
+    "/masks?model=smollm2",
+    "/walkthrough?model=smollm2",
+]
+
+
+@pytest.mark.parametrize(
+    ("view", "window"), [*((view, {}) for view in VIEWS), *((view, PHONE) for view in VIEWS[:6:2])]
+)
+def test_no_words_lie_over_others(visit, real_server, view, window):
+    visitor = visit(real_server, **window)
+    visitor.open(view)
+    assert overlapping(visitor.page) == []
