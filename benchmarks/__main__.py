@@ -5,10 +5,11 @@ from dataclasses import asdict
 
 import torch
 
-from benchmarks import beside_training, experts, forward, generation, in_place, real_model, results
+from benchmarks import beside_training, effects, experts, forward, generation, in_place, real_model, results
 
 BENCHMARKS = {
     "real": real_model,
+    "effects": effects,
     "forward": forward,
     "softmax": in_place,
     "generation": generation,

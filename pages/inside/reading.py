@@ -18,12 +18,12 @@ BOY = "There was a little boy. One day, Sam said that"  # of which the pages on 
 def begins_with_strongest(config: ModelConfig) -> bool:
     """Whether a page begins with the strongest head of a model: one of many layers, and not in links of a release in
     which every model began with layer 3."""
-    return config.n_layers > FEW and not links.is_of_first_version()
+    return config.n_layers > FEW and not links.is_old()
 
 
 def said_always(**first: str) -> dict[str, str] | None:
     """What a copied link says of controls that are where they began in such a release."""
-    old = links.is_of_first_version() and links.asked("model") not in (None, *shipped())
+    old = links.is_old() and links.asked("model") not in (None, *shipped())
     return first if old else None
 
 

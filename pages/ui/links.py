@@ -67,11 +67,6 @@ def asked(key: str) -> str | None:
     return values[-1] if values else None
 
 
-def is_of_first_version() -> bool:
-    """Whether the address was copied from a release with other defaults."""
-    return asked(_MARK) == "1"
-
-
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
@@ -169,7 +164,7 @@ def go(file: str, view: Mapping[str, str]) -> None:
 
 
 def is_old() -> bool:
-    """Whether the address is a link from before defaults depended on the server."""
+    """Whether the address is a link of a release with other defaults."""
     return asked(_MARK) == "1"
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tfcore
-from benchmarks import beside_training, experts, forward, generation, in_place, real_model, results
+from benchmarks import beside_training, effects, experts, forward, generation, in_place, real_model, results
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
@@ -50,7 +50,16 @@ def test_results_come_back_and_make_a_table(tmp_path):
 
 
 def test_without_the_real_model_nothing_of_it_is_measured():
-    assert real_model.measure() == []
+    assert real_model.measure() == effects.measure() == []
+
+
+def test_effects_are_measured_over_a_pass(real_models):
+    rows = effects.measure({effects.TOKENS: 1})
+    assert [row.what for row in rows] == list(effects.WHAT)
+    estimated, exact, induction = (row.passes for row in rows)
+    assert 1 < estimated < exact
+    assert induction > 1
+    assert "| all 300 effects exact | " in effects.table(results.stamped([asdict(row) for row in rows]))
 
 
 def test_both_open_the_file_and_come_to_the_same(real_models):

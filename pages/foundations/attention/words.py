@@ -9,6 +9,7 @@ from pages.foundations.attention import experiments
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_steps import (
@@ -47,6 +48,7 @@ def panel() -> None:
         pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
+    offer_real(model_name, pasted)
     _, tokens, total = first_tokens(model_name, pasted, TOKENS)
     if not tokens:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")

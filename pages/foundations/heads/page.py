@@ -10,6 +10,7 @@ from pages.foundations.heads.every_head import every_head
 from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, model_parts, read
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos
 
 NONSENSE = "zab mip tol wex run fod zab mip tol wex run fod"
@@ -49,6 +50,7 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
 with choice:
     name = models.choose(default=DEFAULT_MODEL)
+offer_real(name, pasted)
 usual = {
     "show": "heads",
     "of": "head",

@@ -10,6 +10,7 @@ from pages.foundations.masks.training import cheating
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.masks import allowed_pairs, blocked_weight, leak_test, replacement_for
@@ -170,6 +171,7 @@ with beside:
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
     layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
     head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
+offer_real(model_name, pasted)
 ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]
 notices.tokens(total, n)

@@ -12,6 +12,7 @@ from pages.inference.generation import token as token
 from pages.inference.generation.settings import CHARACTERS, Prompt, prompt, text_of
 from pages.ui import controls, page
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 
 PANELS: dict[str, tuple[str, Callable[[Prompt], None]]] = {
     "token": ("Sampling a token", token.show),
@@ -36,7 +37,9 @@ with choice:
 if section == TALK:
     conversation.show(model)
 else:
-    given = prompt(model, controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68))
+    pasted = controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68)
+    offer_real(model, pasted)
+    given = prompt(model, pasted)
     if given.ids:
         PANELS[section][1](given)
     else:

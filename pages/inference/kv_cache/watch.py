@@ -7,6 +7,7 @@ from pages.inference.kv_cache import experiments as experiments
 from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from pages.ui.work import jobs, live
@@ -32,6 +33,7 @@ def panel() -> None:
     with left:
         pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=80)
         model_name = models.choose("decoder", why_not=models.silent)
+        offer_real(model_name, pasted)
         wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)

@@ -18,11 +18,11 @@ class Defaults(NamedTuple):
 
 def defaults() -> Defaults:
     """By the version of the link: the first one began with head 2.5 of stories times -2."""
-    if links.is_of_first_version():
+    if links.is_old():
         return Defaults("scale", "own", "2.5")
     return Defaults("zero", "own" if links.asked("parts") is not None else "strongest", "")
 
 
 def said_always() -> dict[str, str] | None:
     """What a copied link says of controls that are at the defaults of the first version."""
-    return {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5"} if links.is_of_first_version() else None
+    return {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5"} if links.is_old() else None

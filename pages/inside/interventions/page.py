@@ -13,6 +13,7 @@ from pages.inside.reading import Reading
 from pages.inside.tokens import OWN
 from pages.ui import controls, notices, page
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 
 CHARACTERS = 1_000
 REAL = "smollm2"  # a model that knows more than children's stories
@@ -58,6 +59,7 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
     model = models.choose("decoder", why_not=models.silent)
+offer_real(model, pasted)
 examples = {name: {"model": "stories", **values} for name, values in TRY.items()}
 if REAL in models.fitting("decoder", why_not=models.silent):
     examples |= {name: {"model": REAL, **values} for name, values in TRY_REAL.items()}

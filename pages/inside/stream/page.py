@@ -14,6 +14,7 @@ from pages.inside.stream.skip import skip
 from pages.inside.tokens import OWN
 from pages.ui import controls, page
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from tfcore.config import ModelConfig
 
 SECTIONS: dict[str, tuple[str, Callable[[Choice], None]]] = {
@@ -59,6 +60,7 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with beside:
     model = models.choose("decoder", why_not=no_sum)
+offer_real(model, pasted)
 examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY.items()}
 if REAL in models.fitting("decoder", why_not=no_sum):
     examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}

@@ -12,6 +12,7 @@ from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
 from pages.ui.loading import models
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
 from tfcore.analysis.model.masked_tokens import mask_of
@@ -165,6 +166,7 @@ with box:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
 with choice:
     model_name = models.choose("decoder", "encoder", why_not=models.silent)
+offer_real(model_name, pasted)
 if not pasted:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     fragments.stop()

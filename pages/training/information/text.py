@@ -10,6 +10,7 @@ from pages.training.information import experiments
 from pages.training.information import models as information_models
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui.components.figure import figure
+from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.work import progress
 from tfcore.analysis.training import compression, text_bits
@@ -67,6 +68,7 @@ def panel() -> None:
         pasted = _text()
     with right:
         model_name = information_models.choose()
+    offer_real(model_name, pasted)
     found = costs(model_name, pasted) if pasted else None
     if found is None or not found.ids:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")

@@ -1,0 +1,83 @@
+"""What the pages about the inside of a model compute on SmolLM2, over one pass of it: effects of parts, induction."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+import tfcore
+from benchmarks import results
+from benchmarks.gpt2_shape import text
+from benchmarks.timing import interleaved, milliseconds, ratio
+from tfcore.analysis.inside.attribution_patching import estimate_effects
+from tfcore.analysis.inside.induction_heads import copying, head_kinds, random_rows, rows_for, twice
+from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
+from tfcore.analysis.inside.quantities import Quantity
+from tfcore.loading.real_models import installed
+from tfcore.model import Transformer
+
+TOKENS = 30
+ROUNDS = {TOKENS: 3}  # tokens -> rounds
+WHAT = {
+    "estimated": "all effects estimated",
+    "exact": "all 300 effects exact",
+    "induction": "the first view of the page on induction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """One line of the table.
+
+    Args:
+        what: estimated, exact or induction.
+        seconds: median time.
+        passes: over one pass over the text, with nothing captured; median of the ratios in the same round.
+    """
+
+    what: str
+    seconds: float
+    passes: float
+
+
+def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[Effects]:
+    """On random tokens; nothing where the model was left out when the app was set up."""
+    if "smollm2" not in installed():
+        return []
+    model = tfcore.load("smollm2", device=device)[0]
+    ids = text(model, TOKENS)
+    quantity = Quantity("difference", 100, 200)
+    calls: dict[str, Callable[[], object]] = {
+        "estimated": partial(estimate_effects, model, ids[0].tolist(), quantity, "zero"),
+        "exact": partial(exact, model, ids[0].tolist(), quantity),
+        "induction": partial(first_view, model),
+        "one": partial(model, ids),
+    }
+    with torch.no_grad():
+        seconds = interleaved(calls, (rounds or ROUNDS)[TOKENS])
+    return [
+        Effects(what, round(milliseconds(seconds, what) / 1000, 2), round(ratio(seconds, what, "one"), 1))
+        for what in WHAT
+    ]
+
+
+def exact(model: Transformer, ids: list[int], quantity: Quantity) -> list[LayerEffects]:
+    """Each part ablated alone."""
+    return list(knock_out_each(model, ids, quantity, "zero"))
+
+
+def first_view(model: Transformer) -> None:
+    """Heads told apart, then the text with and without the induction heads."""
+    found = head_kinds(model)
+    rows = twice(random_rows(model.config.vocab_size, 24, rows_for(model.config), 0))
+    for off in ((), found.induction):
+        copying(model, rows, 24, off)
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The rows as a Markdown table."""
+    rows = [[WHAT[row["what"]], f"{row['seconds']:.1f}", f"{row['passes']:.1f}"] for row in result["rows"]]
+    heads = ["what", "seconds", "over one pass"]
+    return results.table(heads, rows, f"SmolLM2-135M-Instruct, {TOKENS} tokens, float32", result)

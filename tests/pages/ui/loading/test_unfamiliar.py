@@ -1,0 +1,40 @@
+"""A text that stories cannot know brings one click to the real model."""
+
+import pytest
+
+from tests.analysis.training.test_familiarity import NEWS, STORY
+from tests.pages.visits import opened, run, said
+
+PAGES = {
+    "foundations/heads/page.py": {},
+    "foundations/masks/page.py": {},
+    "inside/stream/page.py": {},
+    "inside/interventions/page.py": {},
+    "training/information/page.py": {"show": "A text in bits"},
+    "start/walkthrough/page.py": {},
+    "inference/generation/page.py": {},
+}
+
+
+def offered(test) -> list[str]:
+    return [button.label for button in test.button if button.label.startswith("Open this text in")]
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_one_click_opens_the_text_in_the_real_model(file, real_models):
+    test = opened(file, model="stories", text=NEWS, **PAGES[file])
+    assert offered(test) == ["Open this text in smollm2"]
+    assert "stories needs 2.32 bits per byte" in said(test, "caption")
+    next(button for button in test.button if button.label.startswith("Open this text in")).click()
+    run(test)
+    assert test.selectbox(key="model").value == "smollm2"
+    assert test.text_area(key="text").value == NEWS
+    assert offered(test) == []
+
+
+def test_nothing_is_offered_for_a_story(real_models):
+    assert offered(opened("foundations/heads/page.py", model="stories", text=STORY)) == []
+
+
+def test_nothing_is_offered_where_there_is_no_real_model():
+    assert offered(opened("foundations/heads/page.py", model="stories", text=NEWS)) == []
