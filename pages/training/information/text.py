@@ -13,6 +13,7 @@ from pages.ui.components.figure import figure
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from pages.ui.work import progress
+from tfcore import shipped
 from tfcore.analysis.training import compression, text_bits
 from tfcore.analysis.training.compression import Coder
 from tfcore.analysis.training.text_bits import TextBits
@@ -27,6 +28,10 @@ FULL = 12  # bits from which on a chip has its full colour
 TEXT = (
     "Once upon a time, there was a little girl named Lily. She had a red ball. One day the ball rolled away, and a "
     "dragon ate it. Lily was very sad."
+)
+NEWS = (
+    "Scientists announced on Tuesday that they had found a new species of frog. The scientists found the frog in a "
+    "forest in the north of Madagascar, where the species lives in the crowns of trees."
 )
 TRY: dict[str, dict[str, Any]] = {
     "a story": {"text": TEXT, "at": 29},
@@ -65,9 +70,11 @@ def panel() -> None:
     page.try_this(TRY)
     left, right = st.columns([3, 1])
     with left:
-        pasted = _text()
+        box = st.container()
     with right:
         model_name = information_models.choose()
+    with box:
+        pasted = _text(model_name)
     offer_real(model_name, pasted)
     found = costs(model_name, pasted) if pasted else None
     if found is None or not found.ids:
@@ -109,9 +116,9 @@ def panel() -> None:
     )
 
 
-def _text() -> str:
-    """The text, as far as it is used."""
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=90)
+def _text(model_name: str) -> str:
+    """The text, as far as it is used; at first a story where the model knows stories alone."""
+    pasted = controls.text_area("Text", "text", TEXT if model_name in shipped() else NEWS, CHARACTERS, height=90)
     kept = text_bits.cut_bytes(pasted, BYTES)
     size = len(pasted.encode("utf-8", "surrogatepass"))
     if kept == pasted:
