@@ -8,8 +8,11 @@ from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, text
 
+WIDTH = 190  # of a control for a token, in pixels
 TYPED = 40  # characters of a token of one's own
-OWN = -2  # an option beside the ranks of predictions: a token that is typed
+# Options beside the ranks of predictions.
+OWN = -2  # a token that is typed
+NAMED = -5  # the other name of a text that predicts a name
 
 
 def ranked(pieces: Sequence[str]) -> dict[int, str]:
@@ -28,14 +31,24 @@ def typed(model: str, instead: int, key: str = "own", default: str = " dog") -> 
     return ids[0] if ids else instead
 
 
-def two_tokens(reading: Reading, limit: int) -> tuple[int, int]:
-    """Controls for two tokens whose logits at the end of a text are compared: the first two predictions, at first."""
+def two_tokens(reading: Reading, limit: int, rival: int | None = None) -> tuple[int, int]:
+    """Controls for two tokens whose logits at the end of a text are compared.
+
+    At first, the first prediction against the other name in the text (`rival`); without one, against the second.
+    """
     ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, limit, len(reading.ids) - 1)
     options = {**ranked(pieces), OWN: "another token"}
+    named = {} if rival is None else {NAMED: f"text: {text.visible(_reading.piece(reading.model, rival))}"}
     found = []
     names = (("Token", "token", "own", " dog"), ("against", "against", "own_against", " cat"))
-    for place, default, (label, key, own, word) in zip(st.columns(2, gap="medium"), (0, 1), names, strict=True):
-        with place:
-            rank = controls.select(label, key, list(options), min(default, len(ids) - 1), options)
-            found.append(typed(reading.model, ids[0], own, word) if rank == OWN else ids[rank])
+    row = st.container(horizontal=True, width="content")
+    for label, key, own, word in names:
+        with row.container(width=WIDTH):
+            possible = {**named, **options} if key == "against" else options
+            default = 0 if key == "token" else NAMED if rival is not None else min(1, len(ids) - 1)
+            rank = controls.select(label, key, list(possible), default, possible)
+            if rank == OWN:
+                found.append(typed(reading.model, ids[0], own, word))
+            else:
+                found.append(rival if rank == NAMED and rival is not None else ids[rank])
     return found[0], found[1]

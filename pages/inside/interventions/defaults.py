@@ -4,25 +4,33 @@ from typing import NamedTuple
 
 from pages.ui import links
 from tfcore.analysis.inside.interventions import Action
+from tfcore.analysis.inside.quantities import Kind
 
 CHOSEN = {"strongest": "the head with the largest effect", "own": "parts you name"}
+KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 
 
 class Defaults(NamedTuple):
-    """Defaults of the controls of that name."""
+    """Defaults of the controls of that name, and whether two names in a text are compared at first."""
 
     action: Action
     edit: str
     parts: str
+    by_names: bool
+
+    def by(self, rival: int | None) -> Kind:
+        """What effects are measured on; `rival` is the other name in a text that predicts a name."""
+        return "prediction" if rival is None or not self.by_names else "difference"
 
 
 def defaults() -> Defaults:
     """By the version of the link: the first one began with head 2.5 of stories times -2."""
     if links.is_old():
-        return Defaults("scale", "own", "2.5")
-    return Defaults("zero", "own" if links.asked("parts") is not None else "strongest", "")
+        return Defaults("scale", "own", "2.5", by_names=False)
+    return Defaults("zero", "own" if links.asked("parts") is not None else "strongest", "", by_names=True)
 
 
 def said_always() -> dict[str, str] | None:
     """What a copied link says of controls that are at the defaults of the first version."""
-    return {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5"} if links.is_old() else None
+    first = {"action": "scaling", "edit": CHOSEN["own"], "parts": "2.5", "by": KINDS["prediction"]}
+    return first if links.is_old() else None

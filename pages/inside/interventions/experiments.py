@@ -41,7 +41,7 @@ from tfcore.analysis.inside.knock_outs import (
     largest_effect,
     merged,
 )
-from tfcore.analysis.inside.quantities import Quantity, quantity_name
+from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels, visible
 from tfcore.figures.inside.boards import board, board_height
@@ -49,6 +49,11 @@ from tfcore.figures.inside.interventions import estimate_scatter, part_by_token,
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+
+
+def rival(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> int | None:
+    """The other name of a text, where a model predicts a name from it."""
+    return rival_name(model, first_tokens(model, tokenizer, text, limit).ids, tokenizer)
 
 
 def estimated(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import reading as _reading
 from pages.inside.interventions import patch as patching
@@ -20,11 +21,11 @@ REAL = "smollm2"  # a model that knows more than children's stories
 TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
-SECTIONS: dict[str, tuple[str, Callable[[Reading], None], int]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] = {
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
 }
-HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own"}
+HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction"}
 TRY: dict[str, dict[str, Any]] = {
     "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
     "zero-ablate head 2.5": {**HERE, "text": TEXT, "parts": "2.5", "action": "zero"},
@@ -65,7 +66,9 @@ if REAL in models.fitting("decoder", why_not=models.silent):
     examples |= {name: {"model": REAL, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
 names = {key: name for key, (name, _, _) in SECTIONS.items()}
-section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
+row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+with row:
+    section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
 _, show, limit = SECTIONS[section]
 notices.drop("tokens of other text")  # unless it is still on the page
-show(_reading.checked(model, pasted, limit))
+show(_reading.checked(model, pasted, limit), row)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
@@ -33,6 +34,7 @@ DIFFERENT = 4
 Answers = tuple[int, int] | None
 Texts = tuple[str, str, str, Answers]  # model, the source text, this text, two tokens or None: found
 
+rival = cache.of_model(max_entries=128)(experiments.rival)
 compared = cache.of_model(max_entries=32)(experiments.compared)
 
 
@@ -68,16 +70,17 @@ def plain(model: str, pasted: str) -> list[int]:
     return interventions.continue_text(cache.model(model)[0], ids, [], NEW_TOKENS)
 
 
-def patch(reading: Reading) -> None:
-    """The section."""
+def patch(reading: Reading, row: DeltaGenerator) -> None:
+    """The section; `row` is where the choice of what is measured stands."""
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text")
     side_by_side(reading, source)
     answers = None
-    found = controls.segmented("Logit difference of", "answers", list(ANSWERS), "found", ANSWERS)
-    if found == "chosen":
-        token, against = two_tokens(reading, TOKENS)
-        answers = against, token  # 0 is what this text predicts
+    with row:
+        found = controls.segmented("Logit difference of", "answers", list(ANSWERS), "found", ANSWERS)
+        if found == "chosen":
+            token, against = two_tokens(reading, TOKENS, rival(reading.model, reading.pasted, TOKENS))
+            answers = against, token  # 0 is what this text predicts
     texts: Texts = (reading.model, other, reading.pasted, answers)
     try:
         both = compared(*texts[:3], TOKENS, answers)

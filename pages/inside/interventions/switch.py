@@ -7,13 +7,14 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 from numpy import ndarray
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
 from pages.inside.filling import fill
 from pages.inside.interventions import experiments
-from pages.inside.interventions.defaults import CHOSEN, defaults
+from pages.inside.interventions.defaults import CHOSEN, KINDS, defaults
 from pages.inside.reading import Reading
 from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
@@ -21,18 +22,18 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
-from tfcore.analysis.inside.interventions import ABLATIONS, Action, Effect, Part
+from tfcore.analysis.inside.interventions import ABLATIONS, Action, Part
 from tfcore.analysis.inside.knock_outs import LayerEffects
-from tfcore.analysis.inside.quantities import Kind, Quantity
+from tfcore.analysis.inside.quantities import Quantity
 
 TOKENS = 128  # of the text
 TYPED = 400  # characters in the box of parts
 ACTIONS: dict[Action, str] = {**ABLATIONS, "scale": "scaling"}
-KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 EVERYWHERE = "every token"
 ONE = "one token"
 
 
+rival = cache.of_model(max_entries=128)(experiments.rival)
 estimated = cache.of_model(max_entries=128)(experiments.estimated)
 every_part = cache.of_model(max_entries=64)(experiments.every_part)
 edited = cache.of_model(max_entries=256)(experiments.edited)
@@ -58,11 +59,12 @@ class Changes:
         return interventions.described(self.parts, self.action, self.factor)
 
 
-def switch(reading: Reading) -> None:
-    """The section."""
+def switch(reading: Reading, row: DeltaGenerator) -> None:
+    """The section; `row` is where the choice of what is measured stands."""
+    with row:
+        quantity = choose_quantity(reading)
     left, right = st.columns([5, 6], gap="large")
     with left:
-        quantity = choose_quantity(reading)
         board = st.container()  # above the controls that it depends on
         action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
     alone: Action = "mean" if action == "mean" else "zero"
@@ -70,21 +72,21 @@ def switch(reading: Reading) -> None:
     every = interventions.parts_of(cache.model(reading.model)[0].config)
     with left:
         changes = choose(reading, action, knock_outs.strongest_head(estimate, every))
-    found = edited(reading.model, reading.pasted, TOKENS, *changes.values)
-    with right:
-        prediction_column(reading, changes, quantity, found)
     with board:
         every_effect(reading, changes, quantity, alone, estimate)
+    with right:
+        prediction_column(reading, changes, quantity)
     words(reading, quantity, alone, changes)
 
 
 def choose_quantity(reading: Reading) -> Quantity:
-    """What effects are measured on."""
-    kind = controls.segmented("Effect of ablating a part, on", "by", list(KINDS), "prediction", KINDS)
+    """What effects are measured on: at first two names, where the model predicts one of those in the text."""
+    other = rival(reading.model, reading.pasted, TOKENS)
+    kind = controls.segmented("Effect of ablating a part, on", "by", list(KINDS), defaults().by(other), KINDS)
     if kind == "text":
         return Quantity(kind)
     if kind == "difference":
-        return Quantity(kind, *two_tokens(reading, TOKENS))
+        return Quantity(kind, *two_tokens(reading, TOKENS, other))
     ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, len(reading.ids) - 1)
     return Quantity(kind, ids[0])
 
@@ -123,8 +125,9 @@ def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
     return Changes(chosen, action, factor, position)
 
 
-def prediction_column(reading: Reading, changes: Changes, quantity: Quantity, found: Effect) -> None:
+def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) -> None:
     """The prediction with the edits, and how the text continues with them."""
+    found = edited(reading.model, reading.pasted, TOKENS, *changes.values)
     best = int(found.before.argmax())
     token = best if quantity.kind != "difference" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None

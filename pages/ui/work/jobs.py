@@ -59,7 +59,7 @@ class Jobs:
         running: how many run at a time.
         waiting: how many may wait.
         kept: how many ended ones are remembered; the one not asked for longest goes first.
-        seconds: after that long a job is stopped.
+        seconds: after that long a job has failed.
     """
 
     def __init__(self, running: int = 2, waiting: int = 6, kept: int = 48, seconds: float = 180.0) -> None:
@@ -71,15 +71,20 @@ class Jobs:
     def start(self, key: Hashable, work: Work, visitor: str, patience: float = float("inf")) -> Job:
         """Make sure that the job of this key runs, waits or is done, and that this visitor watches it and no other.
 
-        A job that was stopped or has failed begins anew. One that nobody looks at for `patience` seconds is stopped.
+        A job that was stopped begins anew, and so does one that has failed, unless this visitor saw it fail and has
+        not let go of it since (`stop`). One that nobody looks at for `patience` seconds is stopped.
         """
         with self._lock:
             for other in self.registry.active:
                 if other.key != key:
                     self._let_go(other, visitor)
             task = self.registry.look(key)
-            again = task is None or task.state in ("stopped", "failed") or (task.halt.is_set() and task.state != "done")
-            if task is None or again:
+            if (
+                task is None
+                or task.state == "stopped"
+                or (task.state == "failed" and visitor not in task.visitors)
+                or (task.state in ACTIVE and task.halt.is_set())
+            ):
                 if len(self.registry.queue) >= self.waiting:
                     return Job("refused")
                 task = self.registry.records[key] = _Task(key=key, work=work, patience=patience)
@@ -155,8 +160,11 @@ class Jobs:
                         task.items.append(item)
                         self._lock.notify_all()
                 now = time.monotonic()
-                if task.halt.is_set() or now - task.began > self.seconds or now - task.looked > task.patience:
+                if task.halt.is_set() or now - task.looked > task.patience:
                     state = "stopped"
+                    break
+                if now - task.began > self.seconds:
+                    state, task.problem = "failed", f"it took longer than the {self.seconds:.0f} s that it may take"
                     break
         except Exception as problem:  # whatever it is, the page says so and the server goes on
             state, task.problem = "failed", _told(problem)

@@ -90,9 +90,10 @@ def bar(
     elif job.state == "done" and not fresh:
         pass
     elif job.state == "done":
-        st.button(fresh, key="again", on_click=_go_on, kwargs=again, width="stretch")
+        st.button(fresh, key="again", on_click=_go_on, args=(key,), kwargs=again, width="stretch")
     else:
-        st.button("Train again" if work == "training" else "Begin again", key="anew", on_click=_go_on, width="stretch")
+        name = "Train again" if work == "training" else "Begin again"
+        st.button(name, key="anew", on_click=_go_on, args=(key,), width="stretch")
 
 
 def _stop(key: Hashable) -> None:
@@ -106,7 +107,8 @@ def set_values(**values: Any) -> None:
     session().whole_run_wanted = True
 
 
-def _go_on(**values: Any) -> None:
+def _go_on(key: Hashable, /, **values: Any) -> None:
     """Begin anew, with these values of controls."""
+    jobs.JOBS.stop(key, jobs.visitor())  # one that failed before this visitor's eyes stays as it is until then
     set_values(**values)
     session().stopped_job = None

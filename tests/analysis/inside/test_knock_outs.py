@@ -6,9 +6,10 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
+from tfcore.analysis.inside import quantities
 from tfcore.analysis.inside.interventions import Part, parts_of
 from tfcore.analysis.inside.knock_outs import LayerEffects, all_effects, knock_out_each, largest_effect
-from tfcore.analysis.inside.quantities import Quantity, measured
+from tfcore.analysis.inside.quantities import Quantity, measured, rival_name
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
@@ -107,3 +108,26 @@ def test_smollm2_has_the_numbers_of_full_runs(real_models):
     whole = difference()
     for part, column in ((Part(23, 3), 3), (Part(0, None), 9), (Part(11, None), 9), (Part(29, 1), 1)):
         assert effects[part.layer, column] == pytest.approx(whole - difference(alone(part, "zero")), abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "rival"),
+    [
+        ("Lily and Tom went to the park. Lily gave the ball to", " Lily"),  # " Tom" is predicted
+        ("Tom and Lily like to play. One day, Tom and", " Tom"),  # " Lily" is
+        ("Sam saw a dog. Sam and", None),  # " the" is, which is no name
+        ("Max ran. Max", None),  # one name alone
+    ],
+)
+def test_the_other_name_of_a_text(text, rival):
+    model, tokenizer = load("stories")
+    found = rival_name(model, tokenizer.encode(text), tokenizer)
+    assert (None if found is None else tokenizer.decode([found])) == rival
+
+
+def test_losses_come_out_alike_however_many_texts_are_read_together(monkeypatch):
+    model = small.model()
+    hidden = model(small.ids(5, 9)).hidden
+    together = measured(model, hidden, TEXT, Quantity("text"))
+    monkeypatch.setattr(quantities, "AT_ONCE", 1)
+    torch.testing.assert_close(together, measured(model, hidden, TEXT, Quantity("text")))

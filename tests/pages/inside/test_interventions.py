@@ -9,6 +9,7 @@ import torch
 
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
+from pages.inside.tokens import NAMED
 from pages.ui import cache, controls
 from pages.ui.work import progress
 from tests.pages import visits
@@ -188,3 +189,18 @@ def test_a_bar_is_shown_where_there_is_something_to_wait_for(monkeypatch):
         (2 / 3, "3 of 3: layer 3"),
     ]
     bar.empty.assert_called_once()
+
+
+NAMES = "Lily and Tom went to the park. Lily gave the ball to"
+
+
+def test_where_a_name_of_the_text_is_predicted_the_two_names_are_compared_at_first():
+    test = opened(text=NAMES)
+    assert test.segmented_control(key="by").value == "difference"
+    assert test.selectbox(key="against").value == NAMED
+    assert "the logit of '·Tom' less that of '·Lily'" in figures(test)["board"][0]["caption"]
+    test.text_area(key="text").set_value(TEXT)
+    test = run(test)
+    assert test.selectbox(key="against").value != NAMED  # nothing is predicted that has another name beside it
+    assert opened(text=TEXT).segmented_control(key="by").value == "prediction"
+    assert opened(text=NAMES, v="1").segmented_control(key="by").value == "prediction"

@@ -16,6 +16,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Kind = Literal["prediction", "difference", "text"]
+AT_ONCE = 512  # tokens whose logits are in memory together: 100 MB of them where the vocabulary has 49,152
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,27 @@ def measured(
     following = one_text(model, ids)[0, 1:]
     if not len(following):
         return torch.zeros(len(hidden), device=hidden.device)
-    rows = [logits_of(model, row[:-1]) for row in hidden]  # one by one: together they would be row * seq * vocab
-    return -torch.stack([F.cross_entropy(logits, following) for logits in rows])
+    losses = []
+    for rows in hidden[:, :-1].split(max(1, AT_ONCE // len(following))):
+        logits = logits_of(model, rows.flatten(0, 1))  # (row * next, vocab)
+        losses.append(F.cross_entropy(logits, following.repeat(len(rows)), reduction="none").view(len(rows), -1))
+    return -torch.cat(losses).mean(-1)
+
+
+@torch.no_grad()
+def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> int | None:
+    """The token against which a predicted name is measured: the most probable of the other names in the text; None
+    where the top prediction is no name from the text, or there is no other.
+
+    As in the logit difference of arXiv:2211.00593, section 2. A name is taken to be a space and a word of at least two
+    letters, of which the first alone is a capital.
+    """
+    pieces = dict(zip(ids, tokenizer.tokens(ids), strict=True))
+    names = [token for token, piece in pieces.items() if piece[:1] == " " and piece[2:] and piece[1:].istitle()]
+    logits = model(one_text(model, ids)).logits[0, -1]
+    best = int(logits.argmax())
+    others = [token for token in names if token != best]
+    return max(others, key=lambda token: float(logits[token])) if best in names and others else None
 
 
 def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:

@@ -168,10 +168,32 @@ def test_a_failure_is_a_sentence_and_the_next_job_runs(capsys):
     assert over(jobs, "b", "me").state == "done"
 
 
-def test_a_job_that_takes_too_long_is_stopped():
+def test_a_failure_stays_until_the_visitor_lets_go_of_it():
+    jobs, begun = Jobs(), []
+
+    def work():
+        begun.append(1)
+        raise RuntimeError("the weights are gone")
+        yield
+
+    jobs.start("a", work, "me")
+    over(jobs, "a", "me")
+    assert jobs.start("a", work, "me").state == "failed"
+    assert len(begun) == 1
+    jobs.start("a", work, "another")
+    over(jobs, "a", "another")
+    assert len(begun) == 2
+    jobs.stop("a", "another")
+    jobs.start("a", work, "another")
+    over(jobs, "a", "another")
+    assert len(begun) == 3
+
+
+def test_a_job_that_takes_too_long_has_failed():
     jobs = Jobs(seconds=0.0)
     jobs.start("a", itertools.count, "me")
-    assert over(jobs, "a", "me").state == "stopped"
+    job = over(jobs, "a", "me")
+    assert (job.state, job.problem) == ("failed", "it took longer than the 0 s that it may take")
 
 
 def test_old_results_are_forgotten_and_those_looked_at_stay():
