@@ -269,8 +269,9 @@ class Visitor:
         self.wait_until(test, [[PLOT.format(name) for name in before], list(before.values())])
 
     def names(self) -> list[str]:
-        """The figures on this page."""
-        found = self.page.locator('[class*="st-key-"]:has(.tf-figure)').evaluate_all("all => all.map(e => e.className)")
+        """The figures on this page, but for those in a closed expander."""
+        place = self.page.locator('[class*="st-key-"]:has(.tf-figure):not(details:not([open]) *)')
+        found = place.evaluate_all("all => all.map(e => e.className)")
         return [name[1] for name in (re.search(r"st-key-(\S+)-figure", words) for words in found) if name]
 
     def click_mark(self, name: str, customdata: list[int]) -> None:
