@@ -1,6 +1,6 @@
 """The river of a text in a decoder, with all that can be done to it: on a page of its own, and on the front page."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -12,8 +12,9 @@ from pages.ui.components import dragging, river
 from pages.ui.reading import FirstTokens, first_tokens, kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import attribution_patching, information_flow, knock_outs
-from tfcore.analysis.inside.information_flow import Column, Flow, LayerGuesses, written_factors
+from tfcore.analysis.inside import attribution_patching, flow_columns, information_flow, knock_outs
+from tfcore.analysis.inside.flow_columns import Column
+from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.knock_outs import LayerEffects
 from tfcore.analysis.inside.quantities import Quantity, quantity_name
 from tfcore.analysis.one_text import first_tokens as read_tokens
@@ -69,7 +70,7 @@ estimated = cache.of_model(max_entries=64)(estimate)
 measured = cache.of_model(max_entries=64)(every_layer)
 
 
-def read(model: str, pasted: str, threshold: float) -> Drawn:
+def read(model: str, pasted: str, threshold: float = 0.0) -> Drawn:
     """The river of a text, traced; what is to be drawn before any other control that is said in the address."""
     config = cache.model(model)[0].config
     heads = written_factors(river.read("heads", config.n_layers, config.n_heads))
@@ -80,22 +81,23 @@ def read(model: str, pasted: str, threshold: float) -> Drawn:
     return Drawn(model, pasted, first_tokens(*given), heads, flow, changed, ranked)
 
 
-def show(drawn: Drawn, opened: Sequence[int], rank: int, story: str) -> None:
+def show(drawn: Drawn, opened: Sequence[int], rank: int, story: str, on_rank: Callable[[int], None]) -> None:
     """Draw it, and what is measured behind it.
 
     Args:
         opened: layers drawn wide; none: those whose attention carried most.
         rank: of the next token on which heads are measured.
         story: what the picture shows, in a sentence.
+        on_rank: told the place of the next token that was clicked, among those of the model as it is.
     """
     network, tokenizer = cache.model(drawn.model)
     n_layers = network.config.n_layers
-    wide = list(opened) or information_flow.strongest_layers(drawn.flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
+    wide = list(opened) or flow_columns.strongest_layers(drawn.flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
     stage = st.container()
     token = drawn.ranked[rank]
     effects, exact = head_effects(drawn, token)
     following = drawn.guesses.final.argsort()[::-1][:NEXT].tolist()
-    columns = information_flow.columns(drawn.flow, wide, LEAST)
+    columns = flow_columns.columns(drawn.flow, wide, LEAST)
     guesses = zip(tokenizer.tokens(list(drawn.guesses.best)), drawn.guesses.probability, strict=True)
     with stage:
         river.show(
@@ -118,7 +120,7 @@ def show(drawn: Drawn, opened: Sequence[int], rank: int, story: str) -> None:
             ),
             information_flow.factors_of(network, drawn.heads),
             foldable=n_layers > ALL_OPEN,
-            on_word=lambda place: _measure(drawn.ranked, following[place]),
+            on_word=lambda place: _measure(drawn.ranked, following[place], on_rank),
             on_column=lambda place: _fold(columns[place], wide, drawn.flow),
             on_ribbon=lambda layer, head, query, _: _see(drawn, layer, head, query),
         )
@@ -136,6 +138,15 @@ def asked_layers(model: str) -> list[int]:
         return " ".join(found), found == given
 
     return sorted({int(word) for word in dragging.read("open", "", parse, str).split()})
+
+
+def asked_rank() -> int:
+    """The place of the next token on which heads are measured, where no control of the page says it."""
+
+    def parse(said: object) -> tuple[str, bool]:
+        return (str(said), True) if str(said) in map(str, range(NEXT)) else ("0", False)
+
+    return int(dragging.read("measured", "0", parse, str))
 
 
 def kinds(model: str) -> list[list[str]]:
@@ -201,10 +212,10 @@ def _fold(column: Column, opened: Sequence[int], flow: Flow) -> None:
         controls.set_values(open=" ".join(map(str, now)))
 
 
-def _measure(ranked: Sequence[int], token: int) -> None:
+def _measure(ranked: Sequence[int], token: int, on_rank: Callable[[int], None]) -> None:
     """A click on a next token."""
     if token in ranked:
-        controls.set_values(word=ranked.index(token))
+        on_rank(ranked.index(token))
 
 
 def _see(drawn: Drawn, layer: int, head: int, query: int) -> None:

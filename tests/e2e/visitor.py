@@ -36,6 +36,7 @@ LAST = {
     "/kv-cache": "A question.",
     "/routing": "A question.",
     "/balance": "A question.",
+    "/flow": "A question.",
     "/induction": "A question.",
     "/stream": "A question.",
     "/interventions": "A question.",

@@ -45,7 +45,7 @@ def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
         "Follow the golden stream at the bottom from the right to the left: it is the state that predicts. Where a "
         "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
         "below the stream are what the model would say if it stopped there (logit lens). Each dot above a layer is a "
-        "head, as large as the harm of switching it off: click it, or drag it up and down. Width and harm are "
+        "head, as large as the effect of switching it off: click it, or drag it up and down. Width and effect are "
         "different things: a wide ribbon may carry what later layers do not use, and a thin one what all depends on."
     )
     with st.expander("The same as numbers"):
@@ -130,5 +130,5 @@ with row:
     river.restore(drawn)
 shown = experiments.routes(*cache.model(model), pasted, TOKENS, drawn.flow, drawn.guesses, drawn.heads)
 with stage:
-    river.show(drawn, opened, rank, shown.alt)
+    river.show(drawn, opened, rank, shown.alt, lambda place: controls.set_values(word=place))
 explain(drawn, shown, threshold / 100)

@@ -10,7 +10,6 @@ from tfcore.analysis.inside.information_flow import (
     LARGEST,
     Flow,
     LayerGuesses,
-    columns,
     draw_token,
     edits_of,
     factors_of,
@@ -20,7 +19,6 @@ from tfcore.analysis.inside.information_flow import (
     read_guesses,
     shares,
     story,
-    strongest_layers,
     trace,
     written_factors,
 )
@@ -203,48 +201,7 @@ def test_what_is_no_head_or_factor_is_left_out(said):
     assert read_factors(f"0.1*0.5 {said}", 2, 6) == ({(0, 1): 0.5}, False)
 
 
-# ---- columns and the story ----
-
-
-def test_columns_open_and_folded():
-    model = small.model(n_layers=5)
-    found = trace(model, TEXT, 8)
-    drawn = columns(found, [2], least=0.0)
-    assert [(one.first, one.last, one.open) for one in drawn] == [(0, 1, False), (2, 2, True), (3, 4, False)]
-    assert [(one.first, one.open) for one in columns(found, range(5))] == [(i, True) for i in range(5)]
-    for column in columns(found, [2], least=0.0, most=10**6):
-        arrived, before = found.stream[column.last + 1], found.stream[column.first]
-        own = arrived.copy()  # what stays in the row
-        for one in column.ribbons:
-            own[one.query] -= one.share
-        left = own.copy()
-        for one in column.ribbons:
-            left[one.key] += one.share
-        np.testing.assert_allclose(left, before, atol=0.03)  # ribbons that are too small to be drawn
-        assert all(one.query != one.key for one in column.ribbons)
-    heads = [one for one in columns(found, [2], least=0.01)[1].ribbons if one.head is not None]
-    expected = [r for r in found.routes if r.layer == 2 and r.share >= 0.01 and r.query != r.key]
-    assert [(one.query, one.key, one.head, one.share) for one in heads] == [
-        (r.query, r.key, r.head, r.share) for r in expected
-    ]
-    few = columns(found, [2], least=0.01, most=1)[1].ribbons
-    assert [one.head is None for one in few] == [False, True]
-
-
-def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():
-    found = trace(small.model(n_layers=3), TEXT, 8)
-    [folded] = columns(found, [], most=10**6)
-    whole = found.moved[2] @ found.moved[1] @ found.moved[0]
-    for one in folded.ribbons:
-        assert one.share == pytest.approx(found.stream[3, one.query] * whole[one.query, one.key])
-        assert one.query == 8  # all of the state is there at the end
-
-
-def test_the_layers_that_carry_most():
-    found = trace(small.model(n_layers=5), TEXT, 8)
-    kept = strongest_layers(found, 2)
-    assert kept == sorted(kept)
-    assert min(found.carried[kept]) >= max(np.delete(found.carried, kept))
+# ---- the story ----
 
 
 def test_the_story_of_a_state():
@@ -265,7 +222,8 @@ def test_the_story_of_a_state():
 
 
 def test_the_story_without_a_threshold_or_ribbons():
-    alone = Flow(0, 0.0, np.ones((3, 1)), *np.zeros((3, 2, 1)), np.zeros(2), np.ones((2, 1, 1)), ())
+    nothing = np.zeros((2, 1))
+    alone = Flow(0, 0.0, np.ones((3, 1)), nothing, nothing, nothing, np.zeros(2), np.ones((2, 1, 1)), ())
     assert str(story(alone, ["a"], "b", 0.5, {})) == (
         "'b', 50%: no head brings anything from another token that is above the threshold. Traced back to the "
         "embeddings: 'a' 100%."
