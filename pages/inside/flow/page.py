@@ -61,8 +61,9 @@ def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
         )
         st.dataframe(table.head(ROWS), hide_index=True)
     st.latex(
-        r"x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \qquad \text{share}(z) = \frac{\max(0,\, \lVert y "
-        r"\rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y \rVert_1)}"
+        r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ \text{share}(z) = \frac{\max(0,\, "
+        r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
+        r"\rVert_1)} \end{gathered}"
     )
     page.source(information_flow.trace, information_flow.layer_guesses)
     given = drawn.model, drawn.pasted, TOKENS

@@ -138,6 +138,7 @@ function arrange(view) {
   mark(view)
   view.began = performance.now()
   view.frames = 0
+  delete view.root.dataset.fps
   cancelAnimationFrame(view.frame)
   tick(view, view.began)
 }
@@ -188,9 +189,8 @@ function tick(view, now) {
   set(view.clip, down ? { width, height: height * view.wave } : { width: width * view.wave })
   view.play.textContent = view.wave >= 1 ? "Play" : view.paused ? "Go on" : "Pause"
   view.frames += 1
-  if (t >= 1) view.root.dataset.settled = String(Number(view.root.dataset.settled || 0) + 1)
   if (t < 1 || (view.wave < 1 && !view.paused)) view.frame = requestAnimationFrame(() => tick(view, performance.now()))
-  else if (now > view.began) view.root.dataset.fps = ((1000 * view.frames) / Math.max(now - view.began, 1)).toFixed(0)
+  else view.root.dataset.fps = ((1000 * view.frames) / Math.max(now - view.began, 1)).toFixed(0) // all is at rest
 }
 
 /** @param {View} view */
