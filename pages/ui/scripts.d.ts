@@ -170,6 +170,18 @@ interface AddressField extends HTMLInputElement {
   timer?: number
 }
 
+interface TourRingData {
+  target: string
+  stop: number
+}
+
+interface TourRing extends HTMLElement {
+  ring?: HTMLElement
+  timer?: ReturnType<typeof setInterval>
+  stop?: number // that was brought into sight
+  until?: number // when it no longer is by itself
+}
+
 interface PlayerData {
   low: number
   high: number

@@ -45,7 +45,7 @@ LAST = {
     "/glossary": "A question.",
     "/check": "A question.",
 }
-WITHOUT_FIGURES = ("/", "/glossary")
+WITHOUT_FIGURES = ("/", "/flow", "/glossary")  # of Plotly, in sight at first
 CHARACTERS = {"/heads": 3_000}  # of a text that count; elsewhere MOST_CHARACTERS
 MOST_CHARACTERS = 2_000
 NO_TEXT = "There is no text yet"
