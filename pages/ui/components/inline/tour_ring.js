@@ -21,7 +21,7 @@ export default function (component) {
       place.stop = data.stop
       place.until = performance.now() + SETTLES
     }
-    const card = parentElement.closest(".st-key-tour_bar")?.getBoundingClientRect().top ?? innerHeight
+    const card = document.querySelector(".st-key-tour_bar")?.getBoundingClientRect().top ?? innerHeight
     const seen = box.top >= UNDER - 1 && (box.bottom < card || box.top < UNDER + 1)
     if (!seen && performance.now() < (place.until ?? 0)) {
       target.style.scrollMarginTop = UNDER + "px"
