@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import struct
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,23 +13,32 @@ import torch
 from huggingface_hub import constants
 
 from tests import fake_hub, own_folders
+from tests.loading import gguf_files
 from tests.small import ids
 from tfcore import CheckpointError, load
-from tfcore.loading import checkpoints, hub
+from tfcore.loading import checkpoints, gguf_file, hub
+from tfcore.loading.special_tokens import special_tokens
+from tfcore.part_configs import RopeScaling
+from tfcore.positions import rope_frequencies
 
 NAME = "tiny/gpt2"
+GGUF = "tiny/files/llama-Q8_0.gguf"
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     root = tmp_path_factory.mktemp("hub")
     own_folders.write(root / "tiny", "gpt2")
+    (root / "tiny" / "files").mkdir()
+    model = gguf_files.random_model("llama")
+    more = gguf_files.byte_level("gpt-2") | {"tokenizer.chat_template": "{{ messages }}"}
+    gguf_files.write(root / GGUF, "llama", model, "Q8_0", **more)
     return root
 
 
 @pytest.fixture
 def served(models, tmp_path, monkeypatch):
-    """A hub with tiny/gpt2, an empty cache, and a library that takes it for the real one."""
+    """A hub with tiny/gpt2 and a GGUF file, an empty cache, and a library that takes it for the real one."""
     shutil.copytree(models, tmp_path / "served")
     with fake_hub.serving(tmp_path / "served") as server:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -96,6 +106,100 @@ def test_offline_mode_says_so(served, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(hub.UnreachableError, match="cannot be reached from here"):
         load(NAME, device="cpu")
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """Headers of GGUF files come in pieces of 1,000, 1,000, 2,000 ... bytes."""
+    monkeypatch.setattr(gguf_file, "FIRST_PIECE", 1_000)
+
+
+def gguf_of(server):
+    return server.root / GGUF
+
+
+def test_a_gguf_file_on_the_hub_is_the_model_of_that_file(served, in_pieces):
+    for other in ("other.gguf", "config.json", "tokenizer.json", "model.safetensors"):
+        (gguf_of(served).parent / other).write_bytes(b"never")
+    told = []
+    ours, tokenizer = load(GGUF, device="cpu", tell=told.append)
+    again, same = load(gguf_of(served), device="cpu")
+    assert torch.equal(ours(ids()).logits, again(ids()).logits)
+    assert tokenizer.encode("a dog") == same.encode("a dog")
+    assert special_tokens(GGUF, tokenizer) == special_tokens(gguf_of(served), same)
+    assert special_tokens(GGUF, tokenizer).template
+    assert served.asked == [gguf_of(served).name]
+    assert {name for name, _, _ in served.parts} == {gguf_of(served).name}
+    downloads = [p for p in told if p.stage == "download"]
+    assert (downloads[0].done, downloads[-1].done) == (0, gguf_of(served).stat().st_size)
+
+
+def test_the_header_alone_says_what_a_gguf_file_takes(served, in_pieces):
+    before = checkpoints.estimate(GGUF, device="cpu")
+    with gguf_file.GgufFile(gguf_of(served)) as file:
+        first_number = min(entry.start for entry in file.tensors.values())
+    assert served.asked == []
+    assert [(first, last) for _, first, last in served.parts][:3] == [(0, 999), (1000, 1999), (2000, 3999)]
+    assert served.parts[-1][2] < 2 * first_number
+    assert not list(Path(constants.HF_HUB_CACHE).rglob("*.gguf"))
+    size = gguf_of(served).stat().st_size
+    assert (before.download, before.commit) == (size, fake_hub.COMMIT)
+    load(GGUF, device="cpu")
+    served.parts.clear()
+    after = checkpoints.estimate(GGUF, device="cpu")
+    assert (after.config, after.parameters, after.memory) == (before.config, before.parameters, before.memory)
+    assert after.download == 0
+    assert served.parts == []
+
+
+@pytest.mark.parametrize("named", [None, "main"])
+def test_a_gguf_file_that_was_downloaded_works_without_the_hub(served, monkeypatch, named):
+    load(GGUF, device="cpu", revision=named)
+    point_to("http://127.0.0.1:9", monkeypatch)  # where nobody listens
+    tokenizer = load(GGUF, device="cpu", revision=named)[1]
+    assert special_tokens(GGUF, tokenizer).template
+    assert checkpoints.estimate(GGUF, device="cpu").commit == fake_hub.COMMIT
+    with pytest.raises(hub.UnreachableError, match=r"tiny/files/other\.gguf is not in the cache; go online once"):
+        load("tiny/files/other.gguf", device="cpu")
+
+
+def test_a_hub_that_goes_while_a_gguf_file_is_looked_at(served, monkeypatch):
+    found = hub.look(GGUF)
+    point_to("http://127.0.0.1:9", monkeypatch)
+    for asked in (lambda: hub.part(found, 0, 10), lambda: hub.fetch(found)):
+        with pytest.raises(hub.UnreachableError, match="cannot be reached from here, and tiny/files/llama-Q8_0.gguf"):
+            asked()
+
+
+def test_numbers_that_the_config_needs_are_fetched_too(served, monkeypatch):
+    """LLaMA 3.1's scaling of rotations is a tensor."""
+    scaling = RopeScaling(kind="llama3", factor=32.0, original_len=8192, low_freq=1.0, high_freq=4.0)
+    factors = rope_frequencies(16, 10_000.0) / rope_frequencies(16, 10_000.0, scaling)
+    add = gguf_files.gguf.GGUFWriter.write_header_to_file
+
+    def with_factors(writer, *args, **kwargs):
+        writer.add_tensor("rope_freqs.weight", factors.float().numpy())
+        return add(writer, *args, **kwargs)
+
+    monkeypatch.setattr(gguf_files.gguf.GGUFWriter, "write_header_to_file", with_factors)
+    gguf_files.write(gguf_of(served), "llama", gguf_files.random_model("llama"), **gguf_files.byte_level("gpt-2"))
+    assert checkpoints.estimate(GGUF, device="cpu").config.rope_scaling == scaling
+
+
+def test_a_head_beside_the_table_counts_as_it_does_after_the_download(served, monkeypatch):
+    """GPT-2's is the table where it is equal to it."""
+    write = gguf_files.tensors
+
+    def with_head(*args):
+        found = write(*args)
+        return found | {"output.weight": found["token_embd.weight"]}
+
+    monkeypatch.setattr(gguf_files, "tensors", with_head)
+    gguf_files.write(gguf_of(served), "gpt2", gguf_files.random_model("gpt2"), **gguf_files.byte_level("gpt-2"))
+    found = checkpoints.estimate(GGUF, device="cpu")
+    assert found.config.tie_embeddings
+    assert found.config == checkpoints.estimate(gguf_of(served), device="cpu").config
+    assert served.asked == []
 
 
 REFUSED = {
