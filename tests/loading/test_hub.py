@@ -167,7 +167,7 @@ def test_a_hub_that_goes_while_a_gguf_file_is_looked_at(served, monkeypatch):
     found = hub.look(GGUF)
     point_to("http://127.0.0.1:9", monkeypatch)
     for asked in (lambda: hub.part(found, 0, 10), lambda: hub.fetch(found)):
-        with pytest.raises(hub.UnreachableError, match="cannot be reached from here, and tiny/files/llama-Q8_0.gguf"):
+        with pytest.raises(hub.UnreachableError, match=r"cannot be reached from here, and tiny/files/llama-Q8_0\.gguf"):
             asked()
 
 
@@ -259,6 +259,129 @@ def test_what_the_hub_must_not_give_is_refused_in_a_sentence(served, name, files
     assert "model.safetensors" not in [file for file in served.asked if message.startswith("tiny")]
 
 
+def with_settings(**more):
+    def change_file(path):
+        settings = gguf_files.byte_level("gpt-2") | more
+        gguf_files.write(path, "llama", gguf_files.random_model("llama"), "Q8_0", **settings)
+
+    return change_file
+
+
+def cut(n):
+    return lambda path: path.write_bytes(path.read_bytes()[:n])
+
+
+def renamed(old, new):
+    return lambda path: path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def put(before, ahead, number):
+    """A function that writes a number into a file, so many bytes ahead of the end of a text."""
+
+    def change_file(path):
+        content = bytearray(path.read_bytes())
+        struct.pack_into("<Q", content, content.index(before) + len(before) + ahead, number)
+        path.write_bytes(content)
+
+    return change_file
+
+
+# What is done to the file, what the hub says of its size, the sentence.
+GGUF_REFUSED = {
+    "too large": (None, 3 * 10**9, "llama-Q8_0.gguf would be a download of 3.0 GB, and at most 2.0 GB are allowed"),
+    "something else": (lambda path: path.write_bytes(b"PK" * 99), None, "llama-Q8_0.gguf is no GGUF file"),
+    "nothing": (lambda path: path.write_bytes(b""), None, "llama-Q8_0.gguf on the hub is empty"),
+    "cut short in its header": (cut(2_500), None, "llama-Q8_0.gguf is cut short in its header"),
+    "cut short in its numbers": (cut(50_000), None, "llama-Q8_0.gguf is cut short: "),
+    "a tensor beyond the end": (put(b"output_norm.weight", 16, 2**40), None, "is cut short: output_norm.weight would"),
+    "a text beyond the end": (put(b"general.architecture", 4, 2**40), None, "has a name or text of 1,099,511,627,776"),
+    "more tensors than any model": (put(b"GGUF", 4, 2**40), None, "more than any model has"),
+    "another architecture": (renamed(b"llama", b"mamba"), None, "holds a model of the architecture 'mamba'"),
+    "another tokenizer": (with_settings(**{"tokenizer.ggml.pre": "dbrx"}), None, "cuts texts by 'dbrx'"),
+    "wrong heads": (with_settings(**{"llama.rope.dimension_count": 8}), None, "rotates 8 of 16 numbers of a head"),
+    "more than it says": (None, 20_000, "is cut short: "),
+}
+
+
+@pytest.mark.parametrize(("change_file", "said", "message"), GGUF_REFUSED.values(), ids=list(GGUF_REFUSED))
+def test_a_gguf_file_is_refused_by_its_header(served, in_pieces, change_file, said, message):
+    if change_file is not None:
+        change_file(gguf_of(served))
+    if said is not None:
+        served.sizes[gguf_of(served).name] = said
+    with pytest.raises(CheckpointError) as refused:
+        load(GGUF, device="cpu", largest_download=2 * 10**9)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert served.asked == []
+    assert not list(Path(constants.HF_HUB_CACHE).rglob("*.gguf"))
+
+
+def test_a_header_elsewhere_has_an_end(served, in_pieces, monkeypatch):
+    monkeypatch.setattr(gguf_file, "MAX_HEADER_BYTES", 3_000)
+    with pytest.raises(CheckpointError, match=r"has a header of more than 0\.0 MB"):
+        load(GGUF, device="cpu")
+    assert max(last for _, _, last in served.parts) < 3_000
+
+
+def test_a_hub_without_parts_of_files_is_not_asked_for_the_whole(served):
+    served.ranges = False
+    with pytest.raises(
+        CheckpointError, match=r"the hub does not send the part of llama-Q8_0\.gguf that it was asked for"
+    ):
+        load(GGUF, device="cpu")
+
+
+def test_a_part_of_a_file_of_another_size_is_refused(served):
+    found = hub.look(GGUF)
+    assert hub.part(found, 1, 3) == b"GUF"
+    served.sizes[gguf_of(served).name] = 10**6
+    with pytest.raises(CheckpointError, match="does not send the part"):
+        hub.part(found, 1, 3)
+
+
+def test_factors_of_rotations_have_an_end(served, in_pieces):
+    """They are read before the download, and a file may say that it has petabytes of them."""
+    put(b"blk.1.ffn_up.weight", 4, 2**20)(gguf_of(served))
+    content = gguf_of(served).read_bytes().replace(b"blk.1.ffn_up.weight", b"rope_freqs.weight\0\0")
+    at = content.index(b"rope_freqs.weight")
+    content = content[: at - 8] + struct.pack("<Q", 17) + content[at : at + 17] + content[at + 19 :]
+    gguf_of(served).write_bytes(content)
+    served.sizes[gguf_of(served).name] = 10**15
+    with pytest.raises(CheckpointError, match=r"has rope_freqs\.weight of 0\.1 GB, which cannot be"):
+        load(GGUF, device="cpu")
+    assert served.asked == []
+
+
+def test_other_gguf_files_are_named(served):
+    there = gguf_of(served).parent
+    message = "tiny/files on the hub has no q.gguf; its GGUF files are "
+    with pytest.raises(CheckpointError) as refused:
+        load("tiny/files/q.gguf", device="cpu")
+    assert str(refused.value) == message + "llama-Q8_0.gguf"
+    for i in range(7):
+        (there / f"a{i}.gguf").write_bytes(b"")
+    (there / "<b>\n.gguf").write_bytes(b"")
+    with pytest.raises(CheckpointError) as refused:
+        load("tiny/files/q.gguf", device="cpu")
+    assert str(refused.value) == message + "a0.gguf, a1.gguf, a2.gguf, a3.gguf, a4.gguf and 3 more"
+    with pytest.raises(CheckpointError, match=r"tiny/gpt2 on the hub has no q\.gguf; it has no GGUF file"):
+        load("tiny/gpt2/q.gguf", device="cpu")
+    with pytest.raises(CheckpointError, match=r"has no config\.json, its GGUF files are tiny/files/a0\.gguf, "):
+        load("tiny/files", device="cpu")
+    with pytest.raises(CheckpointError, match=r"^tiny/none on the hub does not exist, or is private"):
+        load("tiny/none/q.gguf", device="cpu")
+    assert (served.asked, served.parts) == ([], [])
+
+
+def test_looking_at_a_gguf_file_makes_it_the_last_to_go(served):
+    load(GGUF, device="cpu")
+    folder = Path(constants.HF_HUB_CACHE) / "models--tiny--files"
+    os.utime(folder, (1, 1))
+    checkpoints.estimate(GGUF, device="cpu")
+    assert folder.stat().st_mtime > 1
+
+
 def test_a_disk_that_is_too_small_is_said_before_the_download(served, monkeypatch):
     monkeypatch.setattr(hub, "SPARE_DISK", 10**18)
     with pytest.raises(CheckpointError, match=r"would be a download of 0\.1 MB, and the disk has"):
@@ -332,6 +455,9 @@ def cached(tmp_path, monkeypatch):
         (250, 400, ("org/a",), "", "a"),
         (350, 400, ("org/a",), "", ""),
         (350, 400, ("org/a", "org/b"), "org/c", "c"),
+        (250, 400, ("org/a/x.gguf",), "", "a"),
+        (0, 100, (), "org/c/x.gguf", "c"),
+        (100, 200, (), "org/d/x.gguf", "d"),
         (10**6, 400, (), "", ""),
     ],
 )
@@ -339,6 +465,14 @@ def test_room_is_made_by_those_looked_at_longest_ago(cached, needed, limit, load
     hub.make_room(needed, limit, loaded, besides)
     assert cached() == left
     assert (Path(constants.HF_HUB_CACHE) / "datasets--org--a").is_dir()
+
+
+def test_other_files_of_a_repository_make_room_for_a_gguf_file(cached):
+    folder = Path(constants.HF_HUB_CACHE) / "models--org--c"
+    (folder / "refs").mkdir()
+    hub.make_room(350, 400, (), "org/c/x.gguf")
+    assert cached() == "c"
+    assert [left.name for left in folder.iterdir()] == ["refs"]
 
 
 def test_room_is_made_on_the_disk_too(cached, monkeypatch):
@@ -374,6 +508,11 @@ def test_a_download_can_be_stopped_and_goes_on_later(served):
 
 
 def test_names():
-    assert hub.is_hub_name("openai-community/gpt2")
+    for name in ("openai-community/gpt2", "a/b/c.gguf", "a/b/_c-Q4_K.M.gguf"):
+        assert hub.is_hub_name(name), name
     for name in ("gpt2", "a/b/c", "../b", "a/..", "/a", "a/", "-a/b", "a b/c", "é/b", "a/b\n", "a" * 200 + "/b"):
         assert not hub.is_hub_name(name), name
+    for file in ("c.gguf/", ".gguf", "-c.gguf", "c..gguf", "../c.gguf", "d/c.gguf", "c.gguf\n", "é.gguf", "c.GGUF"):
+        assert not hub.is_hub_name(f"a/b/{file}"), file
+    assert hub.parted("a/b") == ("a/b", None)
+    assert hub.parted("a/b/c.gguf") == ("a/b", "c.gguf")

@@ -200,8 +200,8 @@ def make_room(needed: int, limit: int, loaded: Collection[str] = (), besides: st
     from huggingface_hub import constants
 
     root = Path(constants.HF_HUB_CACHE)
-    kept, file = parted(besides)
-    kept = "" if file and needed else kept
+    named, file = parted(besides)
+    kept = "" if file and needed else named
     in_use = {parted(name)[0] for name in loaded}
     names = {folder: folder.name.removeprefix("models--").replace("--", "/") for folder in root.glob("models--*")}
     sizes = {folder: _size(folder) for folder in names}
@@ -210,7 +210,9 @@ def make_room(needed: int, limit: int, loaded: Collection[str] = (), besides: st
         fits = sum(sizes.values()) + needed <= limit
         if fits and needed + SPARE_DISK <= shutil.disk_usage(root).free:
             return
-        shutil.rmtree(folder, ignore_errors=True)
+        # of the named one it is still to be known which commit its revisions are
+        for gone in (folder / "blobs", folder / "snapshots") if names[folder] == named else (folder,):
+            shutil.rmtree(gone, ignore_errors=True)
         sizes.pop(folder)
 
 
