@@ -164,8 +164,7 @@ def load(
             that there is; a Path is always a folder or file, and an OnHub never one: give these where the name comes
             from somebody else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with
             tfcore nor belong to the real models run in a process of their own, which takes texts of a few megabytes at
-            a time;
-            tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
+            a time; tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
