@@ -52,6 +52,7 @@ PAGES = {
         ("experts/balance/page.py", "Balance", "balance", "balance"),
     ],
     "Inside": [
+        ("inside/flow/page.py", "Flow", "waves", "flow"),
         ("inside/induction/page.py", "Induction heads", "content_copy", "induction"),
         ("inside/stream/page.py", "Residual stream", "water", "stream"),
         ("inside/interventions/page.py", "Interventions", "healing", "interventions"),

@@ -1,8 +1,7 @@
 """The pictures of the running app: `make pictures`, or `python -m tools.pictures heads masks readme` for some of them.
 
 Those of link previews are the first figure of a page in its default view under the page's title, 1200 by 630 as link
-previews want it; pages without one are taken as they are. The README's is the whole window with the page of attention
-heads.
+previews want it; pages without one are taken as they are. The README's is the whole window with the page on the flow.
 """
 
 import io
@@ -19,7 +18,7 @@ from tests.e2e.visitor import Visitor
 from tests.e2e.windows import FLAGS, find_chromium
 
 COLOURS = 32
-README, SHOWN = "readme", "heads"  # the README's picture: its name here, and its page
+README, SHOWN = "readme", "flow"  # the README's picture: its name here, and its page
 AS_THEY_ARE = ("", "glossary", README)  # pages without a figure, and the whole window
 WINDOW: ViewportSize = {"width": 1440, "height": 1288}
 CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
@@ -27,7 +26,8 @@ SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide
 PATIENCE = 25_000  # milliseconds for pages that train before one looks
 # The component of the first figure, under a title, over everything else; it is made larger or smaller, or cut off.
 COMPOSE = """([title, site, app]) => {
-  const figure = document.querySelector(".tf-figure"), box = figure.closest('[class*="-figure"][class*="st-key-"]')
+  const river = document.querySelector(".tf-river"), figure = river || document.querySelector(".tf-figure")
+  const box = river || figure.closest('[class*="-figure"][class*="st-key-"]')
   const over = document.createElement("div"), head = document.createElement("h1"), small = document.createElement("div")
   over.style = "position:fixed;inset:0;z-index:9999999;overflow:hidden;padding:36px 48px;box-sizing:border-box;" +
     "display:flex;flex-direction:column;" +
@@ -36,8 +36,8 @@ COMPOSE = """([title, site, app]) => {
   small.style = "font-size:26px;opacity:.7"
   head.textContent = title
   head.style = "font-size:56px;line-height:1.1;margin:0 0 20px;padding:0"
-  figure.querySelector(".tf-foot").remove()
-  const least = parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
+  figure.querySelector(".tf-foot, .tf-river-foot").remove()
+  const least = river ? river.clientWidth : parseInt(figure.querySelector(".tf-picture").style.minWidth) || 1
   box.style.zoom = Math.max(0.6, Math.min(2, 455 / figure.clientHeight, 1100 / least))
   box.style.margin = "auto 0"
   over.append(small, head, box)
@@ -59,8 +59,9 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     visitor = Visitor(page, server)
     page.goto(f"{server}/{SHOWN if url == README else f'{url}?embed=true'}")
     visitor.settle()
+    page.locator(".tf-river-buttons button", has_text="Pause").wait_for(state="detached")  # the wave is over
     if url not in AS_THEY_ARE:
-        page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg", state="attached")
+        page.wait_for_selector(".tf-picture .js-plotly-plot .main-svg, .tf-river path", state="attached")
         if page.locator(streamlit_internals.PROGRESS).count():
             page.wait_for_timeout(PATIENCE)
         visitor.settle()

@@ -1,13 +1,15 @@
 """A pasted text as a model reads it: its first tokens, as many as a page shows and the model takes, with or without the
-token that says that a text begins (BOS)."""
+token that says that a text begins (BOS); and what the heads of a model do on any text."""
 
 from pages.ui import cache, controls, text
 from tfcore.analysis import one_text
+from tfcore.analysis.foundations import standard_kinds
 from tfcore.analysis.one_text import Begin as Begin
 from tfcore.analysis.one_text import FirstTokens as FirstTokens
 
 first_tokens = cache.of_model(max_entries=256)(one_text.first_tokens)
 begin_of = cache.of_model(max_entries=64)(one_text.begin_of)
+kinds_of = cache.of_model(max_entries=16)(standard_kinds.standard_kinds)
 
 
 def choose_bos(model_name: str, key: str = "bos") -> bool | None:

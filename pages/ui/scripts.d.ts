@@ -105,6 +105,37 @@ interface PartsMapData {
   label: string
 }
 
+// ---- river.js: shares are of the state that is explained, which is 1 ----
+
+interface RiverColumn {
+  first: number
+  last: number
+  open: boolean
+  ribbons: [query: number, key: number, share: number, head: number | null][]
+}
+
+interface RiverData {
+  seq: number
+  tokens: string[]
+  target: number
+  columns: RiverColumn[]
+  stream: number[][] // before each layer and after the last one, by token
+  feedforward: number[][] // by layer and token
+  effects: number[][] // by layer and head: by how much what is measured falls without it
+  exact: boolean[] // by layer: false where these are estimates
+  largest: number // of the effects
+  measure: string
+  kinds: string[][] // by layer and head
+  hues: Record<string, string> // kind -> role of the theme
+  factors: Record<string, number> // "layer.head" -> what it is multiplied by
+  guesses: [token: string, probability: number][] // after each layer; empty where the model has no words
+  next: [token: string, probability: number][]
+  word: number | null // which of these is explained
+  foldable: boolean
+  story: string
+  label: string
+}
+
 // ---- chips.js, copy_link.js, player.js: sent along with every change, so their types are here and not there ----
 
 type BarPart = [words: string, share: number, colour: number | null, hatched: boolean]
@@ -137,6 +168,18 @@ interface History {
 
 interface AddressField extends HTMLInputElement {
   timer?: number
+}
+
+interface TourRingData {
+  target: string
+  stop: number
+}
+
+interface TourRing extends HTMLElement {
+  ring?: HTMLElement
+  timer?: ReturnType<typeof setInterval>
+  stop?: number // that was brought into sight
+  until?: number // when it no longer is by itself
 }
 
 interface PlayerData {

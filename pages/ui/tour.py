@@ -1,4 +1,8 @@
-"""A guided tour across the pages: a bar on top of each while the address says `tour=N`, and nothing otherwise."""
+"""A guided tour across the pages: a card in a fixed place while the address says `tour=N`, and nothing otherwise.
+
+Each stop rings what it speaks of, dims the rest and asks for one action. One text goes along: a visitor's own, once
+they have typed one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +10,13 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from pages.ui import links, places
+from pages.ui.components import assets
 
 KEY = "tour"
-TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day, Lily lost her red"
-PARK = "Lily was very happy. She went to the park and saw a big"
-MAX = (
-    "Once upon a time there was a little dog named Max. Max had a red ball. "
-    "One day the little dog lost the red ball. Max was sad because he loved it."
-)
+TEXT = "Sam was a little boy. One day, Sam said that"
+LONGEST = 1_500  # characters of the text that goes along
+LAST = "check"  # the page after the last stop
+_RING = assets.inline("tour_ring", "tour_ring")
 
 
 # Values that several pages know travel along with a visitor (a text, a head): a stop names all that matter to its view.
@@ -25,83 +28,82 @@ class Stop:
 
     Args:
         page: its address.
-        words: what to look at there.
-        view: parameters of the address that set the view.
+        target: what is ringed, as a selector.
+        words: what is to be seen there, whatever the text.
+        action: what to do.
+        view: parameters of the address that set the view, but for the text.
     """
 
     page: str
+    target: str
     words: str
+    action: str
     view: Mapping[str, str] = field(default_factory=dict)
 
 
 STOPS = (
     Stop(
-        "tokens",
-        "A model reads tokens, not letters: frequent words stay whole, rare ones fall into several pieces, and an "
-        "emoji becomes bytes. Below each token stands its id, the only thing the model is given.",
-        {"text": "The grandmother's unhappiness weighed 1234 grams. 😀"},
+        "flow",
+        ".tf-river svg",
+        "Each golden stream is a token on its way through the layers, and each ribbon is what a head carries from one "
+        "token to another. At the right are the next tokens.",
+        "Click a dot above a layer: that head is off.",
+        {"model": "stories", "heads": ""},
     ),
     Stop(
-        "attention",
-        "Each query is compared with every key; the higher the score, the larger the weight of that key's value in "
-        "the sum. Drag the arrow of a query and watch the weights follow.",
-        {"look": "Drag four tokens", "token": "cat"},
+        "tokens",
+        ".st-key-chips-tokens",
+        "A model reads tokens, not letters: frequent words stay whole, and rare ones fall into several pieces. The "
+        "number of each token is all that the model is given.",
+        "Put a long, rare word into the text.",
+        {"part": "text", "model": "stories"},
     ),
     Stop(
         "heads",
-        "Every tile is one attention head of a trained model; in the outlined one, the second “red” attends most to "
-        "“ball”, the token that followed the first “red” (an induction head). Point at a cell to read its weight.",
-        {"model": "stories", "text": MAX, "layer": "3", "head": "0", "token": "25"},
-    ),
-    Stop(
-        "positions",
-        "Attention scores do not depend on the order of the tokens, so sinusoidal positions are added to the "
-        "embeddings. Move the length and see which columns still differ between distant positions.",
-        {"length": "256"},
+        ".st-key-closer-figure",
+        "One attention head: each row is a token that reads, each column a token that it may read. A row sums to 1, "
+        "and nothing right of the diagonal is read.",
+        "Click another tile: another head reads something else.",
+        {"model": "stories", "layer": "2", "head": "5"},
     ),
     Stop(
         "masks",
-        "The grey half is blocked: a causal mask keeps each token from attending to later ones. Below, one token is "
-        "changed, and the outputs before it stay equal to the last bit.",
-        {"kind": "causal", "text": TEXT, "layer": "3", "head": "0", "position": "20"},
-    ),
-    Stop(
-        "residuals",
-        "Networks of up to 64 layers before training, with residual connections and without. Without them and without"
-        " norms, the gradient of the first layer vanishes, so nothing there could learn.",
-        {"layers": "64"},
+        ".st-key-mask-figure",
+        "The grey half is blocked: a causal mask keeps each token from attending to later ones. Otherwise the model "
+        "would be shown what it is to predict.",
+        "Choose another mask, and see what becomes visible.",
+        {"kind": "causal", "model": "stories", "layer": "2", "head": "5"},
     ),
     Stop(
         "stream",
-        "The logit lens: the residual stream after each layer, read as if it were the last. Follow a row from left to"
-        " right and see where the final prediction appears.",
-        {"show": "Logit lens", "text": TEXT},
+        ".st-key-lens-figure",
+        "The logit lens: the stream after each part of the model, read as if it were the last. In each row a "
+        "prediction takes shape from left to right.",
+        "Follow the last row to the end: that is what the model predicts.",
+        {"show": "Logit lens", "model": "stories"},
     ),
     Stop(
-        "induction",
-        "Repeated random tokens: the first copy cannot be predicted, the second can be copied from it. The stripe is "
-        "an induction head; without such heads, as here, the second copy's loss is nearly that of the first.",
-        {"knock": "induction heads", "length": "24", "layer": "3", "head": "0"},
+        "interventions",
+        ".st-key-board-figure",
+        "Each field is a head or a feed-forward layer, and its number is what the prediction loses without it. Many do "
+        "next to nothing on one text, and a few decide.",
+        "Click a field with a strong colour, and read the bars beside it.",
+        {"show": "Ablate and scale", "model": "stories", "action": "zero ablation"},
     ),
     Stop(
-        "generation",
-        "The distribution over the next token, and what is removed from it before one is sampled. Raise the "
-        "temperature and see improbable tokens gain.",
-        {"temperature": "1.2", "text": PARK},
+        "flow",
+        ".st-key-write",
+        "The river again: the parts that decide have the largest dots, and the words under the lowest stream are the "
+        "logit lens. A text is written by doing all this once for each token.",
+        "Press the button three times, and watch the river flow on.",
+        {"model": "stories", "heads": ""},
     ),
-    Stop(
-        "parameters",
-        "GPT-3, counted without building it: two thirds of each block are feed-forward. Choose another model and see "
-        "what changes.",
-        {"model": "GPT-3 175B"},
-    ),
-    Stop("check", "The tour ends here, with questions. Each wrong answer leads to the experiment that settles it."),
 )
 
 
-def address(number: int) -> dict[str, str]:
-    """The parameters of a stop's address, counted from 1."""
-    return {**STOPS[number - 1].view, KEY: str(number)}
+def address(number: int, text: str = TEXT) -> dict[str, str]:
+    """The parameters of a stop's address, counted from 1, with the text that goes along."""
+    return {**STOPS[number - 1].view, **links.text_parameters("text", text), KEY: str(number)}
 
 
 def stop_at(said: str | None, page: str) -> int | None:
@@ -115,31 +117,41 @@ def stop_at(said: str | None, page: str) -> int | None:
 def begin() -> None:
     """The link that starts the tour."""
     first = places.place(STOPS[0].page)
-    label = f"**Take the tour**: {len(STOPS)} stops"
+    label = f"**Take the tour**: {len(STOPS)} stops, one text"
     links.to(first.file, address(1), label, ":material/tour:")
 
 
 def bar(page: str) -> None:
-    """Where the tour is, what to look at, and the ways on; draws nothing on a page that is no stop of it."""
+    """The card: where the tour is, what to look at, and the ways on; draws nothing on a page that is no stop of it."""
     number = stop_at(links.asked(KEY), page)
     if number is None:
         return
+    stop = STOPS[number - 1]
     with st.container(border=True, key="tour_bar", gap="xsmall"):
-        st.markdown(f"**Tour, stop {number} of {len(STOPS)}.** {STOPS[number - 1].words}")
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(f"**Stop {number} of {len(STOPS)}.** {stop.words} **{stop.action}**")
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tour_ways"):
+            st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
             if number > 1:
                 _way(number - 1, "Back", "arrow_back")
             if number < len(STOPS):
                 _way(number + 1, "Next", "arrow_forward")
-            st.button("End the tour", key="tour_end", type="tertiary", on_click=_end)
+            else:
+                links.to(places.place(LAST).file, {}, "Questions", ":material/quiz:")
+        _RING(key="tour_ring", data={"target": stop.target, "stop": number}, height="content")
 
 
 def _way(number: int, word: str, icon: str) -> None:
-    place = places.place(STOPS[number - 1].page)
-    label = f"{word}: {place.title}"
-    links.to(place.file, address(number), label, f":material/{icon}:")
+    links.to(places.place(STOPS[number - 1].page).file, address(number, _text()), word, f":material/{icon}:")
+
+
+def _text() -> str:
+    """What is in the box of this page's text, or will be; the tour's own where the page has none."""
+    said = st.session_state.get("text")
+    if not isinstance(said, str) or links.address_decides("text"):
+        said = links.text_from_address("text", LONGEST)
+    return said or TEXT
 
 
 def _end() -> None:
-    """The view stays as it is; only the bar goes."""
+    """The view stays as it is; only the card goes."""
     links.write(KEY, None)

@@ -17,7 +17,7 @@ OTHERS = """() => [...document.querySelectorAll('[data-testid="stApp"] *')].filt
 @pytest.fixture
 def frame(visitor):
     """What the menu of the mask's figure copies."""
-    visitor.open("/masks?kind=sliding+window&window=5&tour=5")
+    visitor.open("/masks?kind=sliding+window&window=5&tour=4")
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=visitor.address)
     visitor.figure("mask").get_by_text("Save", exact=True).focus()
     visitor.page.keyboard.press("Enter")

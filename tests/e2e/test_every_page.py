@@ -16,7 +16,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touc
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
-  inks: [...document.querySelectorAll(".js-plotly-plot")].map(plot => plot._fullLayout.font.color),
+  inks: [...document.querySelectorAll(".js-plotly-plot:not(details:not([open]) *)")].map(
+    plot => plot._fullLayout.font.color),
   unnamed: [...document.querySelectorAll(".tf-picture, img")].filter(
     e => !e.getAttribute("aria-label") && !e.hasAttribute("alt")).map(e => e.outerHTML.slice(0, 200)),
 })"""

@@ -93,16 +93,6 @@ def test_the_pointer_reads_a_sentence(visitor):
     expect(visitor.figure("closer").locator(".tf-cursor").first).to_be_visible()
 
 
-def test_the_front_page_hands_its_text_over(visitor):
-    visitor.open("/")
-    visitor.box().fill(TEXT + " & $x$")
-    visitor.page.get_by_role("button", name="See its attention").click()
-    visitor.page.wait_for_url(re.compile("/heads"), wait_until="commit")
-    visitor.settle("A question.")
-    expect(visitor.box()).to_have_value(TEXT + " & $x$")
-    expect(visitor.chips()).to_have_text(truth.chips(TEXT + " & $x$"))
-
-
 def test_an_arrow_key_held_down_does_not_overtake_the_page(visitor):
     """Runs come faster than their answers; what the browser was sent by name must still be there."""
     visitor.open("/heads")

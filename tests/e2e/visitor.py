@@ -36,6 +36,7 @@ LAST = {
     "/kv-cache": "A question.",
     "/routing": "A question.",
     "/balance": "A question.",
+    "/flow": "A question.",
     "/induction": "A question.",
     "/stream": "A question.",
     "/interventions": "A question.",
@@ -44,7 +45,7 @@ LAST = {
     "/glossary": "A question.",
     "/check": "A question.",
 }
-WITHOUT_FIGURES = ("/", "/glossary")
+WITHOUT_FIGURES = ("/", "/flow", "/glossary")  # of Plotly, in sight at first
 CHARACTERS = {"/heads": 3_000}  # of a text that count; elsewhere MOST_CHARACTERS
 MOST_CHARACTERS = 2_000
 NO_TEXT = "There is no text yet"
@@ -269,8 +270,9 @@ class Visitor:
         self.wait_until(test, [[PLOT.format(name) for name in before], list(before.values())])
 
     def names(self) -> list[str]:
-        """The figures on this page."""
-        found = self.page.locator('[class*="st-key-"]:has(.tf-figure)').evaluate_all("all => all.map(e => e.className)")
+        """The figures on this page, but for those in a closed expander."""
+        place = self.page.locator('[class*="st-key-"]:has(.tf-figure):not(details:not([open]) *)')
+        found = place.evaluate_all("all => all.map(e => e.className)")
         return [name[1] for name in (re.search(r"st-key-(\S+)-figure", words) for words in found) if name]
 
     def click_mark(self, name: str, customdata: list[int]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import streamlit as st
 
 from pages.inference.kv_cache import watch as _kv_cache_watch
 from pages.ui import places
@@ -37,6 +38,19 @@ def _short_texts(monkeypatch):
     """Attention is timed on short texts only."""
     monkeypatch.setattr(attention_timing, "LENGTHS", (128, 256))
     monkeypatch.setattr(attention_timing, "REPEATS", 1)
+
+
+_kept_by = {"short": False}  # whether what the caches hold was computed by tests that ask for `short`
+
+
+@pytest.fixture(autouse=True)
+def _own_results(request) -> None:
+    """No test is given results that were computed with other constants."""
+    asks = "short" in request.fixturenames
+    if asks != _kept_by["short"]:
+        st.cache_data.clear()
+        st.cache_resource.clear()
+        _kept_by["short"] = asks
 
 
 @pytest.fixture

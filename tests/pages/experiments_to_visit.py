@@ -94,6 +94,7 @@ VISITS = {
     "traffic": ("inference/long_context/page.py", {"look": "traffic"}),
     "ring": ("inference/long_context/page.py", {"look": "ring"}),
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
+    "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
     "induction": ("inside/induction/page.py", {}),
     "induction on a text": ("inside/induction/page.py", {"text_is": "twice", "knock": "own"}),
     "circuit": ("inside/induction/page.py", {"show": "the induction circuit", "model": "induction"}),

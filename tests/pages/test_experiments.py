@@ -20,6 +20,7 @@ from pages.ui.components import figure as drawing
 from pages.ui.program import Program, bound, made, notebook, program, script
 from pages.ui.work import jobs, live
 from tests.architecture.sources import ROOT
+from tests.pages import visits
 from tests.pages.experiments_to_visit import LIVE, NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures
 from tests.pages.recorded import ask_for_tables, compare, record
@@ -49,6 +50,7 @@ def tries(monkeypatch) -> dict[str, dict[str, str]]:
     """What the examples of the pages that the test visits set controls to."""
     found: dict[str, dict[str, str]] = {}
     original = page.try_this
+    visits._addresses()  # the front page, visited for them once, has examples of its own
 
     def noted(examples, *more):
         found.update({name: {key: str(value) for key, value in values.items()} for name, values in examples.items()})

@@ -10,9 +10,8 @@ from numpy import ndarray
 
 from pages.ui import cache
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
-from tfcore.analysis.foundations import standard_kinds as standard
 from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
     Part,
@@ -41,8 +40,6 @@ PARTS: dict[Part, str] = {
     "decoder": "decoder self-attention",
     "cross": "cross-attention",
 }
-
-kinds_of = cache.of_model(max_entries=16)(standard.standard_kinds)
 
 
 def read(

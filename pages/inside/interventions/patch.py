@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
-from pages.inside.filling import fill
 from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
 from pages.inside.tokens import two_tokens
@@ -19,6 +18,7 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
+from pages.ui.work.filling import fill
 from tfcore.analysis.inside import activation_patching as patching
 from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside.activation_patching import Kind, Pair, PatchedColumns

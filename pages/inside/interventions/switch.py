@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
-from pages.inside.filling import fill
 from pages.inside.interventions import experiments
 from pages.inside.interventions.defaults import CHOSEN, KINDS, defaults
 from pages.inside.reading import Reading
@@ -21,6 +20,7 @@ from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
+from pages.ui.work.filling import fill
 from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
 from tfcore.analysis.inside.interventions import ABLATIONS, Action, Part
 from tfcore.analysis.inside.knock_outs import LayerEffects

@@ -8,13 +8,13 @@ import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.effects import prediction
-from pages.inside.filling import fill
 from pages.inside.stream import experiments
 from pages.inside.stream.choice import TOKENS, Choice
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
+from pages.ui.work.filling import fill
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import interventions, knock_outs
 from tfcore.analysis.inside import skipped_layers as skipping

@@ -1,16 +1,15 @@
-"""The front page's map: a model the visitor chooses, every part a link to the page about it."""
+"""The front page's map: the model of the river, every part a link to the page about it."""
 
 import streamlit as st
 
 from pages.ui import cache, links, places
 from pages.ui.components import parts_map
-from pages.ui.loading import model_map, models
+from pages.ui.loading import model_map
 from tfcore.analysis.start.walk_costs import model_size
 
 
-def show() -> None:
-    """The choice of a model, and its map."""
-    name = models.choose(default=models.DEFAULT, label="Model on the map")
+def show(name: str) -> None:
+    """The map of a model."""
     config = cache.model(name)[0].config
 
     def go(url: str) -> None:

@@ -1,9 +1,12 @@
-"""The front page: a text box that goes straight to attention, a model as a map, and the way to every page."""
+"""The front page: a text, its river through a model, three ways in, and the way to every page."""
+
+from pathlib import Path
 
 import streamlit as st
 
 from pages.start.home import map as model_map
-from pages.ui import controls, links, page, recent, tour
+from pages.start.home import stage
+from pages.ui import links, page, places, recent, tour
 
 # chapter -> title: (file, what it answers)
 CHAPTERS = {
@@ -113,6 +116,10 @@ CHAPTERS = {
         ),
     },
     "Inside": {
+        "Flow": (
+            "inside/flow/page.py",
+            "Where does the next word come from? A text through all layers at once; switch heads off and watch.",
+        ),
         "Induction heads": (
             "inside/induction/page.py",
             "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
@@ -157,37 +164,55 @@ ANSWERS = {
     "Inside": "Which part does what, and how can one know?",
     "Reference": "Where does it come from, is it true, and what is it called?",
 }
-COLUMNS = 3
+# title: (address, view, what happens there)
+DOORS: dict[str, tuple[str, dict[str, str], str]] = {
+    "Follow one word": ("walkthrough", {}, "From its characters to the next token, with every number on the way."),
+    "Break it": ("interventions", {}, "Switch a part of the model off, and see what the prediction depended on."),
+    "Train one now": ("lab", {}, "A small model, live, on a task or a text of your own."),
+}
+PICTURES = Path(__file__).parents[3] / "assets" / "previews"
+CHAPTER_PICTURES = {
+    "Start": "walkthrough",
+    "Foundations": "positions",
+    "Block": "residuals",
+    "Model": "architectures",
+    "Training": "scaling",
+    "Inference": "generation",
+    "Experts": "routing",
+    "Inside": "stream",
+    "Reference": "history",
+}
 
 CLAIM = (
-    "See real Transformers at work, computed while you look: move a slider, paste a text of your own, and copy the "
-    "link. What takes hours, such as trained models, ladders of them and published results, is stored, and its page "
-    "says so."
+    "A real Transformer reads your text while you look: each token is a stream through its layers, attention carries "
+    "ribbons between them, and at the end are the next words. Click a dot to switch that head off."
 )
-TEXT = "The little dog lost the red ball. The little dog"
 
-page.begin("See a Transformer work", CLAIM)
-left, right = st.columns([4, 5], gap="large")
-with left:
-    with st.container(border=True):
-        pasted = controls.text_area("Your text", "text", TEXT, 2_000, height=100)
-        if st.button("See its attention", type="primary", disabled=not pasted):
-            links.go("foundations/heads/page.py", links.text_parameters("text", pasted))
+page.begin("See where the next word comes from", CLAIM)
+model = stage.show()
+for column, (title, (url, view, words)) in zip(st.columns(len(DOORS), gap="medium"), DOORS.items(), strict=True):
+    with column, st.container(border=True, height="stretch"):
+        st.image(PICTURES / f"{url}.png", alt=f"A figure of the page {places.place(url).title}")
+        links.to(places.place(url).file, view, f"**{title}**", ":material/arrow_forward:")
+        st.caption(words)
+with st.container(horizontal=True, vertical_alignment="center", gap="large"):
     tour.begin()
-    recent.show()
-    st.markdown("\n".join(f"- **{chapter}**: {ANSWERS[chapter]}" for chapter in CHAPTERS))
-with right:
-    model_map.show()
-for chapter, pages in CHAPTERS.items():
-    st.subheader(chapter, anchor=False)
-    entries = list(pages.items())
-    for start in range(0, len(entries), COLUMNS):
-        for column, (title, (file, answer)) in zip(st.columns(COLUMNS), entries[start : start + COLUMNS], strict=False):
-            with column, st.container(border=True, height="stretch"):
-                st.page_link(file, label=f"**{title}**")
-                st.markdown(answer)
+recent.show()
+for chapter, entries in CHAPTERS.items():
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"chapter {chapter}"):
+        shown = CHAPTER_PICTURES[chapter]
+        st.image(PICTURES / f"{shown}.png", width=112, alt=f"A figure of the page {places.place(shown).title}")
+        with st.container(gap="xxsmall", width="stretch"):
+            st.markdown(f"**{chapter}.** {ANSWERS[chapter]}")
+            with st.container(horizontal=True, gap="small"):
+                for title, (file, answer) in entries.items():
+                    st.page_link(file, label=title, help=answer, width="content")
+with st.expander("A map of the model: every part leads to the page about it"):
+    model_map.show(model)
 st.caption(
-    "The model behind most pages, stories, is a small decoder trained by a recipe in this repository: 14 of 16 "
-    "sequences in a batch were children's stories, the other 2 repeated random tokens, from which its induction heads "
-    "come; its card says more. Papers: arXiv:1706.03762 (attention), arXiv:2209.11895 (induction)."
+    "Pictures are computed while you look; what takes hours, such as trained models, ladders of them and published "
+    "results, is stored, and its page says so. The model behind most pages, stories, is a small decoder trained by a "
+    "recipe in this repository: 14 of 16 sequences in a batch were children's stories, the other 2 repeated random "
+    "tokens, from which its induction heads come; its card says more. Papers: arXiv:1706.03762 (attention), "
+    "arXiv:2403.00824 (information flow), arXiv:2209.11895 (induction)."
 )

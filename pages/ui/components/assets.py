@@ -31,6 +31,9 @@ OURS = (
     "line_map.css",
     "parts_map.js",
     "parts_map.css",
+    "river.js",
+    "river_layout.js",
+    "river.css",
 )
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 

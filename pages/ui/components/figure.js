@@ -207,6 +207,10 @@ function coloured(node, colours) {
   return node
 }
 
+// The colour of a role of the theme, as in "@query" or "@head3/0.3".
+/** @param {string} name @param {Palette} colours @returns {string} */
+export const tint = (name, colours) => replaced(name, colours)
+
 /** @param {any} value @param {Palette} colours @returns {any} */
 function replaced(value, colours) {
   if (Array.isArray(value)) return value.map(v => replaced(v, colours))

@@ -1,6 +1,8 @@
-"""The front page: an invitation to type, and the way to every page."""
+"""The front page: a text and its river, and the way to every page."""
 
+import json
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 from pages.ui import links
 from pages.ui.components import parts_map
 from pages.ui.server import previews
+from tests.pages import visits
 from tests.pages.test_router import listed
+from tests.pages.visits import press
 
 ROUTER = Path(__file__).parents[3] / "pages" / "router.py"
 
@@ -21,15 +25,36 @@ def opened(**address: str) -> AppTest:
     return test
 
 
-def button(test: AppTest):
-    return next(b for b in test.button if b.label == "See its attention")
+def river(test: AppTest):
+    """What the component is given; None where it is not drawn."""
+    found = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_river"]
+    return json.loads(found[0].proto.json) if found else None
 
 
-def test_it_opens_with_a_text_and_a_button():
+def test_it_opens_with_a_text_and_its_river():
     test = opened()
-    assert test.title[0].value
-    assert test.text_area(key="text").value
-    assert not button(test).disabled
+    assert test.text_area(key="text").value == "Sam was a little boy. One day, Sam said that"
+    assert [button.label for button in test.button if button.label == "Run"]
+    said = river(test)
+    assert said["next"][0] == ["·he", pytest.approx(0.69, abs=0.02)]
+    assert said["story"].startswith("'·he', 69%: the widest ribbon comes from")
+    assert opened(heads="2.5*0", measured="2").text_area(key="text").value
+
+
+def test_its_river_can_be_changed_measured_and_written_on():
+    said = river(opened(heads="2.5*0", measured="2"))
+    assert (said["factors"], said["measure"]) == ({"2.5": 0.0}, "log-probability of '·the' after the last token")
+    assert river(opened(measured="99"))["word"] == 0
+    test = press(opened(), "write")
+    assert test.text_area(key="text").value.endswith("said that he")
+    for name in ("he or she?", "a red ball again"):
+        assert river(press(test, f"try {name}"))["next"]
+
+
+def test_a_model_that_does_not_write_has_no_river():
+    test = opened(model="translate")
+    assert river(test) is None
+    assert "A river is drawn of decoders" in test.info[0].value
 
 
 def test_it_leads_to_every_page():
@@ -46,14 +71,11 @@ def test_its_chapters_are_those_of_the_sidebar_in_the_same_order():
     assert list(router) == list(here)
 
 
-def test_the_button_takes_the_text_along():
-    test = opened()
-    test.text_area(key="text").set_value("One $x$ :red[two]")
-    button(test.run()).click()
-    test = test.run()
-    assert not test.exception, test.exception
-    assert test.title[0].value == "What does each head attend to?"
-    assert test.text_area(key="text").value == "One $x$ :red[two]"
+def test_a_link_takes_the_text_to_the_page_of_the_river():
+    test = opened(text="One $x$ :red[two]", heads="1.1*2")
+    [link] = [e.proto for e in test.main if getattr(e, "type", "") == "page_link" and "The same on" in e.proto.label]
+    said = parse_qs(link.query_string)
+    assert (link.page, said["text"], said["heads"]) == ("flow", ["One $x$ :red[two]"], ["1.1*2"])
 
 
 def test_its_link_can_be_copied():
@@ -67,7 +89,9 @@ def test_its_link_can_be_copied():
 def test_nothing_to_see_without_a_text():
     test = opened()
     test.text_area(key="text").set_value("")
-    assert button(test.run()).disabled
+    test = test.run()
+    assert river(test) is None
+    assert "There is no text yet" in test.info[0].value
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x$ :red[x]", "\0\x1b", "😀", "x" * 100_000])
@@ -88,9 +112,7 @@ def test_a_long_text_travels_compressed():
 
 
 def test_it_leads_back_to_where_one_was():
-    test = opened(text="One two three")
-    button(test).click()
-    test = test.run()
+    test = visits.opened("foundations/heads/page.py", text="One two three")
     test = test.switch_page("start/home/page.py").run()
     assert not test.exception, test.exception
     back = [e.proto for e in test.main if getattr(e, "type", "") == "page_link"]

@@ -1,18 +1,20 @@
-"""The tour: a bar where the address says so, links that go on and back, and nothing anywhere else."""
+"""The tour: a card where the address says so, links that go on and back, and nothing anywhere else."""
 
+import json
+
+import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.foundations.heads.page import TRY
-from pages.inside.induction.heads import kinds
 from pages.ui import cache, tour
 from tests.pages.test_router import listed
 from tests.pages.visits import address, opened, press, run, said
-from tfcore import presets
-from tfcore.analysis.block.depth import Deep, probe
-from tfcore.analysis.block.feedforward import block_share
 from tfcore.analysis.foundations.attention_maps import attention_maps, strongest_key
-from tfcore.analysis.inside.induction_heads import ROWS, copying, random_rows, twice
+from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
+from tfcore.analysis.inside.quantities import Quantity
+from tfcore.model import Transformer
 
 FILES = {url: file for file, _, _, url in listed()}
 
@@ -24,46 +26,59 @@ def links_of(test: AppTest) -> list[tuple[str, str]]:
 
 
 def bar(test: AppTest) -> str:
-    return " ".join(words for words in said(test, "markdown").split("  ") if "Tour, stop" in words)
+    return " ".join(words for words in said(test, "markdown").split("  ") if "Stop " in words and " of 7." in words)
 
 
 def test_the_front_page_begins_it():
     words, address = next(link for link in links_of(opened("start/home/page.py")) if "Take the tour" in link[0])
     assert f"{len(tour.STOPS)} stops" in words
-    assert address.startswith("tokens?")
+    assert address.startswith("flow?")
     assert "tour=1" in address
 
 
-def test_stops_change_the_page_so_that_each_view_begins_anew():
-    assert 8 <= len(tour.STOPS) <= 12
+def test_it_begins_and_ends_at_the_river_and_every_stop_asks_for_one_action():
+    assert len(tour.STOPS) == 7
+    assert tour.STOPS[0].page == tour.STOPS[-1].page == "flow"
     for one, after in zip(tour.STOPS, tour.STOPS[1:], strict=False):
         assert one.page != after.page
     for stop in tour.STOPS:
         assert stop.page in FILES
-        assert stop.words.count(". ") == 1, "two sentences"
+        assert stop.words.endswith(".")
+        assert stop.action.count(".") == 1
+        assert "text" not in stop.view  # it is the visitor's
 
 
 def test_a_stop_sets_its_view_and_leads_back_and_on():
-    test = opened("foundations/masks/page.py", **tour.address(5))
-    assert "Tour, stop 5 of 11" in bar(test)
+    test = opened("foundations/masks/page.py", **tour.address(4))
+    assert "Stop 4 of 7" in bar(test)
     found = dict(links_of(test))
-    assert "tour=4" in found["Back: Positions"]
-    assert "tour=6" in found["Next: Residual connections"]
-    assert found["Next: Residual connections"].startswith("residuals?")
+    assert "tour=3" in found["Back"]
+    assert "tour=5" in found["Next"]
+    assert found["Next"].startswith("stream?")
+
+
+def test_a_text_of_ones_own_goes_along():
+    test = opened("foundations/masks/page.py", **tour.address(4, "A cat sat & <b>"))
+    assert test.text_area(key="text").value == "A cat sat & <b>"
+    assert "text=A+cat+sat+%26+%3Cb%3E" in dict(links_of(test))["Next"]
+    test.text_area(key="text").set_value("Two dogs")
+    assert "text=Two+dogs" in dict(links_of(run(test)))["Next"]
+    test.text_area(key="text").set_value("")
+    assert "text=Sam+was" in dict(links_of(run(test)))["Next"]
 
 
 def test_the_address_keeps_it_while_controls_move_and_ending_it_keeps_the_view():
-    test = opened("foundations/masks/page.py", tour="5", kind="sliding window")
+    test = opened("foundations/masks/page.py", tour="4", kind="sliding window")
     test.slider(key="layer").set_value(1)
     test = run(test)
-    assert address(test, "tour") == "5"
+    assert address(test, "tour") == "4"
     test = press(test, "tour_end")
     assert "tour" not in test.query_params
     assert test.selectbox(key="kind").value == "window"
     assert not bar(test)
 
 
-@pytest.mark.parametrize("number", ["0", "99", "-1", "1.5", "x", "", "٥", "9" * 400, "4", "%00"])
+@pytest.mark.parametrize("number", ["0", "99", "-1", "1.5", "x", "", "٥", "9" * 400, "3", "%00"])
 def test_unknown_numbers_and_stops_of_other_pages_are_ignored(number):
     test = opened("foundations/masks/page.py", tour=number)
     assert not bar(test)
@@ -72,16 +87,14 @@ def test_unknown_numbers_and_stops_of_other_pages_are_ignored(number):
 
 def test_the_last_stop_leads_to_the_questions():
     number = len(tour.STOPS)
-    test = opened("reference/check/page.py", **tour.address(number))
-    assert f"stop {number} of {number}" in bar(test)
-    assert not any("Next:" in words for words, _ in links_of(test))
+    test = opened("inside/flow/page.py", **tour.address(number))
+    assert f"Stop {number} of {number}" in bar(test)
+    found = dict(links_of(test))
+    assert "Next" not in found
+    assert found["Questions"].startswith("check")
 
 
 # --- what the stops say is what their views show ---------------------------------------------------------------------
-
-
-def stop(page: str) -> tour.Stop:
-    return next(one for one in tour.STOPS if one.page == page)
 
 
 def attended(view) -> tuple[list[str], int, int, float]:
@@ -95,13 +108,33 @@ def attended(view) -> tuple[list[str], int, int, float]:
     return tokens, most.query, most.key, most.weight
 
 
-def test_the_head_of_the_tour_attends_to_what_followed_the_first_red():
-    tokens, query, key, weight = attended(stop("heads").view)
-    first, second = (i for i, token in enumerate(tokens) if token == " red")
-    assert (query, key) == (second, first + 1)
-    assert tokens[key] == " ball"
-    assert weight > 0.5
-    assert "second “red” attends most to “ball”, the token that followed the first" in stop("heads").words
+def view(number: int) -> tuple[Transformer, list[int]]:
+    """The model of a stop, and the tour's text as it reads it."""
+    model, tokenizer = cache.model(tour.STOPS[number - 1].view["model"])
+    return model, tokenizer.encode(tour.TEXT)
+
+
+def test_rows_of_the_head_of_the_tour_sum_to_1_and_nothing_later_is_read():
+    model, ids = view(3)
+    stop = tour.STOPS[2]
+    pattern = attention_maps(model, ids).patterns[int(stop.view["layer"]), int(stop.view["head"])]
+    np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
+    assert not np.triu(pattern, 1).any()
+
+
+def test_most_parts_do_next_to_nothing_on_the_text_of_the_tour_and_a_few_decide():
+    model, ids = view(6)
+    quantity = Quantity("prediction", int(model(torch.tensor([ids])).logits[0, -1].argmax()))
+    effects = abs(all_effects(list(knock_out_each(model, ids, quantity, "zero")), model.config.n_layers))
+    assert (effects < 0.15).mean() > 0.5
+    assert 1 <= (effects > 0.4).sum() <= 6
+
+
+def test_the_parts_that_decide_have_the_largest_dots():
+    test = opened("inside/flow/page.py", **tour.address(7))
+    [element] = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_river"]
+    said_to_it = json.loads(element.proto.json)
+    assert said_to_it["largest"] == pytest.approx(np.abs(said_to_it["effects"]).max(), abs=1e-3)
 
 
 def test_the_examples_of_the_page_on_heads_show_what_their_buttons_say():
@@ -135,23 +168,3 @@ def test_the_examples_on_real_models_show_what_is_said_of_them(real_models):
         if name != "too wide":  # found by scanning all heads
             assert weights.max() == weights[view["layer"], view["head"]] == weight
             assert key == view["to"]
-
-
-def test_gradients_vanish_without_skips_and_norms_and_not_with_them():
-    n_layers = int(stop("residuals").view["layers"])
-    assert probe(Deep(n_layers=n_layers, placement="none", skip=False, init="xavier")).gradient[0] < 1e-30
-    assert probe(Deep(n_layers=n_layers, placement="pre", skip=True, init="xavier")).gradient[0] > 1e-3
-    assert probe(Deep(n_layers=n_layers, placement="pre", skip=False, init="xavier")).gradient[0] > 1e-3  # a norm alone
-
-
-def test_without_induction_heads_the_second_copy_costs_nearly_what_the_first_does():
-    model = cache.model("stories")[0]
-    length = int(stop("induction").view["length"])
-    rows = twice(random_rows(model.config.vocab_size, length, ROWS, 0))
-    whole, without = copying(model, rows, length), copying(model, rows, length, kinds("stories").induction)
-    assert whole.second_loss < 0.05 * whole.first_loss
-    assert without.second_loss == pytest.approx(without.first_loss, rel=0.05)
-
-
-def test_two_thirds_of_a_block_of_gpt3_are_feed_forward():
-    assert block_share(presets.gpt3_175b()).share == pytest.approx(2 / 3, abs=0.005)

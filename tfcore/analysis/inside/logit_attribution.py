@@ -81,7 +81,7 @@ def logit_direction(model: Transformer, token: int, against: Against = "nothing"
 
 
 def frozen_norm(
-    norm: nn.Module | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "1"] | None
+    norm: nn.Module | None, x: Float[Tensor, "*batch d_model"], scale: Float[Tensor, "*scales 1"] | None
 ) -> Float[Tensor, "*batch d_model"]:
     """gamma * x / s with the number s that the norm divides by in this pass, whatever x is; LayerNorm centres x first.
 

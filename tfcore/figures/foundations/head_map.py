@@ -49,7 +49,7 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
     cells = np.zeros(kinds.shape, dtype=np.uint8)
     for i, name in enumerate(names):
         cells[kinds == name] = i
-    stops = [[edge / n, _colour(name)] for i, name in enumerate(names) for edge in (i, i + 1)]
+    stops = [[edge / n, kind_colour(name)] for i, name in enumerate(names) for edge in (i, i + 1)]
     words = [
         [f"{kinds[p]} {scores[p]:.2f}" for p in ((layer, head) for head in range(kinds.shape[1]))]
         for layer in range(kinds.shape[0])
@@ -62,7 +62,7 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
             "x": [None],
             "y": [None],
             "name": f"{name} ({counted[name]})",
-            "marker": {"symbol": "square", "size": 11, "color": _colour(name)},
+            "marker": {"symbol": "square", "size": 11, "color": kind_colour(name)},
             "hoverinfo": "skip",
         }
         for name in names
@@ -106,7 +106,8 @@ def _rows(layers: int) -> int:
     return min(layers * ROW, MOST)
 
 
-def _colour(kind: str) -> str:
+def kind_colour(kind: str) -> str:
+    """The role of the theme for a kind of head."""
     return QUIET.get(kind) or f"@cat{COLOURS[kind]}"
 
 

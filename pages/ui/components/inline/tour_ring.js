@@ -1,0 +1,38 @@
+// A ring around what a stop of the tour speaks of; everything else is dimmed, and nothing is covered for the pointer.
+const AROUND = 6 // pixels
+const OFTEN = 150 // ms between two looks where it is: what a page draws may push it down at any time
+const SETTLES = 5000 // ms in which it is brought into sight again, unless the visitor moves first
+const UNDER = 72 // pixels that Streamlit's header and a little air take
+const PHONE = 640 // pixels up to which the card covers the lower part of the window
+const HANDS = ["wheel", "touchstart", "keydown", "pointerdown"]
+
+/** @param {Component<TourRingData>} component */
+export default function (component) {
+  const { data, parentElement } = component
+  const place = /** @type {TourRing} */ (parentElement.querySelector(".ring"))
+  const ring = (place.ring ||= document.createElement("div")) // beside the card, not in it: under it, where they meet
+  ring.className = "tf-tour-ring"
+  ring.setAttribute("aria-hidden", "true")
+  const look = () => {
+    if (!place.isConnected) return void (clearInterval(place.timer), ring.remove())
+    const target = /** @type {HTMLElement | null} */ (document.querySelector(data.target)), box = target?.getBoundingClientRect()
+    if (!target || !box?.width) return void ring.remove()
+    if (place.stop !== data.stop) {
+      place.stop = data.stop
+      place.until = performance.now() + SETTLES
+    }
+    const seen = box.top >= UNDER - 1 && box.top < 0.45 * innerHeight
+    if (!seen && performance.now() < (place.until ?? 0)) {
+      target.style.scrollMarginTop = UNDER + "px"
+      target.scrollIntoView({ block: box.height < 0.4 * innerHeight && innerWidth > PHONE ? "center" : "start" })
+    }
+    if (!ring.isConnected) (document.querySelector('[data-testid="stApp"]') || document.body).append(ring)
+    const { left, top, width, height } = target.getBoundingClientRect()
+    const now = { left: left - AROUND, top: top - AROUND, width: width + 2 * AROUND, height: height + 2 * AROUND }
+    for (const [side, pixels] of Object.entries(now)) ring.style.setProperty(side, pixels + "px")
+  }
+  if (!place.timer) for (const hand of HANDS) addEventListener(hand, () => (place.until = 0), { capture: true, passive: true })
+  clearInterval(place.timer)
+  place.timer = setInterval(look, OFTEN)
+  look()
+}

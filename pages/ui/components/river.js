@@ -1,0 +1,392 @@
+// The browser's half of river.py: streams of tokens through the layers, ribbons between them, heads that can be changed.
+import { answered, begun, ended, follow, post } from "./dragging.js"
+import { palette, tint } from "./figure.js"
+import { styled } from "./styles.js"
+import { edges, lay, reached } from "./river_layout.js"
+
+const SVG = "http://www.w3.org/2000/svg"
+const SPRING = 260, WAVE = 3000 // ms
+const LARGEST = 2, STEP = 0.25, PIXELS = 24 // of a head's factor; that a hand moves for a factor of 1
+const SPEEDS = [1, 2, 0.5]
+/** @type {Record<string, number>} */
+const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -STEP, Home: -2 * LARGEST, End: 2 * LARGEST }
+
+/** @typedef {import("./river_layout.js").Shape} Shape */
+/** @typedef {import("./river_layout.js").Scene} Scene */
+/** @typedef {{ node: SVGPathElement, shape: Shape, now: number[], from: number[], to: number[], gone: boolean }} Drawn */
+/**
+ * @typedef {import("./dragging.js").Dragged & {
+ *   root: HTMLElement, svg: SVGSVGElement, clip: SVGRectElement, bands: SVGGElement, marks: SVGGElement,
+ *   play: HTMLButtonElement, speed: HTMLButtonElement, told: HTMLElement, observer: ResizeObserver,
+ *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
+ *   kept: Map<string, SVGGElement>, began: number, frame: number, wave: number, waved: number, paused: boolean,
+ *   rate: number, frames: number, stamp: string, size: number
+ * }} View
+ */
+/** @type {WeakMap<HTMLElement, View>} */
+const views = new WeakMap()
+await styled("river.css")
+
+/** @param {Component<RiverData>} component */
+export function render({ data, parentElement, setTriggerValue }) {
+  const view = views.get(parentElement) || create(parentElement, data)
+  view.send = setTriggerValue
+  view.data = data
+  if (answered(view, data.seq)) view.factors = { ...data.factors }
+  view.told.textContent = data.story
+  view.svg.setAttribute("aria-label", data.label)
+  arrange(view)
+  post(view)
+  return () => remove(parentElement, view)
+}
+
+/** @param {HTMLElement} parent @param {View} view */
+function remove(parent, view) {
+  ended(view)
+  cancelAnimationFrame(view.frame)
+  view.observer.disconnect()
+  if (views.get(parent) === view) views.delete(parent)
+  view.root.remove()
+}
+
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches
+
+/** @param {HTMLElement} parent @param {RiverData} data */
+function create(parent, data) {
+  const root = html("div", "tf-river", parent)
+  const scroll = html("div", "tf-river-scroll", root)
+  const svg = /** @type {SVGSVGElement} */ (document.createElementNS(SVG, "svg"))
+  svg.setAttribute("role", "group")
+  scroll.append(svg)
+  const name = "tf-wave-" + Math.random().toString(36).slice(2)
+  const path = make("clipPath", { id: name }, make("defs", {}, svg))
+  const clip = /** @type {SVGRectElement} */ (make("rect", { x: 0, y: 0, width: 0, height: 0 }, path))
+  const bands = /** @type {SVGGElement} */ (make("g", { "clip-path": `url(#${name})` }, svg))
+  const marks = /** @type {SVGGElement} */ (make("g", {}, svg))
+  const foot = html("div", "tf-river-foot", root)
+  const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
+    ...begun(data.seq), root, svg, clip, bands, marks, data, drawn: new Map(), kept: new Map(), factors: {}, frame: 0,
+    began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0,
+  }))
+  view.told = html("p", "tf-river-story", foot)
+  view.told.setAttribute("aria-live", "polite")
+  const buttons = html("div", "tf-river-buttons", foot)
+  view.play = button(buttons, "Play", () => play(view))
+  view.speed = button(buttons, "1×", () => {
+    view.rate = SPEEDS[(SPEEDS.indexOf(view.rate) + 1) % SPEEDS.length]
+    view.speed.textContent = view.rate + "×"
+  })
+  view.speed.title = "Speed of the wave"
+  button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
+  button(buttons, "PNG", () => void bitmap(view))
+  view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
+  view.observer.observe(scroll)
+  views.set(parent, view)
+  return view
+}
+
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {string} name @param {Element} parent */
+function html(tag, name, parent) {
+  const made = document.createElement(tag)
+  made.className = name
+  parent.append(made)
+  return made
+}
+
+/** @param {Element} parent @param {string} words @param {() => void} click */
+function button(parent, words, click) {
+  const made = html("button", "", parent)
+  made.type = "button"
+  made.textContent = words
+  made.onclick = click
+  return made
+}
+
+/** @param {string} tag @param {Record<string, string | number>} said @param {Element} parent @param {string} [words] */
+function make(tag, said, parent, words) {
+  const made = document.createElementNS(SVG, tag)
+  set(made, said)
+  if (words !== undefined) made.textContent = words
+  parent.append(made)
+  return made
+}
+
+/** @param {Element} node @param {Record<string, string | number>} said */
+function set(node, said) {
+  for (const [key, value] of Object.entries(said)) node.setAttribute(key, String(value))
+}
+
+// ---- what is seen ----
+
+/** @param {View} view */
+function arrange(view) {
+  view.size = /** @type {HTMLElement} */ (view.svg.parentElement).clientWidth
+  if (!view.size) return // hidden in a tab: drawn when it gets a size
+  view.colours = palette(view.root)
+  const scene = (view.scene = lay(view.data, view.size))
+  set(view.svg, { width: scene.width, height: scene.height, viewBox: `0 0 ${scene.width} ${scene.height}` })
+  set(view.clip, { height: scene.height + 20, y: -10 })
+  for (const one of view.drawn.values()) one.gone = true
+  for (const shape of scene.shapes) {
+    const before = view.drawn.get(shape.key)
+    const one = before || { node: band(view), shape, now: thin(shape), from: [], to: [], gone: false }
+    Object.assign(one, { shape, from: [...one.now], to: shape.at, gone: false })
+    view.drawn.set(shape.key, one)
+    dress(view, one)
+  }
+  for (const one of view.drawn.values()) if (one.gone) Object.assign(one, { from: [...one.now], to: thin(one.shape) })
+  mark(view)
+  view.began = performance.now()
+  view.frames = 0
+  delete view.root.dataset.fps
+  cancelAnimationFrame(view.frame)
+  tick(view, view.began)
+}
+
+/** @param {View} view */
+function band(view) {
+  return /** @type {SVGPathElement} */ (make("path", {}, view.bands))
+}
+
+// A band as it comes and goes: of no height.
+/** @param {Shape} shape */
+function thin({ at }) {
+  const [a0, c0, , a1, c1, , ] = at
+  return [a0, c0, 0, a1, c1, 0]
+}
+
+/** @param {View} view @param {Drawn} one */
+function dress(view, one) {
+  const { node, shape } = one
+  set(node, { fill: tint(shape.colour, view.colours), "fill-opacity": shape.opacity, "data-key": shape.key })
+  node.replaceChildren()
+  if (shape.title) make("title", {}, node, shape.title)
+  node.onpointerenter = () => shape.kind !== "mouth" && light(view, reached(edges(view.scene), shape))
+  node.onpointerleave = () => light(view, null)
+  const { ribbon } = shape
+  node.style.cursor = ribbon ? "pointer" : ""
+  node.onclick = ribbon ? () => view.send("ribbon", ribbon) : null
+}
+
+// One frame: bands between where they were and where they are to be, and the wave's front.
+/** @param {View} view @param {number} now */
+function tick(view, now) {
+  const t = still() ? 1 : Math.min((now - view.began) / SPRING, 1)
+  const eased = t >= 1 ? 1 : 1 - (1 + 7 * t) * Math.exp(-7 * t) // critically damped
+  for (const [key, one] of view.drawn) {
+    one.now = t >= 1 ? one.to : one.from.map((from, i) => from + (one.to[i] - from) * eased)
+    one.node.setAttribute("d", drawing(one.shape, one.now, view.scene.down))
+    if (one.gone && t >= 1) {
+      one.node.remove()
+      view.drawn.delete(key)
+    }
+  }
+  if (view.wave < 1 && !view.paused) {
+    if (view.waved) view.wave = Math.min(view.wave + ((now - view.waved) / WAVE) * view.rate, 1)
+    view.waved = now
+  }
+  const { down, width, height } = view.scene
+  set(view.clip, down ? { width, height: height * view.wave } : { width: width * view.wave })
+  view.play.textContent = view.wave >= 1 ? "Play" : view.paused ? "Go on" : "Pause"
+  view.frames += 1
+  if (t < 1 || (view.wave < 1 && !view.paused)) view.frame = requestAnimationFrame(() => tick(view, performance.now()))
+  else view.root.dataset.fps = ((1000 * view.frames) / Math.max(now - view.began, 1)).toFixed(0) // all is at rest
+}
+
+/** @param {View} view */
+function play(view) {
+  if (view.wave >= 1) view.wave = still() ? 1 : 0
+  else view.paused = !view.paused
+  view.waved = 0
+  cancelAnimationFrame(view.frame)
+  tick(view, performance.now())
+}
+
+/** @param {Shape} shape @param {number[]} at @param {boolean} down */
+function drawing({ kind }, at, down) {
+  /** @param {number} a @param {number} c */
+  const p = (a, c) => (down ? `${c.toFixed(1)} ${a.toFixed(1)}` : `${a.toFixed(1)} ${c.toFixed(1)}`)
+  const [a0, c0, h0, a1, c1, h1] = at
+  if (kind === "lozenge") return h0 ? `M${p(a0 - h0, c0)}L${p(a0, c0 - h0)}L${p(a0 + h0, c0)}L${p(a0, c0 + h0)}Z` : ""
+  const middle = (a0 + a1) / 2
+  return `M${p(a0, c0 - h0 / 2)}C${p(middle, c0 - h0 / 2)} ${p(middle, c1 - h1 / 2)} ${p(a1, c1 - h1 / 2)}` +
+    `L${p(a1, c1 + h1 / 2)}C${p(middle, c1 + h1 / 2)} ${p(middle, c0 + h0 / 2)} ${p(a0, c0 + h0 / 2)}Z`
+}
+
+// What is on the way from or to something is seen alone; null: everything.
+/** @param {View} view @param {Set<string> | null} keys */
+function light(view, keys) {
+  view.svg.classList.toggle("tf-dim", Boolean(keys))
+  for (const [key, { node }] of view.drawn) node.classList.toggle("tf-lit", Boolean(keys?.has(key)))
+}
+
+// ---- words, heads and bars ----
+
+/** @param {View} view */
+function mark(view) {
+  const { data, scene, colours } = view
+  const { roles } = colours
+  const seen = new Set()
+  /** @param {string} key @param {Record<string, string | number>} said */
+  const group = (key, said) => {
+    seen.add(key)
+    const old = view.kept.get(key)
+    const node = old || /** @type {SVGGElement} */ (make("g", {}, view.marks))
+    view.kept.set(key, node)
+    node.replaceChildren()
+    set(node, said)
+    return node
+  }
+  for (const { row, x, y, turn, share } of scene.rows) {
+    const node = group("row" + row, { tabindex: 0, role: "img", "aria-label": `${data.tokens[row]}: ${percent(share)} of the state began here` })
+    const words = make("text", {
+      x, y, fill: roles.ink, "fill-opacity": 0.55 + 0.45 * Math.min(4 * share, 1), "font-size": 12.5,
+      "font-weight": share >= 0.15 || row === data.target ? 700 : 400, "text-anchor": turn ? "start" : "end",
+      ...(turn ? { transform: `rotate(-55 ${x} ${y})` } : {}),
+    }, node, data.tokens[row])
+    words.setAttribute("dominant-baseline", "middle")
+    const ancestry = () => light(view, reached(edges(view.scene), { kind: "node", column: -1, row }))
+    node.onpointerenter = node.onfocus = ancestry
+    node.onpointerleave = node.onblur = () => light(view, null)
+  }
+  for (const head of scene.columns) {
+    const words = head.open ? `${head.first}` : head.first === head.last ? `${head.first}` : `${head.first}–${head.last}`
+    const many = head.first === head.last ? `Layer ${head.first}` : `Layers ${head.first} to ${head.last}`
+    const does = head.open ? "fold it" : "open the one that carries most"
+    const node = group(`col${head.first}-${head.last}`, data.foldable ? { tabindex: 0, role: "button", "aria-label": `${many}: ${does}`, class: "tf-press" } : {})
+    make("title", {}, node, data.foldable ? `${many}: ${does}` : many)
+    make("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? `layer ${words}` : words)
+    pressed(node, data.foldable ? () => view.send("open", head.index) : null)
+  }
+  for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot)
+  for (const guess of scene.guesses) {
+    const node = group("guess" + guess.layer, { role: "img", "aria-label": `after layer ${guess.layer}: ${guess.words}` })
+    make("text", { x: guess.x, y: guess.y, fill: roles.ink, "font-size": 11.5, "font-weight": 600, "text-anchor": "middle" }, node, guess.words)
+  }
+  for (const bar of scene.bars) {
+    const chosen = bar.index === data.word
+    const node = group("bar" + bar.index, { tabindex: 0, role: "button", "aria-pressed": String(chosen), "aria-label": `${bar.token}, ${bar.percent}: explain it`, class: "tf-press" })
+    make("title", {}, node, "Measure the heads on this token")
+    make("rect", { x: bar.x - 96, y: bar.y - 10, width: 210, height: 21, fill: "transparent" }, node)
+    make("text", { x: bar.x - 6, y: bar.y + 4, fill: roles.ink, "font-size": bar.index ? 12.5 : 15, "font-weight": chosen ? 700 : 400, "text-anchor": "end" }, node, bar.token)
+    make("rect", { x: bar.x, y: bar.y - 7, width: Math.max(1, bar.width), height: 14, rx: 2, fill: roles.accent, "fill-opacity": chosen ? 1 : 0.45 }, node)
+    make("text", { x: bar.x + bar.width + 5, y: bar.y + 4, fill: roles.ink, "font-size": 11.5 }, node, bar.percent)
+    pressed(node, () => view.send("word", bar.index))
+  }
+  for (const [key, node] of view.kept) {
+    if (seen.has(key)) continue
+    node.remove()
+    view.kept.delete(key)
+  }
+}
+
+/** @param {SVGGElement} node @param {(() => void) | null} act */
+function pressed(node, act) {
+  node.onclick = act
+  node.onkeydown = event => {
+    if (!act || (event.key !== "Enter" && event.key !== " ")) return
+    event.preventDefault()
+    act()
+  }
+}
+
+/** @param {number} share */
+const percent = share => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`
+
+/** @param {View} view @param {SVGGElement} node @param {import("./river_layout.js").Dot} dot */
+function headDot(view, node, dot) {
+  const { roles } = view.colours
+  const factor = view.factors[dot.name] ?? 1
+  const colour = tint(dot.colour, view.colours)
+  set(node, {
+    tabindex: 0, role: "slider", class: "tf-head", "aria-label": `head ${dot.name}, ${dot.kind}: ${dot.effect}`, "aria-orientation": "vertical",
+    "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`,
+  })
+  make("title", {}, node, `head ${dot.name}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
+  make("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
+  make("circle", { cx: dot.x, cy: dot.y, r: dot.r, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
+  if (factor !== 1) make("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
+  let touched = false
+  node.onpointerdown = event => {
+    touched = event.pointerType === "touch"
+    if (!touched && !event.button) take(view, node, dot.name, event)
+  }
+  node.onclick = () => touched && toggle(view, dot.name)
+  node.onkeydown = event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const step = KEYS[event.key]
+    if (event.key === "Enter" || event.key === " ") toggle(view, dot.name)
+    else if (step) change(view, dot.name, (view.factors[dot.name] ?? 1) + step, true)
+    else return
+    event.preventDefault()
+  }
+}
+
+/** @param {View} view @param {SVGGElement} node @param {string} name @param {PointerEvent} event */
+function take(view, node, name, event) {
+  const before = view.factors[name] ?? 1
+  let moved = false
+  view.held = node
+  follow(/** @type {any} */ (node), event, move => {
+    const up = event.clientY - move.clientY
+    moved ||= Math.abs(up) > 4
+    if (moved) change(view, name, before + up / PIXELS, false)
+  }, () => {
+    view.held = null
+    if (moved) change(view, name, view.factors[name] ?? 1, true)
+    else toggle(view, name)
+  })
+}
+
+/** @param {View} view @param {string} name */
+const toggle = (view, name) => change(view, name, (view.factors[name] ?? 1) === 1 ? 0 : 1, true)
+
+/** @param {View} view @param {string} name @param {number} factor @param {boolean} final */
+function change(view, name, factor, final) {
+  const now = Math.round(Math.min(Math.max(factor, -LARGEST), LARGEST) / STEP) * STEP
+  if (now === (view.factors[name] ?? 1) && !final) return
+  view.factors[name] = now
+  const words = Object.entries(view.factors).filter(([, by]) => by !== 1).map(([head, by]) => `${head}*${by}`)
+  view.next = { heads: words.join(" "), final }
+  const dot = view.scene.dots.find(one => one.name === name), node = view.kept.get("dot" + name)
+  if (dot && node) {
+    node.replaceChildren()
+    headDot(view, node, dot)
+  }
+  post(view)
+}
+
+// ---- files ----
+
+/** @param {View} view */
+function serialised(view) {
+  const copy = /** @type {SVGSVGElement} */ (view.svg.cloneNode(true))
+  const paper = document.createElementNS(SVG, "rect")
+  set(paper, { width: view.scene.width, height: view.scene.height, fill: view.colours.roles.paper })
+  copy.prepend(paper)
+  set(copy, { xmlns: SVG, "font-family": "sans-serif" })
+  return new XMLSerializer().serializeToString(copy)
+}
+
+/** @param {View} view */
+async function bitmap(view) {
+  const picture = new Image()
+  const address = URL.createObjectURL(new Blob([serialised(view)], { type: "image/svg+xml" }))
+  picture.src = address
+  await picture.decode()
+  const canvas = document.createElement("canvas")
+  canvas.width = 2 * view.scene.width
+  canvas.height = 2 * view.scene.height
+  canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height)
+  URL.revokeObjectURL(address)
+  canvas.toBlob(blob => blob && save(blob, "flow.png"))
+}
+
+/** @param {Blob} blob @param {string} name */
+function save(blob, name) {
+  const link = document.createElement("a")
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
+}

@@ -1,0 +1,245 @@
+// Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
+// "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
+const WIDE = 620 // pixels from which layers run to the right
+const LEFT = 100, RIGHT = 228, BELOW = 30 // margins of a wide page
+const HEADER = 52, DOTS = 15, DOT = 11 // pixels: of layers' numbers, of a row of heads, of a head
+const ROOMY = 84 // pixels of an open layer from which its number says that it is one
+const FULL = 56, FULL_OF_MANY = 44, MANY = 20 // pixels across of the whole state; with more tokens than that
+const FAINT = 0.002 // share of the state below which a stream is only hinted at
+const FEW = 12 // tokens on a narrow page
+const FOLDED = 36 // pixels along of folded layers
+const NARROWEST = 70 // pixels along of an open layer
+
+/**
+ * @typedef {object} Shape
+ * @property {string} key
+ * @property {"stream" | "node" | "ribbon" | "lozenge" | "mouth"} kind
+ * @property {number[]} at [a, c, height] where it begins, and where it ends
+ * @property {string} colour a role of the theme
+ * @property {number} opacity
+ * @property {number} column
+ * @property {number} row where it ends
+ * @property {number} from the row where it begins
+ * @property {string} title
+ * @property {[number, number, number, number]} [ribbon] layer, head, query, key
+ */
+/** @typedef {{ name: string, x: number, y: number, r: number, colour: string, kind: string, effect: string }} Dot */
+/**
+ * @typedef {object} Scene
+ * @property {number} width
+ * @property {number} height
+ * @property {boolean} down
+ * @property {Shape[]} shapes
+ * @property {{ row: number, x: number, y: number, turn: boolean, share: number }[]} rows
+ * @property {{ index: number, first: number, last: number, open: boolean, roomy: boolean, x: number, y: number }[]} columns
+ * @property {Dot[]} dots
+ * @property {{ layer: number, words: string, x: number, y: number }[]} guesses
+ * @property {{ index: number, token: string, percent: string, x: number, y: number, width: number }[]} bars
+ */
+
+/** @param {RiverData} data @param {number} size pixels there are to the right @returns {Scene} */
+export function lay(data, size) {
+  const down = size < WIDE
+  const rows = down ? widest(data) : data.tokens.map((_, i) => i)
+  const full = down ? Math.min(30, size / rows.length) : rows.length > MANY ? FULL_OF_MANY : FULL
+  const left = down ? 34 : LEFT
+  const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
+  const folded = down ? 30 : FOLDED
+  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - RIGHT - folds * folded) / Math.max(opens, 1)))
+  const inRow = headsInRow(data, 0.76 * open), top = down ? 92 : HEADER + DOTS * Math.ceil(data.effects[0].length / inRow)
+  const c = across(data, rows, full, down ? left : top, down ? (size - left - 12) / rows.length : 0)
+  const end = Math.max(...rows.map(i => c[i])) + full / 2
+  let a = down ? top : left
+  const places = data.columns.map(one => {
+    const a0 = a, w = one.open ? open : folded
+    a += w
+    return { a0, a1: a, b0: a0 + Math.min(6, w / 6), b1: one.open ? a0 + 0.76 * w : a - 3 }
+  })
+  const is = new Set(rows)
+  const shapes = [...nodes(data, rows, c, full, places), ...flows(data, is, c, full, places)]
+  /** @type {Scene} */
+  const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [] }
+  scene.width = down ? size : Math.max(size, a + RIGHT)
+  scene.height = down ? a + 34 + 24 * data.next.length : end + BELOW
+  scene.rows = rows.map(row => ({ row, share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
+  data.columns.forEach((one, index) => {
+    const { a0, a1, b1 } = places[index], middle = one.open ? (a0 + b1) / 2 : (a0 + a1) / 2
+    scene.columns.push({ index, first: one.first, last: one.last, open: one.open, roomy: !down && open >= ROOMY, x: down ? 0 : middle, y: down ? middle + 4 : 16 })
+    if (!one.open) return
+    scene.dots.push(...dots(data, one, down ? { x: left, y: a0 + 8, along: size - left } : { x: a0, y: 40, along: b1 - a0 }))
+    const [word, probability] = data.guesses[one.first] || []
+    if (word === undefined || probability === undefined) return
+    const x = Math.min(b1 + 4, a1 - 20)
+    if (!down) scene.guesses.push({ layer: one.first, words: fitting(word, `${Math.round(100 * probability)} %`, a1 - a0), x, y: c[data.target] + full / 2 + 17 })
+  })
+  bars(data, scene, c, full, a, down)
+  return scene
+}
+
+// A guess, without its number or the end of its word where there is no room for them.
+/** @param {string} word @param {string} number @param {number} room */
+function fitting(word, number, room) {
+  const most = Math.floor(room / 6.6), whole = `${word} ${number}`
+  return whole.length <= most ? whole : word.length <= most ? word : word.slice(0, most - 1) + "…"
+}
+
+// On a narrow page, the tokens with the widest streams, in their order.
+/** @param {RiverData} data */
+function widest(data) {
+  const share = data.tokens.map((_, i) => (i === data.target ? 2 : Math.max(...data.stream.map(stage => stage[i]))))
+  const kept = share.map((_, i) => i).sort((i, j) => share[j] - share[i]).slice(0, FEW)
+  return kept.sort((i, j) => i - j)
+}
+
+/** @param {RiverData} data @param {number[]} rows @param {number} full @param {number} start @param {number} pitch */
+function across(data, rows, full, start, pitch) {
+  const least = pitch || Math.max(15, Math.min(30, 560 / rows.length))
+  /** @type {Record<number, number>} */
+  const c = {}
+  let at = start, before = 0
+  for (const i of rows) {
+    const half = (full * Math.max(...data.stream.map(stage => stage[i]))) / 2
+    const first = i === rows[0]
+    at += pitch ? (first ? pitch / 2 : pitch) : first ? Math.max(half, 8) : Math.max(least, before + half + 7)
+    c[i] = at
+    before = half
+  }
+  return c
+}
+
+/** @typedef {{ a0: number, a1: number, b0: number, b1: number }} Place */
+
+// The streams between two columns, and what the feed-forward layer of the first of them writes.
+/** @param {RiverData} data @param {number[]} rows @param {Record<number, number>} c @param {number} full @param {Place[]} places */
+function nodes(data, rows, c, full, places) {
+  /** @type {Shape[]} */
+  const found = []
+  const said = { from: 0, opacity: 0.6, colour: "@residual", title: "" }
+  for (let k = 0; k <= places.length; k++) {
+    const stage = k ? data.columns[k - 1].last + 1 : 0
+    const from = k ? places[k - 1].b1 : places[0].a0, to = k < places.length ? places[k].b0 : places[k - 1].a1 + 4
+    for (const row of rows) {
+      const share = data.stream[stage][row], h = Math.max(full * share, 0.7)
+      const title = `${data.tokens[row]}: ${(100 * share).toFixed(1)} % of the state`
+      found.push({ ...said, opacity: share < FAINT ? 0.3 : 0.6, key: `n${stage}:${row}`, kind: "node", at: [from, c[row], h, to, c[row], h], column: k - 1, row, from: row, title })
+      const layer = stage - 1, wrote = k && data.columns[k - 1].open ? data.feedforward[layer][row] : 0
+      if (wrote < 0.02) continue
+      const r = Math.min(3 + 16 * Math.sqrt(wrote / Math.PI), 13), at = (from + to) / 2
+      found.push({
+        ...said, key: `f${layer}:${row}`, kind: "lozenge", at: [at, c[row], r, at, c[row], r], column: k - 1, row, from: row,
+        colour: "@feedforward", opacity: 0.85, title: `feed-forward ${layer} wrote ${(100 * wrote).toFixed(1)} % of the state, at ${data.tokens[row]}`,
+      })
+    }
+  }
+  return found
+}
+
+// What flows through the columns: the rest of each token's own stream, and the ribbons; each has its place at both ends.
+/** @param {RiverData} data @param {Set<number>} is @param {Record<number, number>} c @param {number} full @param {Place[]} places */
+function flows(data, is, c, full, places) {
+  /** @type {Shape[]} */
+  const found = []
+  data.columns.forEach((one, k) => {
+    const { b0, b1 } = places[k], before = data.stream[one.first], after = data.stream[one.last + 1]
+    /** @type {Record<number, number>} */
+    const left = {}
+    for (const row of is) left[row] = after[row]
+    const ribbons = one.ribbons.filter(([query, key]) => is.has(query) && is.has(key))
+    for (const [query, , share] of ribbons) left[query] -= share
+    const parts = [...is].map(row => ({ query: row, key: row, share: Math.max(left[row], 0), head: /** @type {number | null} */ (null) }))
+      .concat(ribbons.map(([query, key, share, head]) => ({ query, key, share, head })))
+    const starts = stacked(parts, "key", "query", row => c[row] - (full * before[row]) / 2, full)
+    const ends = stacked(parts, "query", "key", row => c[row] - (full * after[row]) / 2, full)
+    parts.forEach((part, i) => {
+      const { query, key, share, head } = part, own = query === key
+      const h = Math.max(full * share, own || head === null ? 0.7 : 1.2)
+      const at = [b0, starts[i] + (full * share) / 2, h, b1, ends[i] + (full * share) / 2, h]
+      const where = { column: k, row: query, from: key, at }
+      if (own) return void found.push({ ...where, key: `s${one.first}-${one.last}:${query}`, kind: "stream", colour: "@residual", opacity: share < FAINT ? 0.3 : 0.6, title: `${data.tokens[query]}: its own stream` })
+      const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of the state`
+      if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
+      const kind = data.kinds[one.first][head]
+      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, title: `head ${one.first}.${head} (${kind}) ${told}. Click: see this head`, ribbon: [one.first, head, query, key] })
+    })
+  })
+  return found
+}
+
+/** @typedef {{ query: number, key: number, share: number, head: number | null }} Part */
+
+// Where each part begins in the stack of its row: in the order of the rows at its other end.
+/** @param {Part[]} parts @param {"query" | "key"} mine @param {"query" | "key"} other @param {(row: number) => number} start @param {number} full */
+function stacked(parts, mine, other, start, full) {
+  const order = parts.map((_, i) => i).sort((i, j) => parts[i][mine] - parts[j][mine] || parts[i][other] - parts[j][other])
+  /** @type {number[]} */
+  const found = []
+  let row = -1, at = 0
+  for (const i of order) {
+    if (parts[i][mine] !== row) at = start((row = parts[i][mine]))
+    found[i] = at
+    at += full * parts[i].share
+  }
+  return found
+}
+
+/** @param {RiverData} data @param {number} along */
+const headsInRow = (data, along) => Math.min(data.effects[0].length, Math.max(4, Math.floor(along / DOT)))
+
+/** @param {RiverData} data @param {RiverColumn} column @param {{ x: number, y: number, along: number }} room */
+function dots(data, column, { x, y, along }) {
+  const layer = column.first, effects = data.effects[layer], kinds = data.kinds[layer]
+  const per = headsInRow(data, along)
+  const step = Math.min(18, along / per)
+  return effects.map((effect, head) => ({
+    name: `${layer}.${head}`, kind: kinds[head], colour: data.hues[kinds[head]],
+    x: x + (along - step * per) / 2 + step * ((head % per) + 0.5), y: y + DOTS * Math.floor(head / per),
+    r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)),
+    effect: `without it, ${data.measure} ${effect >= 0 ? "falls" : "rises"} by ${Math.abs(effect).toFixed(2)}${data.exact[layer] ? "" : " (estimate)"}`,
+  }))
+}
+
+// The next tokens, and the mouth of the river that divides among them.
+/** @param {RiverData} data @param {Scene} scene @param {Record<number, number>} c @param {number} full @param {number} a @param {boolean} down */
+function bars(data, scene, c, full, a, down) {
+  const count = data.next.length, pitch = 24, target = c[data.target]
+  const x = down ? 130 : a + 120, longest = down ? 110 : 50
+  const top = down ? a + 36 : Math.max(HEADER, Math.min(target - (pitch * (count - 1)) / 2, target + full / 2 - pitch * (count - 1)))
+  let at = target - full / 2
+  data.next.forEach(([token, probability], index) => {
+    const y = top + pitch * index
+    scene.bars.push({ index, token, percent: `${(100 * probability).toFixed(1)} %`, x, y, width: longest * probability })
+    const h = full * probability
+    if (!down) scene.shapes.push({
+      key: `m${index}`, kind: "mouth", at: [a + 4, at + h / 2, Math.max(h, 0.5), a + 34, y, Math.max(Math.min(h, 18), 0.5)], colour: "@residual", opacity: 0.25,
+      column: data.columns.length, row: data.target, from: data.target, title: "",
+    })
+    at += h
+  })
+}
+
+/** @param {Scene} scene */
+export const edges = scene => scene.shapes.filter(shape => shape.kind !== "mouth")
+
+// The keys of all that leads to a shape; to the stream of a token before the first layer (column -1): of all that it
+// leads to.
+/** @param {Shape[]} shapes @param {{ kind: string, column: number, row: number, from?: number, key?: string }} to */
+export function reached(shapes, to) {
+  const ahead = to.column < 0, found = new Set(to.key ? [to.key] : [])
+  const passing = to.kind === "ribbon" || to.kind === "stream"
+  let rows = new Set([passing ? to.from ?? to.row : to.row])
+  const count = Math.max(...shapes.map(shape => shape.column)) + 1
+  const order = [...Array(count + 1).keys()].map(k => k - 1)
+  const columns = ahead ? order.filter(k => k >= to.column) : order.filter(k => k <= to.column - (passing ? 1 : 0)).reverse()
+  /** @param {Shape} shape */
+  const still = shape => shape.kind === "node" || shape.kind === "lozenge"
+  for (const k of columns) {
+    const here = shapes.filter(shape => shape.column === k)
+    const next = new Set()
+    const flow = here.filter(shape => !still(shape) && rows.has(ahead ? shape.from : shape.row))
+    for (const shape of flow) next.add(ahead ? shape.row : shape.from), found.add(shape.key)
+    const ends = ahead && k >= 0 ? next : rows
+    for (const shape of here.filter(still)) if (ends.has(shape.row)) found.add(shape.key)
+    if (k >= 0) rows = next
+  }
+  return found
+}

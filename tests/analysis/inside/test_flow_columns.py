@@ -1,0 +1,51 @@
+"""Columns of the picture of a flow: what is folded carries what its layers carry, and nothing is counted twice."""
+
+import numpy as np
+import pytest
+
+from tests import small
+from tfcore.analysis.inside.flow_columns import columns, strongest_layers
+from tfcore.analysis.inside.information_flow import trace
+
+TEXT = small.ids(1, 9)[0].tolist()
+
+
+def test_columns_open_and_folded():
+    model = small.model(n_layers=5)
+    found = trace(model, TEXT, 8)
+    drawn = columns(found, [2], least=0.0)
+    assert [(one.first, one.last, one.open) for one in drawn] == [(0, 1, False), (2, 2, True), (3, 4, False)]
+    assert [(one.first, one.open) for one in columns(found, range(5))] == [(i, True) for i in range(5)]
+    for column in columns(found, [2], least=0.0, most=10**6):
+        arrived, before = found.stream[column.last + 1], found.stream[column.first]
+        own = arrived.copy()  # what stays in the row
+        for one in column.ribbons:
+            own[one.query] -= one.share
+        left = own.copy()
+        for one in column.ribbons:
+            left[one.key] += one.share
+        np.testing.assert_allclose(left, before, atol=0.03)  # ribbons that are too small to be drawn
+        assert all(one.query != one.key for one in column.ribbons)
+    heads = [one for one in columns(found, [2], least=0.01)[1].ribbons if one.head is not None]
+    expected = [r for r in found.routes if r.layer == 2 and r.share >= 0.01 and r.query != r.key]
+    assert [(one.query, one.key, one.head, one.share) for one in heads] == [
+        (r.query, r.key, r.head, r.share) for r in expected
+    ]
+    few = columns(found, [2], least=0.01, most=1)[1].ribbons
+    assert [one.head is None for one in few] == [False, True]
+
+
+def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():
+    found = trace(small.model(n_layers=3), TEXT, 8)
+    [folded] = columns(found, [], most=10**6)
+    whole = found.moved[2] @ found.moved[1] @ found.moved[0]
+    for one in folded.ribbons:
+        assert one.share == pytest.approx(found.stream[3, one.query] * whole[one.query, one.key])
+        assert one.query == 8  # all of the state is there at the end
+
+
+def test_the_layers_that_carry_most():
+    found = trace(small.model(n_layers=5), TEXT, 8)
+    kept = strongest_layers(found, 2)
+    assert kept == sorted(kept)
+    assert min(found.carried[kept]) >= max(np.delete(found.carried, kept))

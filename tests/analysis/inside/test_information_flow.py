@@ -1,0 +1,230 @@
+"""The flow of information against a slow loop written apart, on every wiring; and what is said and drawn of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside import information_flow as flows
+from tfcore.analysis.inside.information_flow import (
+    LARGEST,
+    Flow,
+    LayerGuesses,
+    draw_token,
+    edits_of,
+    factors_of,
+    layer_guesses,
+    read_factors,
+    read_flow,
+    read_guesses,
+    shares,
+    story,
+    trace,
+    written_factors,
+)
+from tfcore.inspection.capture import known_names
+from tfcore.loading.checkpoints import load
+from tfcore.model import Transformer
+
+TEXT = small.ids(1, 9)[0].tolist()
+MODELS = {**small.WIRINGS, "grouped, windowed": {"n_kv_heads": 2, "window": 4}, "post-norm": {"norm_placement": "post"}}
+PRONOUN = "Sam was a little boy. One day, Sam said that"
+
+
+def proximities(parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
+    near = np.array([max(0.0, np.abs(summed).sum() - np.abs(part - summed).sum()) for part in parts])
+    return near / near.sum()
+
+
+def slow(model: Transformer, ids: list[int], target: int, threshold: float, factors: flows.Factors) -> dict:
+    """All shares by a loop over tokens, heads and terms, in float64."""
+    config, n = model.config, len(ids)
+    found = model(torch.tensor([ids]), capture=list(known_names(config)), edits=edits_of(factors)).activations
+    here = {name: value[0].double().numpy() for name, value in found.items() if name != "pos_embed"}
+    stream = np.zeros((config.n_layers + 1, n))
+    stream[-1, target] = 1.0
+    straight, written, faint, routes = np.zeros((3, config.n_layers, n)), None, None, {}
+    straight, written, faint = straight
+    for layer in reversed(range(config.n_layers)):
+        at = f"blocks.{layer}."
+        block = model.stack.blocks[layer]
+        w = block.attn.out.weight.double().numpy()  # (d_model, head * d_head)
+        size = w.shape[1] // config.n_heads
+        group = config.n_heads // here[at + "attn.v"].shape[0]
+        for i in range(n):
+            if not (came := stream[layer + 1, i]):
+                continue
+            names, parts = [], []
+            for head in range(config.n_heads):
+                for j in range(n):
+                    value = w[:, head * size : (head + 1) * size] @ here[at + "attn.v"][head // group, j]
+                    part = here[at + "attn.pattern"][head, i, j] * value * factors.get((layer, head), 1.0)
+                    if (scale := here.get(at + "ln1_post.scale")) is not None:
+                        part = part / scale[i] * block.ln1_post.weight.double().numpy()
+                    names.append((head, j))
+                    parts.append(part)
+            names.append("stream")
+            parts.append(here[at + "resid_pre"][i])
+            if block.parallel:
+                names.append("mlp")
+                parts.append(here[at + "mlp_out"][i])
+            summed = here[at + "resid_pre"][i] + here[at + "attn_out"][i]
+            summed = summed + here[at + "mlp_out"][i] if block.parallel else summed
+            for name, share in zip(names, proximities(parts, summed), strict=True):
+                if name in ("stream", "mlp"):
+                    straight[layer, i] += came * share
+                    stream[layer, i] += came * share
+                    written[layer, i] += came * share * (name == "mlp")
+                elif share >= threshold:
+                    routes[layer, name[0], i, name[1]] = came * share
+                    stream[layer, name[1]] += came * share
+                else:
+                    faint[layer, i] += came * share
+            if block.has_mlp and not block.parallel:
+                mid, out = here[at + "resid_mid"][i], here[at + "mlp_out"][i]
+                written[layer, i] = came * proximities([mid, out], mid + out)[1]
+    return {"stream": stream, "straight": straight, "feedforward": written, "faint": faint, "routes": routes}
+
+
+@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize(("threshold", "factors"), [(0.0, {}), (0.02, {(1, 2): 0.0, (0, 1): -1.5})])
+def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
+    model = small.model(**values)
+    fast, expected = trace(model, TEXT, 7, threshold, factors), slow(model, TEXT, 7, threshold, factors)
+    for name in ("stream", "straight", "feedforward", "faint"):
+        np.testing.assert_allclose(getattr(fast, name), expected[name], atol=2e-5, err_msg=name)
+    said = {(one.layer, one.head, one.query, one.key): one.share for one in fast.routes}
+    assert said.keys() >= {place for place, share in expected["routes"].items() if share > 1.1 * flows.SMALLEST}
+    for place, share in said.items():
+        assert share == pytest.approx(expected["routes"][place], abs=2e-5)
+    assert [one.share for one in fast.routes] == sorted(said.values(), reverse=True)
+    assert (fast.target, fast.threshold) == (7, threshold)
+
+
+@pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
+def test_with_no_threshold_every_layer_has_the_whole_state(values):
+    found = trace(small.model(**values), TEXT, 8)
+    np.testing.assert_allclose(found.stream.sum(1), 1.0, atol=1e-3)
+    assert found.followed == pytest.approx(1.0, abs=1e-3)
+    assert not found.faint.any()
+    moved = found.moved.sum(2)[found.stream[1:] > 1e-4]
+    np.testing.assert_allclose(moved, 1.0, atol=1e-6)
+    own = np.einsum("lii,li->l", found.moved, found.stream[1:])
+    np.testing.assert_allclose(found.carried, found.stream[1:].sum(1) - own, atol=1e-4)
+
+
+def test_a_threshold_loses_what_is_below_it():
+    model = small.model()
+    found = trace(model, TEXT, 8, 0.05)
+    assert found.followed == pytest.approx(1 - found.faint.sum(), abs=1e-3)
+    assert found.followed < 0.99
+
+
+def test_an_encoder_is_traced_and_one_with_a_decoder_is_not():
+    assert trace(small.model(architecture="encoder"), TEXT, 3).stream[0, 8] > 0  # from a later token, too
+    with pytest.raises(ValueError, match="one stack, and this one has an encoder and a decoder"):
+        trace(small.model(architecture="encoder-decoder"), TEXT, 3)
+
+
+def test_shares_of_a_sum_by_hand():
+    parts = torch.tensor([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
+    # |sum| = 2 + 1; distances 1 + 1, 2 + 0, 3 + 1: near by 1, 1 and 0
+    np.testing.assert_allclose(shares(parts, torch.tensor([[2.0, 1.0]])), [[0.5], [0.5], [0.0]])
+    nothing = torch.tensor([[[1.0, 0.0]], [[-1.0, 0.0]]])
+    np.testing.assert_allclose(shares(nothing, torch.zeros(1, 2)), [[0.0], [1.0]])
+
+
+def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
+    model = small.model(norm_placement="sandwich")
+    before = trace(model, TEXT, 8)
+    monkeypatch.setattr(flows, "AT_ONCE", 1)
+    np.testing.assert_allclose(trace(model, TEXT, 8).stream, before.stream, atol=1e-6)
+
+
+# ---- what the last token predicts ----
+
+
+def test_guesses_after_each_layer():
+    model, factors = small.model(), {(0, 1): 0.0, (1, 5): -2.0}
+    found = layer_guesses(model, TEXT, factors)
+    output = model(torch.tensor([TEXT]), capture=["blocks.*.resid_post"], edits=edits_of(factors))
+    np.testing.assert_allclose(found.final, output.logits[0, -1].softmax(-1), atol=1e-6)
+    for layer in range(2):
+        state = output.activations[f"blocks.{layer}.resid_post"][0, -1]
+        expected = (model.decoder.ln_final(state) @ model.embed.weight.T).softmax(-1)
+        assert found.best[layer] == int(expected.argmax())
+        assert found.probability[layer] == pytest.approx(float(expected.max()), abs=1e-6)
+    assert abs(layer_guesses(model, TEXT).final - found.final).max() > 1e-3
+
+
+def test_head_2_5_of_stories_carries_the_pronoun():
+    model, tokenizer = load("stories")
+    he, she = (tokenizer.encode(f"Sam said that {word}")[-1] for word in ("he", "she"))
+    plain, off, turned = (read_guesses(model, tokenizer, PRONOUN, 40, heads) for heads in ("", "2.5*0", "2.5*-2"))
+    assert plain.final.argmax() == off.final.argmax() == he
+    assert plain.final[he] == pytest.approx(0.69, abs=0.02)
+    assert off.final[he] == pytest.approx(0.42, abs=0.02)
+    assert turned.final.argmax() == she
+    traced = read_flow(model, tokenizer, PRONOUN, 40)
+    expected = trace(model, tokenizer.encode(PRONOUN), len(tokenizer.encode(PRONOUN)) - 1)
+    np.testing.assert_array_equal(traced.stream, expected.stream)
+    without = read_flow(model, tokenizer, PRONOUN, 5, 0.03, "2.5*0")
+    assert without.target == 4
+    assert not [one for one in without.routes if (one.layer, one.head) == (2, 5)]
+
+
+def test_the_next_token_is_drawn_by_temperature_and_seed():
+    guesses = LayerGuesses((0,), (0.6,), np.array([0.1, 0.6, 0.3], dtype=np.float32))
+    assert draw_token(guesses, 0.0, 5) == 1
+    drawn = [draw_token(guesses, 1.0, seed) for seed in range(400)]
+    np.testing.assert_allclose(np.bincount(drawn, minlength=3) / 400, [0.1, 0.6, 0.3], atol=0.07)
+    assert drawn[:20] == [draw_token(guesses, 1.0, seed) for seed in range(20)]
+    assert {draw_token(guesses, 0.05, seed) for seed in range(50)} == {1}
+
+
+# ---- heads that are changed ----
+
+
+def test_factors_as_text():
+    factors, exact = read_factors("1.3*-1.5 0.0*0 1.5*1", 2, 6)
+    assert (factors, exact) == ({(0, 0): 0.0, (1, 3): -1.5}, True)
+    assert written_factors(factors) == "0.0*0 1.3*-1.5"
+    assert read_factors("", 2, 6) == ({}, True)
+    assert factors_of(small.model(), "1.3*2 9.9*0") == {(1, 3): 2.0}
+    assert LARGEST == 2.0
+
+
+@pytest.mark.parametrize(
+    "said", ["2.0*0", "0.6*0", "0.0*2.25", "0.0*nan", "0.0", "x", "0.0*1e9", "-1.0*0", "0.-1*0", "*"]
+)
+def test_what_is_no_head_or_factor_is_left_out(said):
+    assert read_factors(f"0.1*0.5 {said}", 2, 6) == ({(0, 1): 0.5}, False)
+
+
+# ---- the story ----
+
+
+def test_the_story_of_a_state():
+    found = trace(small.model(), TEXT, 8, 0.01)
+    tokens = [f" {letter}" for letter in "abcdefghi"]
+    told = story(found, tokens, " ball", 0.694, {(1, 2): -0.5})
+    between = [one for one in found.routes if one.key != one.query]
+    widest = max(between, key=lambda one: one.share)
+    assert told.widest == (f"{widest.layer}.{widest.head}", tokens[widest.key], widest.share)
+    order = sorted(range(9), key=lambda i: -found.stream[0, i])[:3]
+    assert told.origins == tuple((tokens[i], found.stream[0, i]) for i in order)
+    first = ", ".join(f"'·{'abcdefghi'[i]}' {found.stream[0, i]:.0%}" for i in order)
+    assert str(told) == (
+        f"'·ball', 69% with head 1.2 × -0.5: the widest ribbon comes from '·{'abcdefghi'[widest.key]}' through head "
+        f"{widest.layer}.{widest.head}, {widest.share:.1%} of the state. Traced back to the embeddings: {first}; "
+        f"{1 - found.stream[0].sum():.0%} is in routes below 1.0% of a sum, which are not followed."
+    )
+
+
+def test_the_story_without_a_threshold_or_ribbons():
+    nothing = np.zeros((2, 1))
+    alone = Flow(0, 0.0, np.ones((3, 1)), nothing, nothing, nothing, np.zeros(2), np.ones((2, 1, 1)), ())
+    assert str(story(alone, ["a"], "b", 0.5, {})) == (
+        "'b', 50%: no head brings anything from another token that is above the threshold. Traced back to the "
+        "embeddings: 'a' 100%."
+    )

@@ -1,0 +1,146 @@
+// The river: where everything stands, what moves, and what is sent.
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { load, place, press, window } from "./browser.js"
+
+const { render } = await load("river.js")
+const { edges, lay, reached } = await load("river_layout.js")
+
+const DATA = {
+  seq: 0,
+  tokens: ["<a>", "·b", "·c"],
+  target: 2,
+  columns: [
+    { first: 0, last: 0, open: true, ribbons: [[2, 0, 0.3, 1], [2, 1, 0.1, null]] },
+    { first: 1, last: 3, open: false, ribbons: [[2, 1, 0.2, null]] },
+  ],
+  stream: [[0.3, 0.3, 0.4], [0, 0.2, 0.8], [0, 0, 0], [0, 0, 0], [0, 0, 1]],
+  feedforward: [[0, 0, 0.2], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+  effects: [[0.1, 2], [0, 0], [0, 0], [0, 0]],
+  exact: [true, false, false, false],
+  largest: 2,
+  measure: "the logit of b",
+  kinds: [["broad", "induction"], ["broad", "broad"], ["broad", "broad"], ["broad", "broad"]],
+  hues: { broad: "@muted/0.7", induction: "@cat1" },
+  factors: {},
+  guesses: [["·b", 0.4], ["·b", 0.4], ["·b", 0.4], ["·b", 0.9]],
+  next: [["·b", 0.9], ["·c", 0.1]],
+  word: 0,
+  foldable: true,
+  story: "b comes from a",
+  label: "The flow",
+}
+globalThis.cancelAnimationFrame = window.cancelAnimationFrame.bind(window)
+const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`)
+const shape = (scene, key) => scene.shapes.find(one => one.key === key)
+
+function shown(data = DATA, width = 1000) {
+  const page = place()
+  Object.defineProperty(window.HTMLElement.prototype, "clientWidth", { configurable: true, get: () => width })
+  const show = now => render({ ...page, data: now })
+  return { ...page, show, end: show(data) }
+}
+
+test("what flows into a token's stream is stacked, and fills it", () => {
+  const scene = lay(DATA, 1000), full = 56
+  const [own, ribbon, pool] = ["s0-0:2", "r0.1:0-2", "p0-0:1-2"].map(key => shape(scene, key))
+  near(own.at[2], full * 0.4) // 0.8 less what the ribbons bring
+  near(ribbon.at[2], full * 0.3)
+  const node = shape(scene, "n1:2")
+  const top = node.at[1] - node.at[2] / 2
+  near(ribbon.at[4] - ribbon.at[5] / 2, top) // from the uppermost token first
+  near(pool.at[4] - pool.at[5] / 2, top + full * 0.3)
+  near(own.at[4] - own.at[5] / 2, top + full * 0.4)
+  near(own.at[4] + own.at[5] / 2, node.at[1] + node.at[2] / 2)
+})
+
+test("columns follow one another, and everything is inside the picture", () => {
+  for (const width of [700, 1000, 390]) {
+    const scene = lay(DATA, width), along = scene.down ? scene.height : scene.width
+    assert.equal(scene.down, width < 620)
+    for (const { at } of scene.shapes) {
+      assert.ok(at[0] >= 0 && at[3] <= along && at[0] <= at[3] + 1e-9, `${at}`)
+    }
+    for (const bar of scene.bars) assert.ok(bar.x + bar.width <= scene.width && bar.y <= scene.height)
+    const ys = scene.bars.map(bar => bar.y)
+    assert.ok(ys[1] - ys[0] >= 20)
+  }
+})
+
+test("rows never overlap, however wide their streams are", () => {
+  const many = { ...DATA, tokens: Array(40).fill("a"), target: 39, columns: [{ first: 0, last: 0, open: true, ribbons: [] }] }
+  const some = Array(40).fill(0).map((_, i) => (i % 7 ? 0.001 : 0.15))
+  const scene = lay({ ...many, stream: [some, some], feedforward: [Array(40).fill(0)] }, 1000)
+  const rows = scene.rows.map(({ row, y }) => [y - 22 * some[row], y + 22 * some[row]])
+  rows.slice(1).forEach(([top], i) => assert.ok(top > rows[i][1]))
+})
+
+test("a narrow page shows the twelve widest streams and the token that is explained", () => {
+  const stream = [Array(20).fill(0).map((_, i) => i / 200), Array(20).fill(0)]
+  const scene = lay({ ...DATA, tokens: Array(20).fill("a"), target: 0, stream, columns: [{ first: 0, last: 0, open: true, ribbons: [] }], feedforward: [Array(20).fill(0)] }, 390)
+  assert.deepEqual(scene.rows.map(({ row }) => row), [0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+})
+
+test("a dot is a head, as large as its effect", () => {
+  const { dots } = lay(DATA, 1000)
+  assert.deepEqual(dots.map(({ name, colour, effect }) => [name, colour, effect]), [
+    ["0.0", "@muted/0.7", "without it, the logit of b falls by 0.10"],
+    ["0.1", "@cat1", "without it, the logit of b falls by 2.00"],
+  ])
+  assert.ok(dots[1].r > dots[0].r)
+  const guessed = lay({ ...DATA, exact: [false, false, false, false], effects: [[-0.1, 2], [0, 0], [0, 0], [0, 0]] }, 1000)
+  assert.equal(guessed.dots[0].effect, "without it, the logit of b rises by 0.10 (estimate)")
+})
+
+test("the ancestry of a stream, and all that a token leads to", () => {
+  const scene = lay(DATA, 1000)
+  const back = reached(edges(scene), shape(scene, "n1:2"))
+  for (const key of ["n1:2", "r0.1:0-2", "p0-0:1-2", "s0-0:2", "n0:0", "f0:2"]) assert.ok(back.has(key), key)
+  assert.ok(!back.has("s0-0:1") && !back.has("p1-3:1-2"))
+  const ahead = reached(edges(scene), { kind: "node", column: -1, row: 1 })
+  for (const key of ["n0:1", "s0-0:1", "p0-0:1-2", "p1-3:1-2", "n4:2"]) assert.ok(ahead.has(key), key)
+  assert.ok(!ahead.has("r0.1:0-2") && !ahead.has("n0:0"))
+  const ribbon = reached(edges(scene), shape(scene, "r0.1:0-2"))
+  assert.deepEqual([...ribbon].sort(), ["n0:0", "r0.1:0-2"])
+})
+
+test("words are plain text, and everything has a name", () => {
+  const { find } = shown()
+  assert.equal(find("svg")[0].getAttribute("aria-label"), "The flow")
+  assert.equal(find(".tf-river-story")[0].textContent, "b comes from a")
+  assert.ok(find("text").some(one => one.textContent === "<a>"))
+  assert.ok(find("[role=button], [role=slider]").every(one => one.getAttribute("aria-label") && one.getAttribute("tabindex") === "0"))
+})
+
+test("a click on a bar, a column and a ribbon is sent", () => {
+  const { find, sent } = shown()
+  const click = node => node.dispatchEvent(new window.MouseEvent("click", { bubbles: true }))
+  click(find('[aria-label="·c, 10.0 %: explain it"]')[0])
+  click(find('[aria-label^="Layers 1 to 3"]')[0])
+  click(find('path[data-key="r0.1:0-2"]')[0])
+  assert.deepEqual(sent(), [["word", 1], ["open", 1], ["ribbon", [0, 1, 2, 0]]])
+})
+
+test("keys switch a head off and on, and change it in steps that end", () => {
+  const { find, sent } = shown()
+  const head = () => find('[aria-label^="head 0.1,"]')[0]
+  press(head(), "Enter")
+  assert.equal(head().getAttribute("aria-valuetext"), "off")
+  assert.deepEqual(sent()[0], ["moved", { heads: "0.1*0", final: true, seq: 1 }])
+  press(head(), "ArrowDown")
+  assert.equal(head().getAttribute("aria-valuenow"), "-0.25")
+  press(head(), "End")
+  press(head(), "ArrowUp")
+  assert.equal(head().getAttribute("aria-valuenow"), "2")
+  press(head(), "Home")
+  assert.equal(head().getAttribute("aria-valuenow"), "-2")
+})
+
+test("what is no longer there goes, what comes grows", async () => {
+  const { find, show } = shown()
+  show({ ...DATA, columns: [{ ...DATA.columns[0], ribbons: [] }, DATA.columns[1]] })
+  const old = find('path[data-key="r0.1:0-2"]')
+  assert.equal(old.length, 1) // still shrinking
+  await new Promise(done => setTimeout(done, 400))
+  assert.equal(find('path[data-key="r0.1:0-2"]').length, 0)
+})

@@ -1,0 +1,85 @@
+// The ring of the tour: around what a stop speaks of, brought into sight once, and gone with the card.
+import assert from "node:assert/strict"
+import { mock, test } from "node:test"
+import { at, load, place, window } from "./browser.js"
+
+const { default: ring } = await load("tour_ring.js")
+const { document } = window
+const rings = () => [...document.querySelectorAll(".tf-tour-ring")]
+let look = () => {} // what is done again and again
+globalThis.setInterval = call => ((look = call), 1)
+globalThis.clearInterval = () => {}
+globalThis.innerHeight = 900
+globalThis.innerWidth = 1440
+
+function stop(top, height = 100) {
+  const target = document.createElement("div")
+  target.className = "target"
+  document.body.append(target)
+  at(target, 50, top, 300, height)
+  target.scrollIntoView = mock.fn()
+  const card = place("tour_ring.html")
+  ring({ ...card, data: { target: ".target", stop: 1 } })
+  const end = () => {
+    card.parentElement.remove()
+    look()
+    target.remove()
+  }
+  return { target, card, end }
+}
+
+test("it stands around its target, hidden from screen readers, and follows it", () => {
+  const { target, end } = stop(100)
+  assert.equal(rings().length, 1)
+  const style = rings()[0].style
+  assert.deepEqual([style.left, style.top, style.width, style.height], ["44px", "94px", "312px", "112px"])
+  assert.equal(rings()[0].getAttribute("aria-hidden"), "true")
+  at(target, 50, 200, 300, 100)
+  look()
+  assert.equal(style.top, "194px")
+  assert.equal(target.scrollIntoView.mock.callCount(), 0) // it was in sight
+  end()
+})
+
+test("a target out of sight is brought into it, until the visitor moves", () => {
+  const { target, end } = stop(1500)
+  assert.deepEqual(target.scrollIntoView.mock.calls[0].arguments, [{ block: "center" }])
+  look()
+  assert.equal(target.scrollIntoView.mock.callCount(), 2)
+  window.dispatchEvent(new window.Event("wheel"))
+  look()
+  assert.equal(target.scrollIntoView.mock.callCount(), 2)
+  end()
+})
+
+test("what is taller than half the window begins at its top", () => {
+  const { target, end } = stop(1500, 700)
+  assert.deepEqual(target.scrollIntoView.mock.calls[0].arguments, [{ block: "start" }])
+  end()
+})
+
+test("it goes with its target and with the card", () => {
+  const { target, card, end } = stop(100)
+  target.remove()
+  look()
+  assert.equal(rings().length, 0)
+  document.body.append(target)
+  look()
+  assert.equal(rings().length, 1)
+  card.parentElement.remove()
+  look()
+  assert.equal(rings().length, 0)
+  end()
+})
+
+test("another stop on the same page rings another target, with the same ring", () => {
+  const { card, end } = stop(100)
+  const other = document.createElement("p")
+  other.id = "other"
+  document.body.append(other)
+  at(other, 10, 300, 20, 20)
+  ring({ ...card, data: { target: "#other", stop: 2 } })
+  assert.equal(rings().length, 1)
+  assert.equal(rings()[0].style.left, "4px")
+  end()
+})

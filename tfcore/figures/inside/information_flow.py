@@ -1,0 +1,45 @@
+"""Where a state was, layer by layer: the shares of the information flow as a heatmap."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.inside.information_flow import Flow
+from tfcore.figures import theme
+
+
+def shares_height(n_tokens: int) -> int:
+    """Of the heatmap, in pixels."""
+    return 90 + 20 * n_tokens
+
+
+def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
+    """The share of the explained state in each token's stream, before each layer and after the last one.
+
+    Args:
+        tokens: labels of the rows.
+        height: in pixels.
+    """
+    stages = [*(f"before {layer}" for layer in range(len(flow.straight))), "after"]
+    rows = [f"{i}: {token}" for i, token in enumerate(tokens)]
+    cells = {
+        "type": "heatmap",
+        "z": flow.stream.T,
+        "x": list(range(len(stages))),
+        "y": rows,
+        "customdata": [stages] * len(rows),
+        "colorscale": "@logweights",
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": "%{y}, %{customdata}: %{z:.1%} of the state<extra></extra>",
+        "colorbar": {"tickformat": ".0%", "thickness": 10},
+    }
+    layout = {
+        "height": height,
+        "margin": {"l": 100, "r": 10, "t": 10, "b": 46},
+        "xaxis": {"title": {"text": "layers passed"}, "fixedrange": True},
+        "yaxis": {"autorange": "reversed", "fixedrange": True, "type": "category"},
+    }
+    return theme.build([cells], layout)
