@@ -6,6 +6,7 @@ they have typed one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import streamlit as st
 
@@ -16,6 +17,7 @@ KEY = "tour"
 TEXT = "Sam was a little boy. One day, Sam said that"
 LONGEST = 1_500  # characters of the text that goes along
 LAST = "check"  # the page after the last stop
+_STYLE = Path(__file__).with_suffix(".css")
 _RING = assets.inline("tour_ring", "tour_ring")
 
 
@@ -127,6 +129,7 @@ def bar(page: str) -> None:
     if number is None:
         return
     stop = STOPS[number - 1]
+    st.html(_STYLE)
     with st.container(border=True, key="tour_bar", gap="xsmall"):
         st.markdown(f"**Stop {number} of {len(STOPS)}.** {stop.words} **{stop.action}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tour_ways"):

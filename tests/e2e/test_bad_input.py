@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e import truth
+from tests.e2e.checks import truth
 from tests.e2e.visitor import CHARACTERS, LAST, MOST_CHARACTERS, NO_TEXT
 
 TEXTS = {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.e2e import truth
+from tests.e2e.checks import truth
 from tests.e2e.visitor import DRAWN
 
 TEXT = "One two, one two."

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from playwright.sync_api import expect
 
-from tests.e2e import truth
+from tests.e2e.checks import truth
 from tests.e2e.visitor import LAST
 
 TEXT = "The little dog lost the red ball. The little dog"

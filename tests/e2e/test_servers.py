@@ -10,7 +10,7 @@ from urllib.parse import quote_plus, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e import truth
+from tests.e2e.checks import truth
 from tests.e2e.serving import PYTHON_APP, STREAMLIT, UVICORN, get, serve
 
 TEXT = "A red cat & a red dog: 100% <b>friends</b> + $x$"

@@ -58,6 +58,19 @@ test("what is taller than half the window begins at its top", () => {
   end()
 })
 
+test("what the card would cover is brought above it", () => {
+  const { target, card, end } = stop(300, 400)
+  assert.equal(target.scrollIntoView.mock.callCount(), 0)
+  card.parentElement.className = "st-key-tour_bar"
+  at(card.parentElement, 1000, 650, 372, 220)
+  look()
+  assert.deepEqual(target.scrollIntoView.mock.calls[0].arguments, [{ block: "start" }])
+  at(target, 50, 72, 300, 700) // no higher than under the header
+  look()
+  assert.equal(target.scrollIntoView.mock.callCount(), 1)
+  end()
+})
+
 test("it goes with its target and with the card", () => {
   const { target, card, end } = stop(100)
   target.remove()

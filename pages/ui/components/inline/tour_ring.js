@@ -21,12 +21,13 @@ export default function (component) {
       place.stop = data.stop
       place.until = performance.now() + SETTLES
     }
-    const seen = box.top >= UNDER - 1 && box.top < 0.45 * innerHeight
+    const card = parentElement.closest(".st-key-tour_bar")?.getBoundingClientRect().top ?? innerHeight
+    const seen = box.top >= UNDER - 1 && (box.bottom < card || box.top < UNDER + 1)
     if (!seen && performance.now() < (place.until ?? 0)) {
       target.style.scrollMarginTop = UNDER + "px"
       target.scrollIntoView({ block: box.height < 0.4 * innerHeight && innerWidth > PHONE ? "center" : "start" })
     }
-    if (!ring.isConnected) (document.querySelector('[data-testid="stApp"]') || document.body).append(ring)
+    if (!ring.isConnected) document.body.append(ring)
     const { left, top, width, height } = target.getBoundingClientRect()
     const now = { left: left - AROUND, top: top - AROUND, width: width + 2 * AROUND, height: height + 2 * AROUND }
     for (const [side, pixels] of Object.entries(now)) ring.style.setProperty(side, pixels + "px")
