@@ -19,7 +19,9 @@ class FakeHub(ThreadingHTTPServer):
     Args:
         sizes: file -> bytes that it claims to have, where it lies.
         gate: set: everything is sent at once; cleared: weights stop coming after their first piece.
-        asked: paths of the files that were fetched.
+        asked: names of the files that were fetched.
+        parts: name, first and last byte of the parts of files that were.
+        ranges: whether parts are given; a whole file is sent otherwise.
     """
 
     daemon_threads = True
@@ -27,6 +29,7 @@ class FakeHub(ThreadingHTTPServer):
     def __init__(self, root: Path, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.root, self.sizes, self.asked = root, dict[str, int](), list[str]()
+        self.parts, self.ranges = list[tuple[str, int, int]](), True
         self.gate = threading.Event()
         self.gate.set()
 
@@ -67,11 +70,17 @@ class _Handler(BaseHTTPRequestHandler):
         if not path.is_file():
             return self._answer(404, b"", **{"X-Error-Code": "EntryNotFound"})
         content = path.read_bytes()
-        if self.command == "GET":
+        status, body, headers = 200, content, {"ETag": _etag(content), "X-Repo-Commit": COMMIT}
+        if self.server.ranges and (wanted := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))):
+            first, last = int(wanted[1]), min(int(wanted[2] or len(content)), len(content) - 1)
+            if self.command == "GET":
+                self.server.parts.append((path.name, first, last))
+            status, body = 206, content[first : last + 1]
+            stated = self.server.sizes.get(path.name, len(content))
+            headers["Content-Range"] = f"bytes {first}-{last}/{stated}"
+        elif self.command == "GET":
             self.server.asked.append(path.name)
-        return self._answer(
-            200, content, slow=path.suffix == ".safetensors", ETag=_etag(content), **{"X-Repo-Commit": COMMIT}
-        )
+        return self._answer(status, body, slow=path.suffix in (".safetensors", ".gguf"), **headers)
 
     def _answer(self, status, body, slow=False, **headers):
         self.send_response(status)

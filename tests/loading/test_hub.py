@@ -12,35 +12,12 @@ import torch
 from huggingface_hub import constants
 
 from tests import fake_hub, own_folders
+from tests.loading.conftest import point_to
 from tests.small import ids
 from tfcore import CheckpointError, load
 from tfcore.loading import checkpoints, hub
 
 NAME = "tiny/gpt2"
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    root = tmp_path_factory.mktemp("hub")
-    own_folders.write(root / "tiny", "gpt2")
-    return root
-
-
-@pytest.fixture
-def served(models, tmp_path, monkeypatch):
-    """A hub with tiny/gpt2, an empty cache, and a library that takes it for the real one."""
-    shutil.copytree(models, tmp_path / "served")
-    with fake_hub.serving(tmp_path / "served") as server:
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1 << 14)
-        point_to(server.address, monkeypatch)
-        yield server
-
-
-def point_to(address, monkeypatch):
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
 
 
 def folder_of(server):
@@ -228,6 +205,9 @@ def cached(tmp_path, monkeypatch):
         (250, 400, ("org/a",), "", "a"),
         (350, 400, ("org/a",), "", ""),
         (350, 400, ("org/a", "org/b"), "org/c", "c"),
+        (250, 400, ("org/a/x.gguf",), "", "a"),
+        (0, 100, (), "org/c/x.gguf", "c"),
+        (100, 200, (), "org/d/x.gguf", "d"),
         (10**6, 400, (), "", ""),
     ],
 )
@@ -235,6 +215,14 @@ def test_room_is_made_by_those_looked_at_longest_ago(cached, needed, limit, load
     hub.make_room(needed, limit, loaded, besides)
     assert cached() == left
     assert (Path(constants.HF_HUB_CACHE) / "datasets--org--a").is_dir()
+
+
+def test_other_files_of_a_repository_make_room_for_a_gguf_file(cached):
+    folder = Path(constants.HF_HUB_CACHE) / "models--org--c"
+    (folder / "refs").mkdir()
+    hub.make_room(350, 400, (), "org/c/x.gguf")
+    assert cached() == "c"
+    assert [left.name for left in folder.iterdir()] == ["refs"]
 
 
 def test_room_is_made_on_the_disk_too(cached, monkeypatch):
@@ -270,6 +258,11 @@ def test_a_download_can_be_stopped_and_goes_on_later(served):
 
 
 def test_names():
-    assert hub.is_hub_name("openai-community/gpt2")
+    for name in ("openai-community/gpt2", "a/b/c.gguf", "a/b/_c-Q4_K.M.gguf"):
+        assert hub.is_hub_name(name), name
     for name in ("gpt2", "a/b/c", "../b", "a/..", "/a", "a/", "-a/b", "a b/c", "é/b", "a/b\n", "a" * 200 + "/b"):
         assert not hub.is_hub_name(name), name
+    for file in ("c.gguf/", ".gguf", "-c.gguf", "c..gguf", "../c.gguf", "d/c.gguf", "c.gguf\n", "é.gguf", "c.GGUF"):
+        assert not hub.is_hub_name(f"a/b/{file}"), file
+    assert hub.parted("a/b") == ("a/b", None)
+    assert hub.parted("a/b/c.gguf") == ("a/b", "c.gguf")

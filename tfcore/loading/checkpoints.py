@@ -19,9 +19,10 @@ from tfcore.loading import real_models
 from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
 from tfcore.loading.families.settings import NoTensors, Tensors
+from tfcore.loading.gguf_file import Elsewhere
 from tfcore.loading.gguf_models import GgufWeights
 from tfcore.loading.gguf_tokenizer import tokenizer_json
-from tfcore.loading.hub import OnHub, fetch, is_hub_name, look
+from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.weights import CheckpointError as CheckpointError
 from tfcore.loading.weights import Progress, Tell, Weights, check_memory, free_memory, read_json
 from tfcore.model import Transformer
@@ -119,7 +120,8 @@ def estimate(
     revision: str | None = None,
     token: bool | None = None,
 ) -> Estimate:
-    """Look at a model without loading it: of a folder the headers are read, of a model on the hub config.json.
+    """Look at a model without loading it: of a folder the headers are read; of a model on the hub config.json, or the
+    header of the GGUF file.
 
     Args: see load.
 
@@ -127,14 +129,14 @@ def estimate(
         CheckpointError: as load, as far as it can be known beforehand; also a model without a tokenizer.
     """
     dtype, place = _floating(dtype), pick_device(device)
-    folder, download, commit = folder_of(name_or_path), 0, None
+    folder, download, commit, remote = folder_of(name_or_path), 0, None, None
     if folder is None:
         remote = look(str(name_or_path), revision, token)
-        folder, download, commit = remote.folder, remote.missing, remote.folder.name
+        folder, download, commit = remote.place, remote.missing, remote.folder.name
     if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():
         raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
-    if download:
-        config, shapes = _promised(folder)
+    if remote is not None and download:
+        config, shapes = _promised(remote)
     else:
         with _opened(folder) as found:
             config, shapes, _ = _planned(found)
@@ -158,11 +160,11 @@ def load(
         name_or_path: a shipped model such as "stories", or a real one that was fetched, such as "smollm2"; a folder
             written by save, or with a checkpoint of `transformers` (families: tfcore.loading.families.FAMILIES), or
             a GGUF file (architectures: tfcore.loading.gguf_models.KINDS); or such a checkpoint's name on the hub,
-            "org/name", which is downloaded once. A text is the first of these that there is; a Path is always a
-            folder or file, and an OnHub never one: give these where the name comes from somebody else. Weights are
-            read from safetensors and GGUF alone, and tokenizers that neither ship with tfcore nor belong to the real
-            models run in a process of their own, which takes texts of a few megabytes at a time;
-            tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
+            "org/name", or a GGUF file's, "org/name/file.gguf", which is downloaded once. A text is the first of these
+            that there is; a Path is always a folder or file, and an OnHub never one: give these where the name comes
+            from somebody else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with
+            tfcore nor belong to the real models run in a process of their own, which takes texts of a few megabytes at
+            a time; tfcore.tokenizers.tokenizer.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
@@ -177,7 +179,7 @@ def load(
     folder = folder_of(name_or_path)
     if folder is None:
         remote = look(str(name_or_path), revision, token)
-        check_memory(_promised(remote.folder)[1], dtype, place)
+        check_memory(_promised(remote)[1], dtype, place)
         folder = fetch(remote, tell, largest_download)
     model = _filled(folder, dtype, place, tell)
     return model, _read_tokenizer(folder, model.config)
@@ -190,9 +192,16 @@ def _floating(dtype: torch.dtype | None) -> torch.dtype:
     return dtype
 
 
-def _promised(folder: Path) -> tuple[ModelConfig, dict[str, Shape]]:
-    """Config and tensor shapes of a checkpoint, from its config.json; no weights are read."""
-    path = folder / "config.json"
+def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape]]:
+    """Config and tensor shapes of a checkpoint on the hub, from its config.json, or from the header of its GGUF file,
+    whose tokenizer must be one that can be read; no weights are downloaded."""
+    if remote.place != remote.folder:
+        with _opened(remote) as found:
+            config, shapes, _ = _planned(found)
+            assert isinstance(found.weights, GgufWeights)
+            tokenizer_json(found.weights.file.settings, found.said)
+        return config, shapes
+    path = remote.folder / "config.json"
     values = read_json(path)
     config = _config(path, _family(path, values), values, NoTensors())
     return config, shapes_of(blank(config))
@@ -215,7 +224,7 @@ def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
         return None
     raise CheckpointError(
         f"{name_or_path} is neither a model that is here ({', '.join(available())}) nor a folder nor a GGUF file, nor "
-        "has it the form org/name of models on the Hugging Face hub"
+        f"has it the form of models on the Hugging Face hub: {FORMS}"
     )
 
 
@@ -253,10 +262,15 @@ class _Opened:
 
 
 @contextmanager
-def _opened(place: Path) -> Iterator[_Opened]:
-    """The checkpoint at a place, until the block ends."""
+def _opened(place: Path | Remote) -> Iterator[_Opened]:
+    """The checkpoint at a place, or in a GGUF file on the hub, until the block ends."""
+    elsewhere = None
+    if isinstance(place, Remote) and place.missing:
+        elsewhere, place = Elsewhere(place.missing, functools.partial(part, place)), Path(place.name)
+    elif isinstance(place, Remote):
+        place = place.place
     if (path := gguf_in(place)) is not None:
-        with GgufWeights(path) as from_gguf:
+        with GgufWeights(path, elsewhere) as from_gguf:
             yield _Opened(path, from_gguf.values, _family(path, from_gguf.values), from_gguf)
         return
     path = place / "config.json"

@@ -7,6 +7,7 @@ the size of the file first, because the file may come from anybody.
 
 import mmap
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ KINDS = {*("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"), *("Q2_
 MOST_TENSORS, MOST_SETTINGS = 100_000, 10_000
 MOST_ELEMENTS = 2_000_000  # of a list; the largest vocabularies have 262,144 tokens and twice as many merges
 MAX_HEADER_BYTES = 60_000_000  # Gemma 3's has 15 million
+FIRST_PIECE = 1_000_000  # bytes of a header elsewhere that are asked for first; each further piece doubles them
 LONGEST_NAME = 200  # bytes
 LONGEST_TEXT = 1_000_000  # bytes
 BLOCK = 1 << 20  # numbers that are dequantised at a time
@@ -56,8 +58,25 @@ class Entry:
         return self.shape[-1] // block * taken
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A file that is not on this machine.
+
+    Args:
+        size: bytes of all of it.
+        part: its bytes from a place on, as many as asked for.
+    """
+
+    size: int
+    part: Callable[[int, int], bytes]
+
+
 class GgufFile:
     """The settings of a file and where its tensors are; numbers are read when asked for.
+
+    Args:
+        path: of the file, or what messages are to call it.
+        elsewhere: the file, if it is not on this machine: its header is fetched, and of numbers those asked for.
 
     Attributes:
         settings: key -> value; lists of texts as lists, lists of numbers as arrays.
@@ -67,8 +86,11 @@ class GgufFile:
         CheckpointError: not a GGUF file, cut short, or one that says what cannot be.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, elsewhere: Elsewhere | None = None) -> None:
+        self.path, self.elsewhere = path, elsewhere
+        if elsewhere is not None:
+            self.settings, self.tensors = _Header(bytearray(), str(path), elsewhere).read()
+            return
         check_file(path)
         try:
             self._file = path.open("rb")
@@ -87,32 +109,44 @@ class GgufFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
+        if self.elsewhere is None:
+            self._file.close()
 
     def read(self, name: str) -> Tensor:
         """The numbers of a tensor in float32, in memory of its own."""
         entry = self.tensors[name]
-        numbers = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32)
-        self._file.seek(entry.start)
+        numbers, at = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32), entry.start
         with np.errstate(all="ignore"):  # a damaged scale may be anything; load refuses what is not finite
             for some in np.array_split(numbers, max(1, numbers.size // BLOCK)):  # a row for each row of the matrix
-                rows = np.frombuffer(self._file.read(len(some) * entry.row_size), np.uint8)
+                rows = np.frombuffer(self._part(at, len(some) * entry.row_size), np.uint8)
                 some[:] = dequantize(rows.reshape(len(some), -1), entry.kind)
+                at += rows.size
         return torch.from_numpy(numbers.reshape(entry.shape))
+
+    def _part(self, start: int, n: int) -> bytes:
+        if self.elsewhere is not None:
+            return self.elsewhere.part(start, n)
+        self._file.seek(start)
+        return self._file.read(n)
 
 
 class _Header:
-    """Reads what stands before the numbers, from one place to the next."""
+    """Reads what stands before the numbers, from one place to the next.
 
-    def __init__(self, content: mmap.mmap, where: str) -> None:
-        self._content, self._where, self._at = content, where, 0
-        self._end = min(len(content), MAX_HEADER_BYTES)
+    Args:
+        content: all of the file; of one elsewhere what has been fetched of its beginning, which grows.
+    """
+
+    def __init__(self, content: mmap.mmap | bytearray, where: str, elsewhere: Elsewhere | None = None) -> None:
+        self._content, self._where, self._elsewhere, self._at = content, where, elsewhere, 0
+        self._size = len(content) if elsewhere is None else elsewhere.size
+        self._end = min(self._size, MAX_HEADER_BYTES)
 
     def read(self) -> tuple[dict[str, Value], dict[str, Entry]]:
         """Settings and tensors."""
-        if self._content[:4] != MAGIC:
+        start = self._take(len(MAGIC))
+        if self._content[start : self._at] != MAGIC:
             raise self._error("is no GGUF file: it does not begin with GGUF")
-        self._at = 4
         if (version := self._number("I")) not in VERSIONS:
             raise self._error(f"is GGUF of version {version}; versions 2 and 3 can be read")
         n_tensors, n_settings = self._number("Q"), self._number("Q")
@@ -142,7 +176,7 @@ class _Header:
                     f"has {name} with rows of {shape[-1]:,}, which {kind.name} cuts into blocks of {block}"
                 )
             length = int(torch.Size(shape).numel()) // block * taken
-            if start + offset + length > len(self._content):
+            if start + offset + length > self._size:
                 raise self._error(f"is cut short: {name} would end at {size(start + offset + length)}")
             if name in found:
                 raise self._error(f"has {name} twice")
@@ -200,10 +234,17 @@ class _Header:
         start = self._at
         self._at += n
         if self._at > self._end:
-            if self._end < len(self._content):
+            if self._end < self._size:
                 raise self._error(f"has a header of more than {size(MAX_HEADER_BYTES)}")
             raise self._error("is cut short in its header")
+        self._fetch()
         return start
+
+    def _fetch(self) -> None:
+        """Get what is read now of a file elsewhere, in pieces that grow."""
+        while isinstance(self._content, bytearray) and self._elsewhere and self._at > len(self._content):
+            there = len(self._content)
+            self._content += self._elsewhere.part(there, min(max(there, FIRST_PIECE), self._end - there))
 
     def _error(self, what: str) -> CheckpointError:
         return CheckpointError(f"{self._where} {what}")

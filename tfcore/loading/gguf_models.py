@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfcore.loading.gguf_file import GgufFile
-from tfcore.loading.weights import CheckpointError
+from tfcore.loading.gguf_file import Elsewhere, GgufFile
+from tfcore.loading.weights import CheckpointError, size
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import rope_frequencies
 
@@ -49,6 +49,7 @@ _GPT2 = {
     "blk.*.ffn_down": "h.*.mlp.c_proj",
 }
 _FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
+_LARGEST_FACTORS = 100_000  # bytes; LLaMA 3.1 has 64 numbers
 _LONG_CONTEXT = RopeScaling(kind="llama3", original_len=8192, low_freq=1.0, high_freq=4.0)  # LLaMA 3.1 and 3.2
 
 
@@ -86,6 +87,7 @@ class GgufWeights:
 
     Args:
         path: of the file.
+        elsewhere: see GgufFile.
 
     Attributes:
         values: what config.json of such a model would say.
@@ -94,9 +96,9 @@ class GgufWeights:
         CheckpointError: what is missing, damaged or unknown.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, elsewhere: Elsewhere | None = None) -> None:
         self.path = path
-        self.file = GgufFile(path)
+        self.file = GgufFile(path, elsewhere)
         try:
             self._kind = self._known()
             self._theirs = {self._renamed(name): name for name in self.file.tensors if name != _FACTORS}
@@ -135,7 +137,10 @@ class GgufWeights:
         return tensor.T if self._is_turned(name) else tensor
 
     def same(self, one: str, other: str) -> bool:
-        """Whether two tensors are equal."""
+        """Whether two tensors are equal; of a file elsewhere, whether they can be."""
+        if self.file.elsewhere is not None:
+            first, second = (self.file.tensors[self._theirs[name]] for name in (one, other))
+            return (first.shape, first.kind) == (second.shape, second.kind)
         return torch.equal(self.read(one), self.read(other))
 
     def _is_turned(self, name: str) -> bool:
@@ -215,6 +220,8 @@ class GgufWeights:
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:
         """LLaMA 3.1's scaling, whose factors alone the file has."""
+        if self.file.tensors[_FACTORS].size > _LARGEST_FACTORS:
+            raise self._error(f"has {_FACTORS} of {size(self.file.tensors[_FACTORS].size)}, which cannot be")
         stated = self.file.read(_FACTORS).flatten()
         factor = float(stated.max())
         if len(stated) * 2 == d_head and 1 <= factor <= 1e6:

@@ -30,19 +30,28 @@ SMALL = {
     "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
 }
-HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
+# org/name, and the name of a GGUF file after it
+HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96})(?:/(\w[\w.-]{0,150}\.gguf))?", re.ASCII)
+FORMS = "org/name, or org/name/file.gguf"
+MOST_NAMED = 5  # files that a message names
 TIMEOUT = 10.0  # seconds until the hub counts as out of reach
 SPARE_DISK = 10**9  # bytes that a download leaves free
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name has the form org/name."""
+    """Whether a name has the form org/name or org/name/file.gguf."""
     return HUB_NAME.fullmatch(name) is not None and ".." not in name
+
+
+def parted(name: str) -> tuple[str, str | None]:
+    """The repository, org/name, and the GGUF file in it, if the name is that of one."""
+    found = HUB_NAME.fullmatch(name)
+    return (found[1], found[2]) if found else (name, None)
 
 
 @dataclass(frozen=True, slots=True)
 class OnHub:
-    """A model on the hub by its name, "org/name", whatever lies under that name on this machine.
+    """A model on the hub by its name, "org/name" or "org/name/file.gguf", whatever lies under that name here.
 
     Raises:
         CheckpointError: it is no such name.
@@ -52,7 +61,7 @@ class OnHub:
 
     def __post_init__(self) -> None:
         if not is_hub_name(self.name):
-            raise CheckpointError(f"{self.name!r} is no name of a model on the hub: such names are org/name")
+            raise CheckpointError(f"{self.name!r} is no name of a model on the hub: such names are {FORMS}")
 
     def __str__(self) -> str:
         return self.name
@@ -77,13 +86,19 @@ class Remote:
     missing: int
     token: bool | None = None
 
+    @property
+    def place(self) -> Path:
+        """Where the model is, or will be once it is fetched: the folder, or the GGUF file in it."""
+        file = parted(self.name)[1]
+        return self.folder / file if file else self.folder
+
 
 def look(name: str, revision: str | None = None, token: bool | None = None) -> Remote:
     """What the hub has under a name. Of its files only config.json, tokenizer.json and the index are downloaded, and
-    these only if they are no larger than such files are.
+    these only if they are no larger than such files are; nothing is where the name is that of a GGUF file.
 
     Args:
-        name: "org/name".
+        name: "org/name", or "org/name/file.gguf".
         revision: a branch, a tag or a commit; None means the latest.
         token: see Remote.
 
@@ -91,17 +106,24 @@ def look(name: str, revision: str | None = None, token: bool | None = None) -> R
         CheckpointError: why the hub did not give it.
     """
     sizes = None
+    repository, file = parted(name)
     try:
-        sizes, commit = _listing(name, revision, token)
+        sizes, commit = _listing(repository, revision, token)
     except UnreachableError as error:
-        if not (folder := cached(name, revision)):
-            raise error
+        if not (place := cached(name, revision)):
+            raise UnreachableError(name) from error
+        folder = place.parent if file else place
     else:
-        folder = _small_files(name, revision, commit, sizes, token)
+        if file and file not in sizes:
+            raise CheckpointError(f"{repository} on the hub has no {file}; {_named_ggufs(sizes)}")
+        if file and not sizes[file]:
+            raise CheckpointError(f"{name} on the hub is empty")
+        made = _commit_folder if file else _small_files
+        folder = made(repository, revision, commit, sizes, token)
     with suppress(OSError):  # a cache that cannot be written to
         os.utime(_repository(folder))  # for make_room
-    places = shards(folder)
-    weights = tuple(sorted(set(places.values()))) if places else (SINGLE,)
+    places = None if file else shards(folder)
+    weights = tuple(sorted(set(places.values()))) if places else (file or SINGLE,)
     missing = 0
     if sizes is not None:
         if lacking := [file for file in weights if file not in sizes]:
@@ -112,7 +134,7 @@ def look(name: str, revision: str | None = None, token: bool | None = None) -> R
 
 
 def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) -> Path:
-    """The folder with the files of a model on the hub, its weights downloaded unless they are there already.
+    """The folder with the files of a model on the hub, or its GGUF file, downloaded unless it is there already.
 
     Args:
         remote: what look found.
@@ -132,7 +154,37 @@ def fetch(remote: Remote, tell: Tell | None = None, largest: int | None = None) 
             more(0)
             _download(remote.name, file, remote.folder.name, more, remote.token)
             done += remote.sizes[file]
-    return remote.folder
+    return remote.place
+
+
+def part(remote: Remote, start: int, n: int) -> bytes:
+    """So many bytes of a GGUF file on the hub, from a place on; they are not kept.
+
+    Raises:
+        CheckpointError: the hub did not give them, or says now that the file has another size.
+    """
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status  # type: ignore[attr-defined]
+
+    (repository, _), (file,), got = parted(remote.name), remote.weights, bytearray()
+    if remote.sizes is None:
+        raise UnreachableError(remote.name)
+    range_ = {"Range": f"bytes={start}-{start + n - 1}", "Accept-Encoding": "identity"}
+    with _in_words(remote.name, None):
+        url = hf_hub_url(repository, file, revision=remote.folder.name)
+        headers = build_hf_headers(token=remote.token, headers=range_)
+        with get_session().stream("GET", url, headers=headers, timeout=TIMEOUT) as response:
+            hf_raise_for_status(response)
+            expected = f"bytes {start}-{start + n - 1}/{remote.sizes[file]}"
+            if response.status_code != 206 or response.headers.get("Content-Range") != expected:
+                raise CheckpointError(f"the hub does not send the part of {file} that it was asked for")
+            for chunk in response.iter_raw():
+                got += chunk
+                if len(got) > n:
+                    break
+    if len(got) != n:
+        raise CheckpointError(f"the hub does not send the part of {file} that it was asked for")
+    return bytes(got)
 
 
 def make_room(needed: int, limit: int, loaded: Collection[str] = (), besides: str = "") -> None:
@@ -142,19 +194,25 @@ def make_room(needed: int, limit: int, loaded: Collection[str] = (), besides: st
     Args:
         limit: bytes that all downloads together may have.
         loaded: names of models in memory.
-        besides: the name of one that stays.
+        besides: the name of one that stays. Where that is a GGUF file that needs bytes, it is not there yet, and the
+            other files of its repository may go.
     """
     from huggingface_hub import constants
 
     root = Path(constants.HF_HUB_CACHE)
+    named, file = parted(besides)
+    kept = "" if file and needed else named
+    in_use = {parted(name)[0] for name in loaded}
     names = {folder: folder.name.removeprefix("models--").replace("--", "/") for folder in root.glob("models--*")}
     sizes = {folder: _size(folder) for folder in names}
-    order = sorted(names, key=lambda folder: (names[folder] in loaded, folder.stat().st_mtime))
-    for folder in (folder for folder in order if names[folder] != besides):
+    order = sorted(names, key=lambda folder: (names[folder] in in_use, folder.stat().st_mtime))
+    for folder in (folder for folder in order if names[folder] != kept):
         fits = sum(sizes.values()) + needed <= limit
         if fits and needed + SPARE_DISK <= shutil.disk_usage(root).free:
             return
-        shutil.rmtree(folder, ignore_errors=True)
+        # of the named one it is still to be known which commit its revisions are
+        for gone in (folder / "blobs", folder / "snapshots") if names[folder] == named else (folder,):
+            shutil.rmtree(gone, ignore_errors=True)
         sizes.pop(folder)
 
 
@@ -208,7 +266,7 @@ def _listing(name: str, revision: str | None, token: bool | None) -> tuple[dict[
 
     with _in_words(name, revision):
         found = HfApi().model_info(name, revision=revision, files_metadata=True, timeout=TIMEOUT, token=token)
-    sizes = {f.rfilename: f.size for f in found.siblings or [] if f.size is not None}
+    sizes = {f.rfilename: f.size for f in found.siblings or [] if isinstance(f.size, int) and f.size >= 0}
     if not isinstance(found.sha, str) or re.fullmatch("[0-9a-f]{40}", found.sha) is None:
         raise CheckpointError(f"the hub does not say which commit of {name} it has")
     return sizes, found.sha
@@ -217,7 +275,8 @@ def _listing(name: str, revision: str | None, token: bool | None) -> tuple[dict[
 def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, int], token: bool | None) -> Path:
     """The folder of that commit in the cache, with the small files in it."""
     if "config.json" not in sizes:
-        raise CheckpointError(f"{name} on the hub has no config.json, which says what model it is")
+        why = _named_ggufs(sizes, f"{name}/") if any(map(_is_gguf, sizes)) else "which says what model it is"
+        raise CheckpointError(f"{name} on the hub has no config.json, {why}")
     for file, largest in SMALL.items():
         if sizes.get(file, 0) > largest:
             raise CheckpointError(f"{file} of {name} has {size(sizes[file])}, more than the {size(largest)} such may")
@@ -231,13 +290,42 @@ def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, 
     return folder
 
 
+def _commit_folder(name: str, revision: str | None, commit: str, *_: Any) -> Path:
+    """The folder of that commit in the cache, which remembers that it was this revision."""
+    from huggingface_hub import constants
+
+    repository = Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+    folder, ref = repository / "snapshots" / commit, repository / "refs" / (revision or constants.DEFAULT_REVISION)
+    with _in_words(name, revision):
+        folder.mkdir(parents=True, exist_ok=True)
+        if revision != commit and not (ref.is_file() and ref.read_text("ascii") == commit):
+            ref.parent.mkdir(parents=True, exist_ok=True)
+            ref.write_text(commit, "ascii")
+    return folder
+
+
+def _is_gguf(file: str) -> bool:
+    return is_hub_name(f"a/b/{file}")
+
+
+def _named_ggufs(files: Collection[str], before: str = "") -> str:
+    """Which GGUF files are there, the first few of them."""
+    found = sorted(filter(_is_gguf, files))
+    if not found:
+        return "it has no GGUF file"
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"its GGUF files are {', '.join(before + file for file in found[:MOST_NAMED])}{more}"
+
+
 def cached(name: str, revision: str | None = None) -> Path | None:
-    """The folder of a model that was downloaded before; None where there is none."""
+    """The folder of a model that was downloaded before, or its GGUF file; None where there is none."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
+    repository, file = parted(name)
     try:
-        return Path(hf_hub_download(name, "config.json", revision=revision, local_files_only=True)).parent
+        found = Path(hf_hub_download(repository, file or "config.json", revision=revision, local_files_only=True))
+        return found if file else found.parent
     except (LocalEntryNotFoundError, OSError, ValueError):
         return None
 
@@ -248,7 +336,8 @@ def _download(name: str, file: str, commit: str | None, more: Callable[[int], No
 
     with _in_words(name, None):
         counter = _counter(more)
-        path = hf_hub_download(name, file, revision=commit, tqdm_class=counter, etag_timeout=TIMEOUT, token=token)
+        repository = parted(name)[0]
+        path = hf_hub_download(repository, file, revision=commit, tqdm_class=counter, etag_timeout=TIMEOUT, token=token)
         return Path(path)
 
 
@@ -284,7 +373,7 @@ def _in_words(name: str, revision: str | None) -> Iterator[None]:
     except errors.RepositoryNotFoundError as error:
         raise CheckpointError(f"{where} does not exist, or is private; mind the spelling: org/name") from error
     except errors.HFValidationError as error:
-        raise CheckpointError(f"{name!r} is no name of a model on the hub: such names are org/name") from error
+        raise CheckpointError(f"{name!r} is no name of a model on the hub: such names are {FORMS}") from error
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled) as error:
         raise UnreachableError(name) from error
     except errors.HfHubHTTPError as error:

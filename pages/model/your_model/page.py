@@ -169,14 +169,15 @@ with left:
         models.DEFAULT,
         LONGEST,
         help="GPT-2, LLaMA, Mistral, Mixtral, Qwen2, Qwen3, Gemma, BERT, DistilBERT and T5, "
-        "from safetensors alone: no pickle is opened, no code of others runs",
+        "from safetensors and GGUF files (org/name/file.gguf) alone: no pickle is opened, no code of others runs",
     )
     settings = settings_of_here()
 name = typed.strip() if typed.strip() in available() else model_settings.named(typed)
 found: Any = None
 if name is None:
     problem = f"“{text.escape(typed.strip(), 60)}” is no name of a model: write org/name as on the hub, such as "
-    problem += f"openai-community/gpt2, ./name for a folder, or one that is here: {', '.join(available())}."
+    problem += "openai-community/gpt2, org/name/file.gguf for a GGUF file there, ./name for a folder, or one that is "
+    problem += f"here: {', '.join(available())}."
     left.warning(problem if typed.strip() else "There is no name yet: " + problem.partition(": ")[2])
 elif not models.loaded(name) and run_models.is_run(name):
     found = Refused(run_models.GONE)

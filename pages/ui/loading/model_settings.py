@@ -4,7 +4,7 @@ Read from the environment whenever they are asked for. Unless something is set, 
 tells a server behind a proxy from one for a single person; `make run`, which is for that person, sets both.
 
 TFCORE_MODELS          off | public (any public model of the hub) | any (also those that this machine's hub token
-                       opens) | a list of names: org/name, ./folder
+                       opens) | a list of names: org/name, org/name/file.gguf, ./folder
 TFCORE_MODEL_FOLDER    local folders are opened below this folder alone; empty: none are
 TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped ones apart
 TFCORE_DOWNLOAD_GB     4; the largest download
@@ -30,7 +30,10 @@ LONGEST = 200  # characters of a name
 REMEMBERED = 8  # names of one visitor's models
 GIGABYTES = {"TFCORE_MODEL_GB": 4.0, "TFCORE_DOWNLOAD_GB": 4.0, "TFCORE_HUB_CACHE_GB": 0.0}
 FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.safetensors.index.json", "*.gguf")
-_ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)/?")
+_ADDRESS = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/([^/\s?#]+/[^/\s?#]+)"
+    r"(?:/?|/(?:blob|resolve)/main(/[^/\s?#]+\.gguf)(?:\?download=true)?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,8 @@ def named(said: object) -> str | None:
     """The name of a model that is not shipped, in its one form, of what a person typed or a link says; None if it is
     no such name.
 
-    "org/name" and the address of its page on the hub are a model there; "./folder" is one in the folder for models;
-    "run:ID@STEP" was trained in the lab.
+    "org/name", "org/name/file.gguf" and the addresses of their pages on the hub are models there; "./folder" is one in
+    the folder for models; "run:ID@STEP" was trained in the lab.
     """
     from tfcore.loading.hub import (
         is_hub_name,  # here, because with it comes torch, which the settings need not wait for
@@ -145,7 +148,7 @@ def named(said: object) -> str | None:
     if run_models.is_run(said):
         return said
     if address := _ADDRESS.fullmatch(said):
-        said = address[1]
+        said = address[1] + (address[2] or "")
     if said.startswith("./"):
         parts = PurePosixPath(said[2:]).parts
         plain = parts and all(re.fullmatch(r"[\w .+-]+", part) and part not in (".", "..") for part in parts)

@@ -127,7 +127,8 @@ def look(name: str, settings: Settings) -> Iterator[Any]:
 
     def work(_: progress.Say) -> Any:
         if settings.cached and not name.startswith("./"):
-            hub.make_room(sum(hub.SMALL.values()), settings.cached, STORE.names, name)
+            needed = 0 if hub.parted(name)[1] else sum(hub.SMALL.values())
+            hub.make_room(needed, settings.cached, STORE.names, name)
         return checkpoints.estimate(settings.place(name), token=settings.token)
 
     yield from _in_words(name, work)

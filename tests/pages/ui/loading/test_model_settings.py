@@ -35,6 +35,10 @@ def test_a_list_is_a_list(say):
     assert found.refusal("org/other").endswith(": ./mine, openai-community/gpt2.")
     assert "opens no folders" in found.refusal("./mine")
     assert say(MODEL_FOLDER="/models").refusal("./mine") is None
+    assert found.refusal("openai-community/gpt2/x.gguf") is not None
+    found = say(MODELS="org/name/x.gguf")
+    assert found.refusal("org/name/x.gguf") is None
+    assert found.refusal("org/name") is not None
 
 
 def test_public_models_are_asked_for_as_a_stranger(say):
@@ -69,6 +73,9 @@ GOOD = {
     "org/name": "org/name",
     " https://huggingface.co/org/na-me.2 ": "org/na-me.2",
     "hf.co/org/name/": "org/name",
+    "org/name/a-Q4_K.gguf": "org/name/a-Q4_K.gguf",
+    "https://huggingface.co/org/name/blob/main/a.gguf": "org/name/a.gguf",
+    "https://huggingface.co/org/name/resolve/main/a.gguf?download=true ": "org/name/a.gguf",
     "./mine": "./mine",
     "./a b/c": "./a b/c",
     "./a//b/": "./a/b",
@@ -92,6 +99,14 @@ BAD = (
     "./a\nb",
     "a/b/c",
     "org/..",
+    "org/name/../x.gguf",
+    "org/name/sub/x.gguf",
+    "org/name/x.gguf/",
+    "https://huggingface.co/org/name/blob/main/x.bin",
+    "https://huggingface.co/org/name/blob/main/sub/x.gguf",
+    "https://huggingface.co/org/name/blob/main/%2e%2e.gguf",
+    "https://huggingface.co/org/name/tree/main",
+    "https://evil.example/org/name/blob/main/x.gguf",
     "file:///etc",
     "https://evil.example/org/name",
     "C:\\x",
@@ -146,6 +161,18 @@ def test_a_name_on_the_hub_is_never_a_folder(say, tmp_path, monkeypatch):
             OnHub(name)
     with pytest.raises(ValueError, match="no model of the name 'secret' is here"):
         cache.shipped_model("secret")
+
+
+def test_a_gguf_file_on_the_hub_is_never_one_here(say, tmp_path, monkeypatch):
+    (tmp_path / "org" / "name").mkdir(parents=True)
+    (tmp_path / "org" / "name" / "x.gguf").touch()
+    monkeypatch.chdir(tmp_path)
+    found = say(MODELS="any", MODEL_FOLDER=str(tmp_path))
+    assert found.place("org/name/x.gguf") == OnHub("org/name/x.gguf")
+    for look in (own_models.look, own_models.bring):
+        (refused,) = [item for item in look("org/name/x.gguf", found) if item is not None]
+        assert refused.offline
+        assert "org/name/x.gguf is not in the cache" in refused.sentence
 
 
 def test_no_folder_is_opened_where_none_is_set(say):

@@ -16,6 +16,7 @@ from pages.ui.loading.own_models import Own, Refused, Store
 from pages.ui.work import progress
 from tests import fake_hub, own_folders
 from tests.hostile_tokenizers import CHAIN, normalizers
+from tests.loading import gguf_files
 from tfcore.loading import hub, weights
 
 
@@ -217,16 +218,12 @@ def test_no_sentence_names_a_path(folder, monkeypatch, problem):
         assert "srv" not in sentence
 
 
-def test_downloads_make_room_where_that_is_set(tmp_path, monkeypatch):
-    """A cache that is full is full no longer: what was looked at longest ago goes."""
-    own_folders.write(tmp_path, "gpt2")
-    for name in "abc":
-        shutil.copytree(tmp_path / "gpt2", tmp_path / "served" / "tiny" / name)
-    of_one = sum(file.stat().st_size for file in (tmp_path / "gpt2").iterdir())
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    """A hub of the models below "served", and an empty cache."""
     monkeypatch.setattr(hub, "SPARE_DISK", 0)
     monkeypatch.setattr(own_models, "STORE", Store())
     monkeypatch.setenv("TFCORE_MODELS", "public")
-    monkeypatch.setenv("TFCORE_HUB_CACHE_GB", str(2.5 * of_one / 1e9))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     with fake_hub.serving(tmp_path / "served") as server:
@@ -234,12 +231,61 @@ def test_downloads_make_room_where_that_is_set(tmp_path, monkeypatch):
         monkeypatch.setattr(
             constants, "HUGGINGFACE_CO_URL_TEMPLATE", server.address + "/{repo_id}/resolve/{revision}/{filename}"
         )
-        for name in "abca":
-            found = list(own_models.bring(f"tiny/{name}", model_settings.read()))[-1]
-            assert isinstance(found, Own), found
-            taken = sum(f.stat().st_size for f in (tmp_path / "cache").rglob("blobs/*"))
-            assert taken <= model_settings.read().cached
-            assert (tmp_path / "cache" / f"models--tiny--{name}").is_dir()
+        yield server
+
+
+def downloaded(tmp_path):
+    """Bytes of all that the cache has."""
+    return sum(f.stat().st_size for f in (tmp_path / "cache").rglob("blobs/*"))
+
+
+def test_downloads_make_room_where_that_is_set(served, tmp_path, monkeypatch):
+    """A cache that is full is full no longer: what was looked at longest ago goes."""
+    own_folders.write(tmp_path, "gpt2")
+    for name in "abc":
+        shutil.copytree(tmp_path / "gpt2", served.root / "tiny" / name)
+    of_one = sum(file.stat().st_size for file in (tmp_path / "gpt2").iterdir())
+    monkeypatch.setenv("TFCORE_HUB_CACHE_GB", str(2.5 * of_one / 1e9))
+    for name in "abca":
+        found = list(own_models.bring(f"tiny/{name}", model_settings.read()))[-1]
+        assert isinstance(found, Own), found
+        assert downloaded(tmp_path) <= model_settings.read().cached
+        assert (tmp_path / "cache" / f"models--tiny--{name}").is_dir()
+
+
+def test_files_of_one_repository_make_room_for_each_other(served, tmp_path, monkeypatch):
+    """They may be as many as their owner likes."""
+    (served.root / "tiny" / "files").mkdir(parents=True)
+    for seed in range(3):
+        path = served.root / "tiny" / "files" / f"{seed}.gguf"
+        gguf_files.write(
+            path,
+            "llama",
+            gguf_files.random_model("llama"),
+            **gguf_files.byte_level("gpt-2"),
+            **{"general.name": f"{seed}"},
+        )
+    monkeypatch.setenv("TFCORE_HUB_CACHE_GB", str(1.5 * path.stat().st_size / 1e9))
+    settings = model_settings.read()
+    for seed in (0, 1, 2, 2):
+        name = f"tiny/files/{seed}.gguf"
+        estimated = list(own_models.look(name, settings))[-1]
+        found = list(own_models.bring(name, settings))[-1]
+        assert isinstance(found, Own), found
+        assert (found.name, found.size) == (name, estimated.memory)
+        assert found.special.last == 319
+        assert 0 < downloaded(tmp_path) <= settings.cached
+    assert served.asked == ["0.gguf", "1.gguf", "2.gguf"]
+
+
+def test_a_file_that_the_repository_does_not_have(served):
+    (served.root / "tiny" / "files").mkdir(parents=True)
+    (served.root / "tiny" / "files" / "b.gguf").write_bytes(b"x")
+    for job in (own_models.look, own_models.bring):
+        (found,) = [item for item in job("tiny/files/a.gguf", model_settings.read()) if item is not None]
+        assert found == Refused(
+            "tiny/files/a.gguf: tiny/files on the hub has no a.gguf; its GGUF files are b.gguf", offline=False
+        )
 
 
 def test_experts_without_end_are_refused(tmp_path, folder):
