@@ -103,6 +103,27 @@ def segmented(
     return _choice(key, options, default, labels, draw)
 
 
+def sections(
+    label: str,
+    key: str,
+    options: Sequence[Option],
+    default: Option,
+    labels: Mapping[Option, str] | None = None,
+) -> Option:
+    """The sections of a page side by side, one of them open; the label is for screen readers alone."""
+    draw = partial(
+        st.segmented_control,
+        label,
+        list(options),
+        default=default,
+        key=key,
+        required=True,
+        wrap=True,
+        label_visibility="collapsed",
+    )
+    return _choice(key, options, default, labels, draw)
+
+
 def several(
     label: str,
     key: str,
@@ -198,13 +219,16 @@ def toggle(label: str, key: str, default: bool = False, *, help: str | None = No
 
 
 def text_area(label: str, key: str, default: str, max_chars: int, *, height: int = 100, help: str | None = None) -> str:
-    """A box for text of any length, of which the first `max_chars` characters count.
+    """A box for text of any length, of which the first `max_chars` characters count, and a button that runs the page
+    on it: a click leaves the box, which sends what is in it.
 
     Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
     compressed; see `links`.
     """
     value = _typed(key, default, max_chars)
-    st.text_area(label, key=key, height=height, help=help, persist_state="session")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_area(label, key=key, height=height, help=help, persist_state="session")
+        st.button("Run", key=f"run {key}", help="Or Ctrl+Enter in the box")
     return _kept(key, value, default)
 
 

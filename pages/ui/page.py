@@ -1,20 +1,21 @@
-"""The parts that pages are made of: claim, equation, things to try, what to see, source, program, question."""
+"""The parts that pages are made of, in their order: claim, things to try, what to see, question, how it is computed."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from pages.ui import controls, links, notices, program
 
 GLOSSARY = "reference/glossary/page.py"
+THIS = "This experiment"
 PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
 
 
-def begin(title: str, claim: str, equation: str | None = None, always: Mapping[str, str] | None = None) -> None:
-    """Title with the copy-link button, the claim in one sentence, the equation (LaTeX), and the place for notices.
+def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> None:
+    """Title with the copy-link button, the claim in one sentence, and the place for notices.
 
     Args:
         always: defaults that are this server's alone, which a copied link says; see links.copy_link.
@@ -23,8 +24,6 @@ def begin(title: str, claim: str, equation: str | None = None, always: Mapping[s
         st.title(title, anchor=False)
         links.copy_link(always)
     st.markdown(claim)
-    if equation is not None:
-        st.latex(equation)
     links.visit()  # before any notice: a new visit begins without the old ones
     notices.reserve()
     links.check_version()
@@ -43,20 +42,128 @@ def what_to_see(markdown: str) -> None:
     st.markdown(f"**What to see.** {markdown}")
 
 
-def terms(*names: str) -> None:
-    """Links from terms that a page uses to the glossary, which says what they mean."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("In the glossary:", width="content")
-        for name in names:
-            links.to(GLOSSARY, {"term": name}, name)
+def question(text: str, answer: str) -> None:
+    """A question that the figure answers; the answer is one click away."""
+    with st.container(border=True):
+        st.markdown(f"**A question.** {text}")
+        with st.expander("Answer"):
+            st.markdown(answer)
 
 
-def source(function: Callable[..., Any] | type, *more: Callable[..., Any] | type) -> None:
-    """The very code that computed the figure."""
-    for one in (function, *more):
-        one = inspect.unwrap(one)
-        with st.expander(f"The code that computed it: `{one.__module__}.{one.__qualname__}`"):
-            st.code(_code(one), language="python")
+class Experiment(NamedTuple):
+    """What a page has computed, as a program to run oneself; it is written only when it is asked for.
+
+    Args:
+        what: is made, as in "The left picture".
+        function: of the page's `experiments.py`; with these values the page itself called it for one of its figures.
+        given: its arguments by name.
+    """
+
+    what: str
+    function: Callable[..., Any]
+    given: Mapping[str, Any]
+
+
+def experiment(function: Callable[..., Any], *args: Any, **values: Any) -> Experiment:
+    """An experiment for `how_it_is_computed`.
+
+    Args:
+        function, args, values: as the page called it; what the page keeps (see cache.py) is given as `program.made`
+            says it, and a model as its name.
+    """
+    return experiment_of(THIS, function, *args, **values)
+
+
+def experiment_of(what: str, function: Callable[..., Any], *args: Any, **values: Any) -> Experiment:
+    """The same where a page offers several side by side."""
+    return Experiment(what, function, program.bound(function, *args, **values))
+
+
+class Latest:
+    """The experiment of a fragment that runs again alone, for a drawer outside of it: what it computed last."""
+
+    def __init__(self) -> None:
+        self.experiment: Experiment | None = None
+
+    def offer(self, function: Callable[..., Any], *args: Any, what: str = THIS, **values: Any) -> None:
+        """See `experiment_of`."""
+        self.experiment = experiment_of(what, function, *args, **values)
+
+
+def how_it_is_computed(
+    *experiments: Experiment | Latest,
+    formula: str | None = None,
+    code: Sequence[Callable[..., Any] | type] = (),
+    papers: str | None = None,
+    terms: Sequence[str] = (),
+) -> None:
+    """The drawer at the end of a section, with a tab for each of these that there is.
+
+    Args:
+        experiments: offered as Python scripts and notebooks.
+        formula: LaTeX.
+        code: functions and classes of tfcore that computed the figures; their source is shown.
+        papers: Markdown, with arXiv id and equation.
+        terms: of the glossary.
+    """
+    offered = [one for one in experiments if not isinstance(one, Latest) or one.experiment]
+    tabs: dict[str, Callable[[], Any]] = {}
+    if formula:
+        tabs["Formula"] = partial(st.latex, formula)
+    if code:
+        tabs["Code"] = partial(_sources, code)
+    if offered:
+        tabs["Script and notebook"] = partial(_programs, offered)
+    if papers or terms:
+        tabs["Papers" if not terms else "Papers and terms" if papers else "Terms"] = partial(_papers, papers, terms)
+    with st.expander("How it is computed"):
+        for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
+            with tab:
+                draw()
+
+
+def _sources(code: Sequence[Callable[..., Any] | type]) -> None:
+    for one in map(inspect.unwrap, code):
+        st.caption(f"`{one.__module__}.{one.__qualname__}`")
+        st.code(_code(one), language="python")
+
+
+def _programs(experiments: Sequence[Experiment | Latest]) -> None:
+    for one in experiments:
+        what, function, _ = _now(one)
+        name = f"{function.__module__.split('.')[-2]}-{function.__name__}".replace("_", "-")
+        with st.container(horizontal=True):
+            for ending, (label, write) in PROGRAMS.items():
+                st.download_button(
+                    label.format(what),
+                    partial(_written, write, one),
+                    f"{name}.{ending}",
+                    key=f"{name}.{ending}",
+                    on_click="ignore",
+                    type="tertiary",
+                )
+
+
+def _papers(papers: str | None, terms: Sequence[str]) -> None:
+    if papers:
+        st.markdown(papers)
+    if terms:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("In the glossary:", width="content")
+            for name in terms:
+                links.to(GLOSSARY, {"term": name}, name)
+
+
+def _now(one: Experiment | Latest) -> Experiment:
+    found = one.experiment if isinstance(one, Latest) else one
+    if found is None:
+        raise TypeError("nothing was offered")
+    return found
+
+
+def _written(write: Callable[[program.Program], str], one: Experiment | Latest) -> bytes:
+    _, function, given = _now(one)
+    return write(program.program(function, given)).encode()
 
 
 @lru_cache(maxsize=512)
@@ -65,43 +172,3 @@ def _code(thing: Callable[..., Any] | type) -> str:
         return inspect.getsource(thing)
     except (OSError, TypeError):  # built in, or made at run time
         return f"# {thing!r} has no Python source"
-
-
-def experiment(function: Callable[..., Any], *args: Any, **values: Any) -> None:
-    """Offer what the page has just computed as a program to run oneself; it is written only when it is asked for."""
-    experiment_of("This experiment", function, *args, **values)
-
-
-def experiment_of(what: str, function: Callable[..., Any], *args: Any, **values: Any) -> None:
-    """The same where a page offers several side by side.
-
-    Args:
-        what: is made, as in "The left picture".
-        function: of the page's `experiments.py`; with these values the page itself called it for one of its figures.
-        args, values: as it was called; what the page keeps (see cache.py) is given as `program.made` says it, and a
-            model as its name.
-    """
-    given = program.bound(function, *args, **values)
-    name = f"{function.__module__.split('.')[-2]}-{function.__name__}".replace("_", "-")
-    with st.container(horizontal=True):
-        for ending, (label, write) in PROGRAMS.items():
-            st.download_button(
-                label.format(what),
-                partial(_written, write, function, given),
-                f"{name}.{ending}",
-                key=f"{name}.{ending}",
-                on_click="ignore",
-                type="tertiary",
-            )
-
-
-def _written(write: Callable[[program.Program], str], function: Callable[..., Any], given: Mapping[str, Any]) -> bytes:
-    return write(program.program(function, given)).encode()
-
-
-def question(text: str, answer: str) -> None:
-    """A question that the figure answers; the answer is one click away."""
-    with st.container(border=True):
-        st.markdown(f"**A question.** {text}")
-        with st.expander("Answer"):
-            st.markdown(answer)

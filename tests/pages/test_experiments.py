@@ -39,7 +39,7 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
 
     def noted(what, function, *args, **values):
         found.append((function, bound(function, *args, **values)))
-        original(what, function, *args, **values)
+        return original(what, function, *args, **values)
 
     monkeypatch.setattr(page, "experiment_of", noted)
     return found

@@ -40,6 +40,14 @@ def activations() -> None:
         "**Without an activation function the two matrices of a layer would be one.** Where its slope is 0, no "
         "gradient passes."
     )
+    page.try_this(
+        {
+            "ReLU below 0": {"act": "relu", "x": -1.0},
+            "steeper than 1": {"act": "gelu", "x": 1.4},
+            "the lowest point": {"act": "silu", "x": -1.3},
+            "exact or tanh?": {"act": "gelu_tanh", "x": -2.0},
+        }
+    )
     left, right = st.columns([1, 3], gap="large")
     with left:
         kind = controls.select("Function", "act", list(ACTIVATION_NAMES), "gelu", ACTIVATION_NAMES)
@@ -74,26 +82,20 @@ def activations() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "ReLU below 0": {"act": "relu", "x": -1.0},
-            "steeper than 1": {"act": "gelu", "x": 1.4},
-            "the lowest point": {"act": "silu", "x": -1.3},
-            "exact or tanh?": {"act": "gelu_tanh", "x": -2.0},
-        }
-    )
     page.what_to_see(
         "ReLU's slope is 0 below 0: a neuron whose input stays there gets no gradient. GELU and SiLU dip below 0 and "
         f"keep a slope there, and are a little steeper than 1 above. {GeluDifference(found.difference)} The original "
         "GPT-2 used the approximation because it was faster."
     )
-    page.source(functions.SLOPES[kind], FeedForward)
     read = made(experiments.inputs_of, model_name, TEXT, layer)
-    page.experiment(experiments.activations, read, model_name, layer, kind, x)
-    st.caption("GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.")
     page.question(
         "Why does a layer with ReLU compute the same after all weights of W_up are doubled and those of W_down halved, "
         "and a layer with GELU not?",
         "max(0, 2x) = 2 max(0, x): doubling the input of ReLU doubles its output. GELU has no such rule: at −1 it is "
         "−0.16, at −2 only −0.05.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.activations, read, model_name, layer, kind, x),
+        code=(functions.SLOPES[kind], FeedForward),
+        papers="GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.",
     )

@@ -19,10 +19,13 @@ def gates() -> None:
         "**A gated layer (GLU) multiplies two projections of the input**: one, through the activation function, gates "
         "the other. It has three matrices, so it gets two thirds of the width for the same number of parameters."
     )
-    st.latex(
-        r"\mathrm{FFN}(x) = W_{down}\,\mathrm{act}(W_{up}\,x) \qquad "
-        r"\mathrm{GLU}(x) = W_{down}\big(\mathrm{act}(W_{gate}\,x) \odot W_{up}\,x\big), \quad "
-        r"3\,d \cdot \tfrac{8}{3}d = 2\,d \cdot 4d"
+    page.try_this(
+        {
+            "LLaMA's width": {"glu": "swiglu", "d": 4096},
+            "a negative second input": {"up": -3.0},
+            "GEGLU, small": {"glu": "geglu", "d": 512},
+            "ReGLU: hard gates": {"glu": "reglu", "up": 2.0},
+        }
     )
     left, right = st.columns([1, 3], gap="large")
     with left:
@@ -68,27 +71,26 @@ def gates() -> None:
                 alt=f"{shown.alt} A plain {PLAIN[kind]} unit cannot be negative but for its dip.",
                 caption=shown.caption,
             )
-    page.try_this(
-        {
-            "LLaMA's width": {"glu": "swiglu", "d": 4096},
-            "a negative second input": {"up": -3.0},
-            "GEGLU, small": {"glu": "geglu", "d": 512},
-            "ReGLU: hard gates": {"glu": "reglu", "up": 2.0},
-        }
-    )
     page.what_to_see(
         "The first two bars are as good as equal: three narrow matrices have as many parameters as two wide ones, but "
         "for rounding to a multiple of 8. The surface is one gated unit: a product, large or small with the sign of "
         "either input, and near 0 where the gate is closed, on the left."
     )
-    page.source(FeedForward, layer_cost)
-    page.experiment(experiments.gates, kind, d_model)
-    st.caption(
-        "GLU variants: arXiv:2002.05202, equations 5 and 6; widths: section 2. LLaMA (arXiv:2302.13971, section 2.2) "
-        "uses 8/3 d, rounded up to 11,008 at d = 4,096."
-    )
     page.question(
         "With both inputs of a ReGLU unit doubled, its output is four times as large. What does that tell about depth?",
         "It is a product of two numbers that depend on the token: a gated layer can compute products of features in "
         "one layer, where a plain one needs many units to approximate one.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.gates, kind, d_model),
+        formula=(
+            r"\mathrm{FFN}(x) = W_{down}\,\mathrm{act}(W_{up}\,x) \qquad "
+            r"\mathrm{GLU}(x) = W_{down}\big(\mathrm{act}(W_{gate}\,x) \odot W_{up}\,x\big), \quad "
+            r"3\,d \cdot \tfrac{8}{3}d = 2\,d \cdot 4d"
+        ),
+        code=(FeedForward, layer_cost),
+        papers=(
+            "GLU variants: arXiv:2002.05202, equations 5 and 6; widths: section 2. LLaMA (arXiv:2302.13971, section "
+            "2.2) uses 8/3 d, rounded up to 11,008 at d = 4,096."
+        ),
     )

@@ -48,11 +48,6 @@ def choose_neuron(event: Event) -> None:
 
 def show() -> None:
     """The panel."""
-    st.latex(
-        r"\mathrm{FF}(x) = \sum_{i=1}^{d_{ff}} \underbrace{a_i(x)}_{\text{key: how well } x \text{ fits}}\; "
-        r"\underbrace{v_i}_{\text{value: column } i \text{ of } W_{down}}, \qquad "
-        r"a_i = \mathrm{SiLU}(g_i \cdot x)\,(u_i \cdot x)"
-    )
     page.try_this(TRY)
     models.only(MODEL, "the texts with the largest activations were found by a scan, made for this model alone.")
     left, right = st.columns([1, 3], gap="large")
@@ -76,23 +71,32 @@ def show() -> None:
     with right:
         active_texts(layer, neuron, side)
         promoted(found)
-    own_text(layer, neuron, side)
+    latest = page.Latest()
+    own_text(layer, neuron, side, latest)
     page.what_to_see(
         "The marked tokens are those with the neuron's largest activations. The bars are its value vector, taken "
         "through the final norm and the unembedding: the tokens whose logits it raises or lowers directly. Where both "
         "fit, as after “Thank” and “you”, the neuron reads like a rule; the number at the left says how much the "
         "prediction depends on it alone. Later layers also read what a neuron writes, which the bars do not show."
     )
-    page.source(neurons.promoted, neurons.neuron_effect, neuron_scan.scan_neurons)
-    st.caption(
-        "Key-value memories: arXiv:2012.14913, equations 1 and 2, for plain layers; the stories model's are gated. The "
-        "texts are excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0), found by one scan "
-        "of 134,700 tokens that is kept beside the model; each is read again by the model when you look."
-    )
     page.question(
         "A feed-forward layer mixes no tokens. How can a neuron know that “named” was said just before?",
         "Through attention: before the feed-forward layer reads a token's vector, heads have added to it what they "
         "read from earlier tokens. The key of a neuron is compared with that sum.",
+    )
+    page.how_it_is_computed(
+        latest,
+        formula=(
+            r"\mathrm{FF}(x) = \sum_{i=1}^{d_{ff}} \underbrace{a_i(x)}_{\text{key: how well } x \text{ fits}}\; "
+            r"\underbrace{v_i}_{\text{value: column } i \text{ of } W_{down}}, \qquad "
+            r"a_i = \mathrm{SiLU}(g_i \cdot x)\,(u_i \cdot x)"
+        ),
+        code=(neurons.promoted, neurons.neuron_effect, neuron_scan.scan_neurons),
+        papers=(
+            "Key-value memories: arXiv:2012.14913, equations 1 and 2, for plain layers; the stories model's are gated. "
+            "The texts are excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0), found by "
+            "one scan of 134,700 tokens that is kept beside the model; each is read again by the model when you look."
+        ),
     )
 
 
@@ -132,7 +136,7 @@ def promoted(found: Promotion) -> None:
     )
 
 
-def own_text(layer: int, neuron: int, side: int) -> None:
+def own_text(layer: int, neuron: int, side: int, latest: page.Latest) -> None:
     """The neuron on a text of the visitor, and the neurons that are most active at one of its tokens."""
     st.subheader("On your own text", anchor=False)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
@@ -141,11 +145,11 @@ def own_text(layer: int, neuron: int, side: int) -> None:
         return
     used = first_tokens(MODEL, pasted, cache.model(MODEL)[0].config.max_seq_len)
     notices.tokens(used.total, len(used.ids))
-    on_text(layer, neuron, side, pasted)
+    on_text(layer, neuron, side, pasted, latest)
 
 
 @fragments.fragment
-def on_text(layer: int, neuron: int, side: int, pasted: str) -> None:
+def on_text(layer: int, neuron: int, side: int, pasted: str, latest: page.Latest) -> None:
     """Coloured tokens, bars, and the neurons that are most active at one token."""
     reading = values, tokens = read(MODEL, pasted)
     own, scan = values[layer, :, neuron], neuron_scan.load_neuron_scan(MODEL)
@@ -186,7 +190,7 @@ def on_text(layer: int, neuron: int, side: int, pasted: str) -> None:
             alt=active.alt,
             caption=f"{active.caption} The bars name the tokens that each promotes. Click one to choose it.",
         )
-    page.experiment(
+    latest.offer(
         experiments.neuron,
         made(experiments.read, MODEL, pasted),
         made(neurons.promotion, MODEL, MODEL, layer, neuron, side),

@@ -18,5 +18,5 @@ page.begin(
     "inputs (its **key**) and then adds a vector to the residual stream (its **value**).",
 )
 NAMES = {key: name for key, (name, _) in PANELS.items()}
-panel = controls.segmented("Look at", "panel", list(PANELS), "neurons", NAMES)
+panel = controls.sections("Look at", "panel", list(PANELS), "neurons", NAMES)
 PANELS[panel][1]()

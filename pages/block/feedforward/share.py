@@ -32,8 +32,14 @@ def share() -> None:
         "**Two thirds of a block are feed-forward where d_ff = 4 d**: 8 d² weights beside attention's 4 d². Shared KV "
         "heads make attention smaller, experts make the other part larger."
     )
-    st.latex(
-        r"\text{share} = \frac{m\,r}{m\,r + 2 + 2g}, \quad m \text{ matrices}, \; r = d_{ff}/d, \; g = n_{kv}/n_{heads}"
+    page.try_this(
+        {
+            "the classic": {"model": OWN, "ratio": 4.0, "kv": 32, "gated": False},
+            "GQA": {"model": "LLaMA-3 8B"},
+            "one KV head (MQA)": {"model": OWN, "kv": 1},
+            "experts": {"model": "Mixtral 8x7B"},
+            "with cross-attention": {"model": "Transformer base (decoder)"},
+        }
     )
     left, right = st.columns([1, 3], gap="large")
     with left:
@@ -74,21 +80,18 @@ def share() -> None:
             alt=shown.alt,
             caption=str(shown.findings[1]),
         )
-    page.try_this(
-        {
-            "the classic": {"model": OWN, "ratio": 4.0, "kv": 32, "gated": False},
-            "GQA": {"model": "LLaMA-3 8B"},
-            "one KV head (MQA)": {"model": OWN, "kv": 1},
-            "experts": {"model": "Mixtral 8x7B"},
-            "with cross-attention": {"model": "Transformer base (decoder)"},
-        }
-    )
     page.what_to_see(str(published_shares(blocks)))
-    page.source(block_share, share_formula)
     given = made(block_shares, made(experiments.configs, {OURS: MODEL}, own, OWN))
-    page.experiment(experiments.share, given, chosen)
-    st.caption("4 d² and 8 d² of a block: arXiv:2001.08361, table 1. Grouped queries: arXiv:2305.13245.")
     page.question(
         "Which has more parameters in GPT-3's 96 blocks: attention or the feed-forward layers?",
         str(feed_forward_total(configs["GPT-3 175B"])),
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.share, given, chosen),
+        formula=(
+            r"\text{share} = \frac{m\,r}{m\,r + 2 + 2g}, \quad m \text{ matrices}, \; r = d_{ff}/d, \; "
+            r"g = n_{kv}/n_{heads}"
+        ),
+        code=(block_share, share_formula),
+        papers="4 d² and 8 d² of a block: arXiv:2001.08361, table 1. Grouped queries: arXiv:2305.13245.",
     )

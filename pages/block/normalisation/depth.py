@@ -21,9 +21,14 @@ DEEPEST_TRAINED = 32
 
 def placements() -> None:
     """The panel of gradients and activations by layer, for each placement."""
-    st.latex(
-        r"\text{pre: } x + f(\mathrm{LN}(x)) \qquad \text{post: } \mathrm{LN}(x + f(x)) \qquad "
-        r"\text{sandwich: } x + \mathrm{LN}(f(\mathrm{LN}(x))) \qquad \text{none: } x + f(x)"
+    page.try_this(
+        {
+            "the paper's six layers": {"layers": 6, "init": "xavier"},
+            "64 layers": {"layers": 64, "init": "xavier"},
+            "GPT-2's weights": {"layers": 24, "init": "gpt2"},
+            "small weights": {"layers": 24, "init": "normal"},
+            "RMSNorm": {"norm": "rmsnorm"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -62,29 +67,26 @@ def placements() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "the paper's six layers": {"layers": 6, "init": "xavier"},
-            "64 layers": {"layers": 64, "init": "xavier"},
-            "GPT-2's weights": {"layers": 24, "init": "gpt2"},
-            "small weights": {"layers": 24, "init": "normal"},
-            "RMSNorm": {"norm": "rmsnorm"},
-        }
-    )
     page.what_to_see(
         f"{by_depth(norm, init)} The paper's theorem explains with it why post-LN needs warm-up. With pre-LN the "
         "residual stream grows layer by layer, since each sublayer adds to it; post-LN normalises it each time. "
         "Without any norm all depends on the initial weights: with Xavier's the stream grows by orders of magnitude."
     )
-    page.terms("pre-LN", "post-LN", "warm-up")
-    page.source(depth.residual_sublayer, depth.probe)
-    page.experiment(experiments.placements, made(depth.probe_placements, n_layers, init, norm))
-    st.caption("On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745")
     page.question(
         "Pre-LN puts one more norm after the last block, post-LN does not. Why?",
         "With post-LN, each block ends with a norm, so the stream leaves at size 1. With pre-LN, nothing ever "
         "normalises the stream itself; see how large it is after the last layer. The final norm brings it to the size "
         "that the unembedding can work with. Without it, the logits would grow with depth.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.placements, made(depth.probe_placements, n_layers, init, norm)),
+        formula=(
+            r"\text{pre: } x + f(\mathrm{LN}(x)) \qquad \text{post: } \mathrm{LN}(x + f(x)) \qquad "
+            r"\text{sandwich: } x + \mathrm{LN}(f(\mathrm{LN}(x))) \qquad \text{none: } x + f(x)"
+        ),
+        code=(depth.residual_sublayer, depth.probe),
+        papers="On Layer Normalization in the Transformer Architecture, theorem 1 and figure 3, arXiv:2002.04745",
+        terms=("pre-LN", "post-LN", "warm-up"),
     )
 
 
@@ -99,7 +101,6 @@ def by_depth(norm: Norm, init: Init) -> GradientFall:
 
 def first_steps() -> None:
     """The panel of the first training steps."""
-    st.latex(r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)")
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n_layers = controls.slider(
@@ -133,9 +134,7 @@ def first_steps() -> None:
         "which networks have begun to learn. Move the layers, the learning rate and the warm-up: what post-LN needs "
         "depends on all three. Each curve is one run with one seed; try another."
     )
-    page.source(warmup.first_losses, warmup.learning_rate, depth.residual_sublayer)
     losses = made(warmup.all_first_steps, n_layers, peak, warm, seed)
-    page.experiment(experiments.first_steps, losses, n_layers)
     st.caption(
         "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: repeat the "
         f"previous token, {warmup.RUN_VOCAB} tokens, {warmup.RUN_ROWS} sequences of {warmup.RUN_SEQ} per step, width "
@@ -146,6 +145,11 @@ def first_steps() -> None:
         "Its first steps depend less on depth: compare pre-LN at 2 and at 16 layers with post-LN at the same learning "
         "rate. Large models are still trained with warm-up, because Adam's averages are poor at first "
         "(arXiv:1908.03265).",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.first_steps, losses, n_layers),
+        formula=r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)",
+        code=(warmup.first_losses, warmup.learning_rate, depth.residual_sublayer),
     )
 
 

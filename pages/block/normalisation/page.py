@@ -17,4 +17,4 @@ page.begin(
     "LayerNorm and RMSNorm give each token's vector the same size. Over which axis they normalise, and whether they "
     "stand **before** a sublayer (pre-LN) or **after** the sum (post-LN), decides how well a deep network trains.",
 )
-PANELS[controls.segmented("Look at", "part", list(PANELS), "By hand")]()
+PANELS[controls.sections("Look at", "part", list(PANELS), "By hand")]()

@@ -63,9 +63,14 @@ def read_numbers(pasted: str) -> tuple[float, ...]:
 
 def by_hand() -> None:
     """The panel of LayerNorm and RMSNorm on a few numbers."""
-    st.latex(
-        r"\mathrm{LayerNorm}(x) = \gamma\,\frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta \qquad "
-        r"\mathrm{RMSNorm}(x) = \gamma\,\frac{x}{\sqrt{\tfrac1d \sum_i x_i^2 + \varepsilon}}"
+    page.try_this(
+        {
+            "add 100 to all": {"numbers": "102, 104, 104, 105, 107, 108"},
+            "ten times": {"numbers": "20, 40, 40, 50, 70, 80"},
+            "one outlier": {"numbers": "2, 4, 4, 5, 7, 80"},
+            "all equal": {"numbers": "3, 3, 3, 3"},
+            "initial γ and β": {"scale": 1.0, "shift": 0.0},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -91,15 +96,6 @@ def by_hand() -> None:
             caption=f"{shown.caption} “Size” is the root mean square.",
         )
     right.caption(norm_divisors(layer, rms).against_torch)
-    page.try_this(
-        {
-            "add 100 to all": {"numbers": "102, 104, 104, 105, 107, 108"},
-            "ten times": {"numbers": "20, 40, 40, 50, 70, 80"},
-            "one outlier": {"numbers": "2, 4, 4, 5, 7, 80"},
-            "all equal": {"numbers": "3, 3, 3, 3"},
-            "initial γ and β": {"scale": 1.0, "shift": 0.0},
-        }
-    )
     every = table(layer, rms)
     digits = {column: st.column_config.NumberColumn(format="%.6f") for column in every}
     st.dataframe(every, hide_index=True, height=min(38 + 35 * len(numbers), 290), column_config=digits)
@@ -110,14 +106,20 @@ def by_hand() -> None:
         "LayerNorm two. One outlier makes all the others small, in both. If all are equal, only ε keeps LayerNorm from "
         "0 / 0."
     )
-    page.source(normalise, layer_norm, rms_norm)
-    page.experiment(experiments.by_hand, numbers, scale, shift, 10.0**power)
-    st.caption("LayerNorm: arXiv:1607.06450, equations 3 and 4. RMSNorm: arXiv:1910.07467, equation 4.")
     page.question(
         "With ε = 0 and no scale or shift, what is the size (root mean square) of every vector after LayerNorm?",
         "Exactly 1: the mean square of what is left after taking the mean away is the variance, and that is divided "
         "away. Its length is then √d, for every token, whatever its size was before. Move ε up and the size falls "
         "below 1.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.by_hand, numbers, scale, shift, 10.0**power),
+        formula=(
+            r"\mathrm{LayerNorm}(x) = \gamma\,\frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta \qquad "
+            r"\mathrm{RMSNorm}(x) = \gamma\,\frac{x}{\sqrt{\tfrac1d \sum_i x_i^2 + \varepsilon}}"
+        ),
+        code=(normalise, layer_norm, rms_norm),
+        papers="LayerNorm: arXiv:1607.06450, equations 3 and 4. RMSNorm: arXiv:1910.07467, equation 4.",
     )
 
 
@@ -146,6 +148,14 @@ def which_axis() -> None:
     st.markdown(
         "A batch has three axes, (sequence, token, feature). **LayerNorm and RMSNorm normalise over the features of "
         "one token.** Over another axis the code runs without an error, but tokens or sequences affect each other."
+    )
+    page.try_this(
+        {
+            "the last token": {"texts": TEXTS, "row": 0, "position": TOKENS - 1},
+            "the other text": {"texts": TEXTS, "row": 1, "position": 0},
+            "one text alone": {"texts": TEXTS.splitlines()[0], "row": 0, "position": 2},
+            "RMSNorm": {"kind": "rmsnorm"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -177,28 +187,22 @@ def which_axis() -> None:
             caption=f"Embeddings ({len(rows)}, {len(rows[0])}, {models.config(model_name).d_model}) of "
             f"{model_name}; framed: the replaced token. {shown.caption}",
         )
-    page.try_this(
-        {
-            "the last token": {"texts": TEXTS, "row": 0, "position": TOKENS - 1},
-            "the other text": {"texts": TEXTS, "row": 1, "position": 0},
-            "one text alone": {"texts": TEXTS.splitlines()[0], "row": 0, "position": 2},
-            "RMSNorm": {"kind": "rmsnorm"},
-        }
-    )
     page.what_to_see(
         "Over the features, exactly one vector changes: zero everywhere else, to the last bit. Over the tokens, "
         "replacing the last one changes the first: **later tokens leak past the causal mask**. Over the texts, one "
         f"sequence of the batch changes another's result. {axis_changes(leak, row, position).sizes}"
     )
-    page.source(normalise, normalisation.axis_leak)
     offered = made(experiments.replace_token, model_name, lines, TOKENS, row, position, kind)
-    page.experiment(experiments.which_axis, offered, row, position)
-    st.caption("Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167")
     page.question(
         "BatchNorm averages over the texts of a batch and works well for images. Why not here?",
         "Its averages depend on the other sequences of the batch and on their lengths; in generation, token by token "
         "and for one user, there is no such batch. Give only one text: over the texts, each feature has just one "
         "number, and LayerNorm there gives 0 for all of them.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.which_axis, offered, row, position),
+        code=(normalise, normalisation.axis_leak),
+        papers="Over the features: arXiv:1607.06450. Over the texts: batch normalisation, arXiv:1502.03167",
     )
 
 

@@ -108,6 +108,7 @@ page.begin(
 )
 kind = controls.segmented("Mistake", "kind", list(KINDS), "mask", NAMES)
 words = WORDS[kind]
+page.try_this(TRY)
 left, right = st.columns([1, 3], gap="large")
 with left:
     config = choose()
@@ -119,7 +120,6 @@ with right:
 live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
 if kind == "half":
     st.caption(str(half_precision(config)))
-page.try_this(TRY)
 page.what_to_see(words.see)
 st.markdown(f"**What settles it.** {words.settle}")
 TASK = (
@@ -129,11 +129,13 @@ TASK = (
     "letters per step, AdamW."
 )
 st.caption(f"Paper: {words.source}. {TASK}")
-page.source(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins)
-page.experiment(experiments.twins, config, made(train_to_the_end, config), NAMES[kind])
 page.question(
     "A colleague's language model has a training loss of 0.05 after an hour, far below what others report, and writes "
     "nonsense. What do you test first?",
     "Whether the causal mask is on. Change one token and compare the outputs before it: with a causal mask they are "
     "the same bits. A loss below the entropy of the task is a leak; “no mask” above shows how it looks.",
+)
+page.how_it_is_computed(
+    page.experiment(experiments.twins, config, made(train_to_the_end, config), NAMES[kind]),
+    code=(*([SOURCES[kind]] if kind in SOURCES else []), Twin, train_twins),
 )

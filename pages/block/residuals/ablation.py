@@ -55,8 +55,15 @@ def read_text() -> str:
 
 def skip_blocks() -> None:
     """The panel of sublayer ablation: a loss for each set of sublayers that is left out."""
-    st.latex(
-        r"x + f_1(x) + f_2\big(x + f_1(x)\big) + \dots\,,\quad\text{each } f \text{ taken or not: } 2^{N}\text{ paths}"
+    page.try_this(
+        {
+            "the whole model": keep(),
+            "without block 2": keep("attention2", "mlp2"),
+            "without the first attention": keep("attention0"),
+            "only attention": keep(*KEYS[1::2]),
+            "only feed-forward": keep(*KEYS[::2]),
+            "no sublayer at all": keep(*KEYS),
+        }
     )
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -93,29 +100,27 @@ def skip_blocks() -> None:
     for title, left_out in (("Continuation of the whole model", ()), (f"Continuation {chosen.words}", without)):
         written = continuation(MODEL, pasted, TOKENS, left_out, NEW_TOKENS)
         st.markdown(f"**{title}:** {text.escape(written)}")
-    page.try_this(
-        {
-            "the whole model": keep(),
-            "without block 2": keep("attention2", "mlp2"),
-            "without the first attention": keep("attention0"),
-            "only attention": keep(*KEYS[1::2]),
-            "only feed-forward": keep(*KEYS[::2]),
-            "no sublayer at all": keep(*KEYS),
-        }
-    )
     page.what_to_see(
         f"{single} On average it grows with the number left out; the caption has the "
         "means. In the paper's view a residual network is an ensemble of paths of different lengths, most of which do "
         "not pass through the part that is left out."
     )
-    page.source(ablation.doubled_streams, ablation.continue_without)
-    page.experiment(experiments.skipped, made(experiments.subsets, MODEL, pasted, TOKENS), without)
-    st.caption("Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2")
     page.question(
         "Which sublayer can the model spare least, and why might it be that one?",
         f"On this text {single.most} (the highest dot of the column at 1). All later layers were trained on a stream "
         "in which it has written. With all eight left out, the stream is the embedding alone, and the unembedding, "
         "the same table, gives a high logit to the token itself.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.skipped, made(experiments.subsets, MODEL, pasted, TOKENS), without),
+        formula=(
+            r"x + f_1(x) + f_2\big(x + f_1(x)\big) + \dots\,,\quad"
+            r"\text{each } f \text{ taken or not: } 2^{N}\text{ paths}"
+        ),
+        code=(ablation.doubled_streams, ablation.continue_without),
+        papers=(
+            "Residual Networks Behave Like Ensembles of Relatively Shallow Networks, arXiv:1605.06431, section 4.2"
+        ),
     )
 
 

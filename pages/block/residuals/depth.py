@@ -18,9 +18,13 @@ NETWORKS = ("pre-LN", "no norm", "no skip, no norm")
 
 def gradients() -> None:
     """The panel of gradients against depth, and of one depth layer by layer."""
-    st.latex(
-        r"x_L = x_0 + \sum_{l} f_l(x_l) \quad\Rightarrow\quad \frac{\partial \mathcal L}{\partial x_0} = "
-        r"\frac{\partial \mathcal L}{\partial x_L}\Big(1 + \frac{\partial}{\partial x_0}\sum_{l} f_l(x_l)\Big)"
+    page.try_this(
+        {
+            "six layers": {"layers": 6},
+            "64 layers": {"layers": 64, "init": "xavier"},
+            "small weights": {"layers": 32, "init": "normal"},
+            "GPT-2's weights": {"layers": 32, "init": "gpt2"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -46,14 +50,6 @@ def gradients() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "six layers": {"layers": 6},
-            "64 layers": {"layers": 64, "init": "xavier"},
-            "small weights": {"layers": 32, "init": "normal"},
-            "GPT-2's weights": {"layers": 32, "init": "gpt2"},
-        }
-    )
     last = {name: found[-1] for name, found in probes.items()}
     st.subheader(f"Inside the networks of {deepest} layers", anchor=False)
     shown = experiments.layer_by_layer(last)
@@ -73,14 +69,20 @@ def gradients() -> None:
         "and on the initial weights: choose others. The lowest row shows rank collapse: without residual connections "
         f"attention makes all tokens the same vector (arXiv:2103.03404); here {rank_collapse(last).listed}."
     )
-    page.source(depth.residual_sublayer, depth.run_deep, depth.probe)
-    page.experiment(experiments.gradients, made(depth.probe_depths, counts, init))
-    st.caption("Deep Residual Learning, arXiv:1512.03385; Identity Mappings, arXiv:1603.05027, equations 4 and 5")
     page.question(
         "Post-LN has skips as well, but a norm sits on the stream after every sum. Is the path still free?",
         "Not quite: each norm divides the gradient by the size of the sum, so the 1 becomes a product of such factors "
         "(arXiv:2002.04745). What post-LN's warm-up is for is the large gradient of the last layers, which the page on "
         "normalisation shows.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.gradients, made(depth.probe_depths, counts, init)),
+        formula=(
+            r"x_L = x_0 + \sum_{l} f_l(x_l) \quad\Rightarrow\quad \frac{\partial \mathcal L}{\partial x_0} = "
+            r"\frac{\partial \mathcal L}{\partial x_L}\Big(1 + \frac{\partial}{\partial x_0}\sum_{l} f_l(x_l)\Big)"
+        ),
+        code=(depth.residual_sublayer, depth.run_deep, depth.probe),
+        papers="Deep Residual Learning, arXiv:1512.03385; Identity Mappings, arXiv:1603.05027, equations 4 and 5",
     )
 
 
@@ -101,9 +103,13 @@ def inside(probes: dict[str, depth.DepthProbe]) -> pd.DataFrame:
 
 def initial_weights() -> None:
     """The panel of activations by depth, for each way to draw the first weights."""
-    st.latex(
-        r"W \sim \mathcal N(0, \sigma^2), \qquad \text{Xavier: } \sigma^2 = \tfrac{2}{d_{in} + d_{out}}, \qquad "
-        r"\text{GPT-2: outputs } \sigma = \tfrac{0.02}{\sqrt{2N}}"
+    page.try_this(
+        {
+            "12 layers": {"layers": 12, "network": "pre-LN"},
+            "64 layers": {"layers": 64, "network": "pre-LN"},
+            "without norms": {"layers": 24, "network": "no norm"},
+            "no norm, no skip": {"layers": 12, "network": "no skip, no norm"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -125,14 +131,6 @@ def initial_weights() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "12 layers": {"layers": 12, "network": "pre-LN"},
-            "64 layers": {"layers": 64, "network": "pre-LN"},
-            "without norms": {"layers": 24, "network": "no norm"},
-            "no norm, no skip": {"layers": 12, "network": "no skip, no norm"},
-        }
-    )
     page.what_to_see(
         "Under pre-LN each sublayer adds a vector of about the same size, independent of the others, so the variance "
         "grows by the same amount each time and the stream with the root of the depth. GPT-2 divides the matrices "
@@ -140,12 +138,18 @@ def initial_weights() -> None:
         "at any depth (move the depth and compare the two numbers at the left). Without norms the size of each "
         "addition depends on the size of the stream, which then grows or shrinks exponentially with depth."
     )
-    page.source(initialise.initialise, depth.stream_sizes)
-    page.experiment(experiments.starts, made(depth.start_sizes, n_layers, wiring), wiring)
-    st.caption("Glorot and Bengio 2010, equation 16; GPT-2 report (Radford et al. 2019), section 2.3")
     page.question(
         "Why 1/√(2N), and not 1/√N or 1/(2N)?",
         "N blocks write twice each: 2N independent vectors, whose variances add up. For the sum to have the variance "
         "of one, each variance must be divided by 2N, so each standard deviation by √(2N). With 1/(2N) the sum "
         "would have a variance of 1/(2N).",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.starts, made(depth.start_sizes, n_layers, wiring), wiring),
+        formula=(
+            r"W \sim \mathcal N(0, \sigma^2), \qquad \text{Xavier: } \sigma^2 = \tfrac{2}{d_{in} + d_{out}}, \qquad "
+            r"\text{GPT-2: outputs } \sigma = \tfrac{0.02}{\sqrt{2N}}"
+        ),
+        code=(initialise.initialise, depth.stream_sizes),
+        papers="Glorot and Bengio 2010, equation 16; GPT-2 report (Radford et al. 2019), section 2.3",
     )

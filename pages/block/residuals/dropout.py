@@ -25,10 +25,6 @@ passes = cache.data(max_entries=64)(two_passes)
 
 def dropout() -> None:
     """The panel of dropout."""
-    st.latex(
-        r"y_i = \frac{m_i\, x_i}{1 - p}, \quad m_i = 1 \text{ with probability } 1 - p \text{, else } 0, \qquad "
-        r"\mathbb E[y_i] = x_i"
-    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         p = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
@@ -82,16 +78,22 @@ def dropout() -> None:
         "mean is the same as at inference, when nothing is dropped: single draws scatter around it as the theory "
         "says. At inference dropout is the identity, and the same text gives the same numbers, bit by bit."
     )
-    page.source(ablation_and_dropout.dropout, ablation_and_dropout.draw_dropout, ablation_and_dropout.two_passes)
     given = made(experiments.draws, model_name, TEXT, TOKENS, layer, p, training, seed)
-    page.experiment(experiments.dropout, given, model_name, layer, p, training)
-    st.caption(
-        "Dropout, arXiv:1207.0580; in the Transformer on embeddings and on what each sublayer adds, with p = 0.1 "
-        "(arXiv:1706.03762, section 5.4)"
-    )
     page.question(
         "What would go wrong without the factor 1/(1 − p)?",
         "In training every sum would be 1 − p times as large on average as at inference, when nothing is dropped: each "
         "layer would get larger inputs than in training. The 2012 paper made up for it the other way round, with "
         "smaller weights at inference.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.dropout, given, model_name, layer, p, training),
+        formula=(
+            r"y_i = \frac{m_i\, x_i}{1 - p}, \quad m_i = 1 \text{ with probability } 1 - p \text{, else } 0, \qquad "
+            r"\mathbb E[y_i] = x_i"
+        ),
+        code=(ablation_and_dropout.dropout, ablation_and_dropout.draw_dropout, ablation_and_dropout.two_passes),
+        papers=(
+            "Dropout, arXiv:1207.0580; in the Transformer on embeddings and on what each sublayer adds, with p = 0.1 "
+            "(arXiv:1706.03762, section 5.4)"
+        ),
     )

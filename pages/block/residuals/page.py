@@ -17,4 +17,4 @@ page.begin(
     "Each sublayer adds its output to the residual stream, which runs from the first layer to the last. Gradients flow "
     "back along the sums, and a model without one of its sublayers still computes something.",
 )
-PANELS[controls.segmented("Look at", "part", list(PANELS), "Gradients")]()
+PANELS[controls.sections("Look at", "part", list(PANELS), "Gradients")]()

@@ -114,9 +114,8 @@ page.begin(
     "A router learns to send each character to one of eight experts. The chosen expert is trained, gets better, and is "
     "chosen more: without a balancing method the load can collapse onto one expert. Watch it in trainings that run "
     "now, and compare five methods against it.",
-    r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x) \\ "
-    r"p(x) = \mathrm{softmax}(W_r\, x) \end{gathered}",
 )
+page.try_this(TRY)
 left, right = st.columns([1, 3], gap="large")
 with left:
     view = controls.segmented("Trained", "view", list(VIEWS), "one", VIEWS)
@@ -147,14 +146,18 @@ configs: kept.Key = (several[0].without, *several)
 cured = next(config for config in several if config.remedy == remedy)
 with right:
     st.markdown(WORDS[remedy].claim)
-    st.latex(WORDS[remedy].formula)
     picture = st.container()
 known = kept.kept()
 live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
-page.try_this(TRY)
 page.what_to_see(WORDS[remedy].see)
+page.question(
+    "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",
+    "It uses the parameters of one expert, not of eight: the idle ones get no characters, so no gradient. And they "
+    "cost all the same: memory, and in expert parallelism devices of their own, of which seven wait while the busy one "
+    "sets the time of a step.",
+)
 alike = InputCosines({where: router_input_cosine(BalanceConfig(positions=where, seed=seed)) for where in PLACES})
-st.caption(
+papers = (
     f"Papers: {WORDS[remedy].source}; top-1 routing weighted by the probability, as in arXiv:2101.03961, equation 2. "
     "Task: sentences of a small artificial language in which the first two words decide the others, character by "
     "character; a decoder of one layer, width 64, 8 experts of width 16 (SwiGLU), 16 sequences of 48 characters per "
@@ -162,11 +165,12 @@ st.caption(
     "positions (arXiv:1706.03762), which make the inputs of an untrained router alike. "
     f"{alike} Seeds differ: a second expert may get a share without any method."
 )
-page.source(WORDS[remedy].code, train_run)
-page.experiment(experiments.remedies, made(balance.train_all, configs), cured, WORDS[remedy].phrase)
-page.question(
-    "A collapsed model computes exactly as much per character as a balanced one. What does a collapse cost?",
-    "It uses the parameters of one expert, not of eight: the idle ones get no characters, so no gradient. And they "
-    "cost all the same: memory, and in expert parallelism devices of their own, of which seven wait while the busy one "
-    "sets the time of a step.",
+page.how_it_is_computed(
+    page.experiment(experiments.remedies, made(balance.train_all, configs), cured, WORDS[remedy].phrase),
+    formula=(
+        r"\begin{gathered} y = p_i(x)\, E_i(x), \quad i = \arg\max_j\, p_j(x), \quad "
+        rf"p(x) = \mathrm{{softmax}}(W_r\, x) \\ {WORDS[remedy].formula} \end{{gathered}}"
+    ),
+    code=(WORDS[remedy].code, train_run),
+    papers=papers,
 )

@@ -61,9 +61,13 @@ def show() -> None:
         "words. Larger models specialise by syntax rather than by topic (arXiv:2401.04088, section 5; "
         "arXiv:2202.08906, section 7)."
     )
-    page.source(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan)
-    if found.tokens:
-        offer(now, scan, layer, at, expert, by)
+    programs = [offer(now, scan, layer, at, expert, by)] if found.tokens else []
+    page.how_it_is_computed(
+        *programs,
+        formula=reading.FORMULA,
+        code=(expert_scan.preferred, expert_scan.routing_accuracy, expert_scan.scan),
+        papers="Specialisation in larger models: arXiv:2401.04088, section 5; arXiv:2202.08906, section 7.",
+    )
 
 
 def without_scan(now: reading.Reading) -> None:
@@ -105,14 +109,16 @@ def counted(now: reading.Reading, scan: ExpertScan | None, at: int, expert: int,
     return experiments.counted_text(reading.routed(now.model, now.pasted), at, expert, by)
 
 
-def offer(now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: Order) -> None:
+def offer(
+    now: reading.Reading, scan: ExpertScan | None, layer: int, at: int, expert: int, by: Order
+) -> page.Experiment:
     """The same counts and their picture as a program."""
     if scan is not None:
         counts = made(experiments.counted_stories, now.model, made(expert_scan.load_scan, now.model), at, expert, by)
     else:
         routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
         counts = made(experiments.counted_text, routed, at, expert, by)
-    page.experiment(experiments.likings, counts, layer, expert, by)
+    return page.experiment(experiments.likings, counts, layer, expert, by)
 
 
 def show_excerpts(now: reading.Reading, scan: ExpertScan, layer: int, at: int, expert: int) -> None:

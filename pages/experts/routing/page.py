@@ -18,8 +18,6 @@ page.begin(
     "Which expert takes which token?",
     "In a mixture of experts (MoE), a router sends each token to a few of many feed-forward layers: the model has many "
     "parameters, of which few are active per token. Here is the routing of a trained model.",
-    r"y = \sum_{i \in \mathrm{top}_k(W_r x)} w_i\, E_i(x), \qquad "
-    r"w_i = \frac{e^{(W_r x)_i}}{\sum_{j \in \mathrm{top}_k} e^{(W_r x)_j}}",
 )
 page.try_this(text.TRY)
 show = controls.segmented("Show", "show", list(SHOW), "text", SHOW)

@@ -15,6 +15,10 @@ from tfcore.analysis.one_text import FirstTokens
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
 
+FORMULA = (
+    r"y = \sum_{i \in \mathrm{top}_k(W_r x)} w_i\, E_i(x), \qquad "
+    r"w_i = \frac{e^{(W_r x)_i}}{\sum_{j \in \mathrm{top}_k} e^{(W_r x)_j}}"
+)
 TRAINED = "stories-moe"
 SHARED = "stories-shared"
 UNTRAINED = "untrained"

@@ -39,10 +39,6 @@ def show() -> None:
             f"In **{now.model}** a router chooses {now.top_k} of {now.n_experts} experts for a token. One more, the "
             "shared expert, is not routed: every token goes through it, with weight 1."
         )
-        st.latex(
-            r"y = E^{\mathrm{shared}}(x) + \sum_{i \in \mathrm{top}_k} p_i(x)\, E_i(x), \qquad p = "
-            r"\mathrm{softmax}(W_r\, x)"
-        )
         show_losses(now, found)
         show_shares(now, found, at)
     show_missed(now, found)
@@ -59,13 +55,21 @@ def show() -> None:
         f"The outputs of the shared expert and of the routed ones are added.{example} Below, each is ablated in turn, "
         "in all layers at once, and the whole model is run again: compare which tokens lose most."
     )
-    page.source(Experts.forward, analysis.shared_work)
     beginning = now.model, now.pasted, reading.TOKENS
     work, read = made(experiments.shared_in, *beginning), made(one_text.first_tokens, *beginning)
     if len(found.losses):
-        page.experiment(experiments.without_the_shared, work, read)
+        experiment = page.experiment(experiments.without_the_shared, work, read)
     else:
-        page.experiment(experiments.shares, work, read, at, now.top_k)
+        experiment = page.experiment(experiments.shares, work, read, at, now.top_k)
+    page.how_it_is_computed(
+        experiment,
+        formula=(
+            r"y = E^{\mathrm{shared}}(x) + \sum_{i \in \mathrm{top}_k} p_i(x)\, E_i(x), \qquad p = "
+            r"\mathrm{softmax}(W_r\, x)"
+        ),
+        code=(Experts.forward, analysis.shared_work),
+        papers="Shared experts: DeepSeekMoE, arXiv:2401.06066, section 3.2.",
+    )
 
 
 def show_losses(now: reading.Reading, found: SharedWork) -> None:

@@ -78,17 +78,19 @@ def show() -> None:
         show_weights(base, now, plain)
     show_numbers(now, plain)
     st.markdown("**The count**")
-    st.latex(analysis.count_latex(config_of(base), now))
     what_shared_means(now)
     page.what_to_see(
         f"{active_parameters(now, plain).share_words} of the parameters are active per token: the strong part of the "
         "bars decides the operations, the whole bars the memory. Finer experts change neither much, but allow many "
         "more combinations per token. The router's own matrix grows with the number of experts, and stays small."
     )
-    page.source(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts)
     published = config_of(base)
     cut = made(analysis.finer, published, split, shared)
-    page.experiment(experiments.sizes, made(analysis.expert_sizes, cut), made(analysis.expert_sizes, published))
+    page.how_it_is_computed(
+        page.experiment(experiments.sizes, made(analysis.expert_sizes, cut), made(analysis.expert_sizes, published)),
+        formula=analysis.count_latex(config_of(base), now),
+        code=(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts),
+    )
 
 
 def show_strips(base: str, plain: ExpertSizes, now: ExpertSizes) -> None:

@@ -80,9 +80,12 @@ def show() -> None:
         "equal tokens agree far more often than any two tokens, the token itself decides; where they agree less, the "
         "context does. No expert is assigned to anything by hand; training adds only a loss for a balanced load."
     )
-    page.source(routers.choose_experts, routers.expert_weights, mix, text_routing.route)
     routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
-    page.experiment(experiments.who_takes_what, routed, at, token)
+    page.how_it_is_computed(
+        page.experiment(experiments.who_takes_what, routed, at, token),
+        formula=reading.FORMULA,
+        code=(routers.choose_experts, routers.expert_weights, mix, text_routing.route),
+    )
 
 
 def choose_expert(now: reading.Reading) -> int:

@@ -104,16 +104,19 @@ def show() -> None:
         "later, which a model does not have while it generates. Noise on the router's logits changes choices once it "
         "is as large as the gaps between them."
     )
-    page.source(
-        routing.over_capacity,
-        routing.choose_tokens,
-        routing.expert_capacity,
-        text_routing.rerouted,
-        text_routing.noisy_scores,
-    )
     network = made(experiments.mixture, now.model)
     runs = made(experiments.compared, network, now.pasted, reading.TOKENS, change)
-    page.experiment(experiments.other_rules, runs, change, at)
+    page.how_it_is_computed(
+        page.experiment(experiments.other_rules, runs, change, at),
+        formula=reading.FORMULA,
+        code=(
+            routing.over_capacity,
+            routing.choose_tokens,
+            routing.expert_capacity,
+            text_routing.rerouted,
+            text_routing.noisy_scores,
+        ),
+    )
 
 
 def show_numbers(totals: RuleTotals) -> None:

@@ -37,6 +37,7 @@ def points(queries: planes.Points, keys: planes.Points, values: planes.Points = 
     return {"points": planes.written(queries + keys + values), "t": 1.0}
 
 
+FORMULA = r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
 TRY: dict[str, dict[str, Any]] = {
     "start again": points(QUERIES, KEYS) | {"token": "sat"},
     "a query of zero": points((*QUERIES[:2], (0.0, 0.0), QUERIES[3]), KEYS) | {"token": "sat"},
@@ -49,30 +50,37 @@ TRY: dict[str, dict[str, Any]] = {
 
 def panel() -> None:
     """Drag, and see every number follow."""
+    page.try_this(TRY)
     left, right = st.columns([3, 2], gap="medium")
     matrices = st.container()
     with right:
         temperature = controls.slider("Temperature T: softmax(score / T)", "t", 0.1, 10.0, 1.0, 0.1, format="%.1f")
-    _live(left, right, matrices, temperature)
-    page.try_this(TRY)
+    latest = page.Latest()
+    _live(left, right, matrices, temperature, latest)
     page.what_to_see(
         "Drag the orange query of a token towards a blue key: their dot product grows, that key's weight with it, and "
         "the token's ring (its output) moves towards the green value of that key. A longer query makes the same "
         "weights sharper. Dragging a value changes no weight, only the output. With the keyboard: Tab to a point, "
         "then the arrow keys, with Shift for larger steps."
     )
-    page.terms("query", "key", "value", "weighted sum of values")
-    page.source(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values)
-    st.caption("Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.")
     page.question(
         "Can a ring ever leave the shape that the four green values span?",
         "No. The weights are positive and sum to 1, so an output is a weighted average of the values: it lies in their "
         "convex hull.",
     )
+    page.how_it_is_computed(
+        latest,
+        formula=FORMULA,
+        code=(attention_steps, attention.attention_scores, attention.attention_weights, attention.weighted_values),
+        papers="Attention Is All You Need, section 3.2.1, equation 1, arXiv:1706.03762. Here d_k = d_v = 2.",
+        terms=("query", "key", "value", "weighted sum of values"),
+    )
 
 
 @fragments.fragment
-def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float) -> None:
+def _live(
+    left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator, temperature: float, latest: page.Latest
+) -> None:
     """Points, matrices and sentence: computed again for every position of the pointer, so nothing else is here."""
     dragged = planes.read("points", QUERIES + KEYS + VALUES)
     n = len(WORDS)
@@ -98,7 +106,7 @@ def _live(left: DeltaGenerator, right: DeltaGenerator, matrices: DeltaGenerator,
             caption=f"(query, key) = ({n}, {n}) three times, then the output, (query, d_v) = ({n}, 2). "
             "Queries down, keys across; every row of weights sums to 1. Blue is negative, red positive.",
         )
-        page.experiment(experiments.steps, made(attention_steps, *vectors, temperature), WORDS, chosen, planes.LIMIT)
+    latest.offer(experiments.steps, made(attention_steps, *vectors, temperature), WORDS, chosen, planes.LIMIT)
 
 
 def _planes(dragged: planes.Points, steps: AttentionSteps, chosen: int) -> None:

@@ -18,7 +18,6 @@ page.begin(
     "How does attention work?",
     "A token's **query** is compared with every **key**; the softmax turns the scores into weights; the output is the "
     "sum of the **values**, each times its weight.",
-    r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
 )
-look = controls.segmented("Look at", "look", list(PANELS), "drag", {key: name for key, (name, _) in PANELS.items()})
+look = controls.sections("Look at", "look", list(PANELS), "drag", {key: name for key, (name, _) in PANELS.items()})
 PANELS[look][1]()

@@ -96,16 +96,18 @@ def products_panel() -> None:
         "variance alone, not fitted. At d_k = 1 the histogram is not normal at all, but sharply peaked with long "
         "tails (its excess kurtosis is 6 / d_k); sums of many products are normal."
     )
-    page.source(score_scale.product_spread, score_scale.products_by_width)
-    page.experiment(experiments.products, made(score_scale.product_spread, SAMPLES, seed), at)
-    st.caption(
-        "Attention Is All You Need, section 3.2.1 and footnote 4, arXiv:1706.03762. The first d_k numbers of the same "
-        "vectors serve every d_k."
-    )
     page.question(
         "Why divide by √d_k and not by d_k?",
         "The standard deviation grows like √d_k. Dividing by d_k would leave scores with variance 1 / d_k: in a wide "
         "head all of them would be close to 0 at the start, and the weights nearly uniform.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.products, made(score_scale.product_spread, SAMPLES, seed), at),
+        code=(score_scale.product_spread, score_scale.products_by_width),
+        papers=(
+            "Attention Is All You Need, section 3.2.1 and footnote 4, arXiv:1706.03762. The first d_k numbers of the "
+            "same vectors serve every d_k."
+        ),
     )
 
 
@@ -122,6 +124,14 @@ def softmax_panel() -> None:
         "**Large scores saturate the softmax.** Without the division one key takes nearly all the weight at random, "
         "before anything is learned, and the gradient through the softmax, $p_i(\\delta_{ij} - p_j)$, falls towards 0."
     )
+    page.try_this(
+        {
+            "two keys": {"keys": 2, "width": 6},
+            "64 keys": {"keys": 64, "width": 6},
+            "a narrow head: 4": {"width": 2},
+            "a wide head: 1,024": {"width": 10},
+        }
+    )
     left, right = st.columns([1, 4], gap="medium")
     with left:
         at = _width_slider()
@@ -135,33 +145,33 @@ def softmax_panel() -> None:
             for place, quantity in zip(st.columns(2, gap="medium"), row, strict=True):
                 with place:
                     _quantity(result, known, quantity, at)
-    page.try_this(
-        {
-            "two keys": {"keys": 2, "width": 6},
-            "64 keys": {"keys": 64, "width": 6},
-            "a narrow head: 4": {"width": 2},
-            "a wide head: 1,024": {"width": 10},
-        }
-    )
     page.what_to_see(
         "Without the division (diamonds) entropy falls and the largest weight rises with d_k; with it (circles) both "
         "stay nearly where they are. Every mark of the gradient lies on p (1 − p), which goes to 0 as p nears 1. Its "
         "mean norm falls like 1 / √d_k, along the line of the theory: only queries whose two highest scores happen to "
         "be close still have a gradient."
     )
-    page.source(
-        score_scale.saturation, score_scale.softmax_jacobian, score_scale.measured_jacobian, score_scale.gradient_theory
-    )
-    page.experiment(
-        experiments.gradient, made(score_scale.saturation, n_keys, seed), made(score_scale.gradient_theory, n_keys), at
-    )
-    st.caption(
-        "Attention Is All You Need, section 3.2.1, arXiv:1706.03762. The marks are measured by automatic "
-        "differentiation of torch's softmax; lines are theory."
-    )
     page.question(
         "With two keys, how large can an entry of the gradient be at most, and where?",
         "1/4, where both weights are 1/2: the top of p (1 − p). The gradient is largest where the weights are even.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.gradient,
+            made(score_scale.saturation, n_keys, seed),
+            made(score_scale.gradient_theory, n_keys),
+            at,
+        ),
+        code=(
+            score_scale.saturation,
+            score_scale.softmax_jacobian,
+            score_scale.measured_jacobian,
+            score_scale.gradient_theory,
+        ),
+        papers=(
+            "Attention Is All You Need, section 3.2.1, arXiv:1706.03762. The marks are measured by automatic "
+            "differentiation of torch's softmax; lines are theory."
+        ),
     )
 
 

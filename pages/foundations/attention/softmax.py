@@ -22,7 +22,15 @@ def panel() -> None:
         "**Temperature divides the scores before the softmax**: a low one gives the largest score nearly all the "
         "weight, a high one makes the weights even."
     )
-    st.latex(r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}")
+    page.try_this(
+        {
+            "the example": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 1.0},
+            "÷ √64": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 8.0},
+            "a tie": {"x1": 2.0, "x2": 2.0, "x3": -2.0, "temperature": 1.0},
+            "low temperature": {"temperature": 0.1},
+            "high temperature": {"temperature": 20.0},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         scores = tuple(
@@ -47,27 +55,21 @@ def panel() -> None:
             alt=f"Weights against the temperature from 0.1 to 100. {shown.alt}",
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "the example": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 1.0},
-            "÷ √64": dict(zip(("x1", "x2", "x3"), SCORES, strict=True)) | {"temperature": 8.0},
-            "a tie": {"x1": 2.0, "x2": 2.0, "x3": -2.0, "temperature": 1.0},
-            "low temperature": {"temperature": 0.1},
-            "high temperature": {"temperature": 20.0},
-        }
-    )
     _check()
     page.what_to_see(
         "The order of the weights never changes with T, only how far apart they are. Adding the same number to all "
         "scores changes nothing; only differences count. At T = 8 = √64 you see what the division by √d_k does in a "
         "head of 64 dimensions: the largest weight is no longer nearly 1."
     )
-    page.source(attention_steps.softmax_at, attention_steps.entropy_bits)
-    page.experiment(experiments.temperature, made(attention_steps.temperature_sweep, scores, temperature))
-    st.caption("Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.")
     page.question(
         "Two scores are equal and the third is lower. What are the weights as T goes to 0?",
         "1/2, 1/2 and 0: the softmax does not break ties. Try “a tie” and pull the temperature down.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.temperature, made(attention_steps.temperature_sweep, scores, temperature)),
+        formula=r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad \sqrt{d_k} \text{ is a temperature too}",
+        code=(attention_steps.softmax_at, attention_steps.entropy_bits),
+        papers="Softmax: arXiv:1706.03762, equation 1. Temperature in this sense: arXiv:1503.02531, equation 1.",
     )
 
 

@@ -49,29 +49,34 @@ def panel() -> None:
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
     offer_real(model_name, pasted)
+    page.try_this(TRY)
     _, tokens, total = first_tokens(model_name, pasted, TOKENS)
     if not tokens:
         st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
         return
     result = similarity(model_name, pasted, TOKENS)
     notices.tokens(total, len(tokens))
-    _pair(result, tokens, model_name, pasted)
-    page.try_this(TRY)
+    latest = page.Latest()
+    _pair(result, tokens, model_name, pasted, latest)
     page.what_to_see(
         "The left map is symmetric: a dot product does not depend on the order of its two vectors. "
         f"{_closest(result, tokens)} Alike here means used alike, not meaning the same: try “happy and sad”. The right "
         "map compares the same tokens through the head's own query and key matrices, and is not symmetric: W_Q and "
         "W_K are two matrices."
     )
-    page.source(token_similarity, attention_scores)
-    st.caption(
-        "Queries and keys: arXiv:1706.03762, section 3.2. The scores include the rotation by position (RoPE, "
-        "arXiv:2104.09864) and come before the causal mask."
-    )
     page.question(
         "If similar words are what matters, why does a head not simply use the embeddings' dot product?",
         "Each token would then attend most to itself and to tokens used like it. With one matrix for queries and "
         "another for keys, a token can attend to tokens of quite another kind, and a to b without b to a.",
+    )
+    page.how_it_is_computed(
+        latest,
+        formula=r"s_{ij} = \frac{(W_Q x_i) \cdot (W_K x_j)}{\sqrt{d_k}}",
+        code=(token_similarity, attention_scores),
+        papers=(
+            "Queries and keys: arXiv:1706.03762, section 3.2. The scores include the rotation by position (RoPE, "
+            "arXiv:2104.09864) and come before the causal mask."
+        ),
     )
 
 
@@ -81,7 +86,7 @@ def _closest(result: TokenSimilarity, tokens: list[str]) -> str:
 
 
 @fragments.fragment
-def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str) -> None:
+def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: str, latest: page.Latest) -> None:
     """The two maps and the chosen pair."""
     n = len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
@@ -136,7 +141,7 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
             caption=f"Scores, (query, key) = ({n}, {n}). {shown.caption}",
         )
     result_made = made(experiments.similarity, model_name, pasted, TOKENS)
-    page.experiment(experiments.similar, result_made, tokens, first, second, layer, head, SCORE)
+    latest.offer(experiments.similar, result_made, tokens, first, second, layer, head, SCORE)
 
 
 def _choose(event: Event) -> None:

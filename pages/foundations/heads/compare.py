@@ -29,6 +29,7 @@ def side_by_side(choice: Choice) -> None:
     reading, model_name, part = choice.reading, choice.model_name, choice.part
     n_layers, n_heads = reading.found.heads.kind.shape
     against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
+    page.try_this(examples(choice))
     left, right = st.columns(2, gap="medium")
     first_layer, first_head = first_view(choice)[:2]
     with left:
@@ -65,23 +66,27 @@ def side_by_side(choice: Choice) -> None:
         st.metric(
             "Kind of the head on each text", same_kind(reading.found.heads, other.found.heads, layer, head).verdict
         )
-    page.try_this(examples(choice))
     page.what_to_see(
         "A kind is measured on one text, and may change with it: compare the same head on another text. Two heads of "
         "one kind need not attend to the same tokens: beside another head stands the weight that both put on the same "
         "ones."
     )
-    page.source(overlap)
     if against == "head":
-        page.experiment(experiments.two_heads, choice.made, layer, head, other_layer, other_head, choice.log)
+        experiment = page.experiment(
+            experiments.two_heads, choice.made, layer, head, other_layer, other_head, choice.log
+        )
     else:
         made_other = made(experiments.read_other, model_name, other_text, part, choice.bos, choice.hide_sink)
-        page.experiment(experiments.two_texts, choice.made, made_other, layer, head, choice.log)
-    st.caption("Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895")
+        experiment = page.experiment(experiments.two_texts, choice.made, made_other, layer, head, choice.log)
     page.question(
         "Two heads of one layer are both called *first token*. Does the model need both?",
         "Attention weights alone cannot tell: a head may attend to the first token (an attention sink) on this text "
         "and to something else on another. Zero ablation, on the page of interventions, measures what each adds.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        code=(overlap,),
+        papers="Many heads can be taken out without loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895",
     )
 
 

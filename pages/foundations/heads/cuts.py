@@ -26,6 +26,13 @@ def cuts(choice: Choice) -> None:
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
         fragments.stop()
     width = config.n_heads * config.head_size
+    page.try_this(
+        {
+            "one head": {"n_heads": 1},
+            "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
+            "as it was trained": {"n_heads": config.n_heads},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         options = head_splits.divisors(width)
@@ -71,13 +78,6 @@ def cuts(choice: Choice) -> None:
         st.info(refusal)
     else:
         sharing(shared_of(model_name, choice.pasted, TOKENS), layer)
-    page.try_this(
-        {
-            "one head": {"n_heads": 1},
-            "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
-            "as it was trained": {"n_heads": config.n_heads},
-        }
-    )
     page.what_to_see(
         "With one head there is one map: the softmax of one score, the sum of the products of all heads. With many, "
         "each map comes from few dimensions; the caption says how large the weights are. Sharing KV heads makes the "
@@ -85,13 +85,17 @@ def cuts(choice: Choice) -> None:
         "what that does to the loss; real models are trained with shared KV heads from the start, or further after "
         "merging."
     )
-    page.source(head_splits.split_heads, head_splits.resplit, head_splits.with_kv_heads)
-    page.experiment(experiments.cuts, made(experiments.resplit_text, model_name, choice.pasted, TOKENS, layer, n_heads))
-    st.caption("Heads: arXiv:1706.03762, section 3.2.2. MQA: arXiv:1911.02150. GQA: arXiv:2305.13245, section 2.1")
     page.question(
         "Why does cutting one width into more heads cost no more parameters, but more memory for the weights?",
         "W_Q, W_K and W_V are as wide as all heads together, however many those are. But each head has a map of its "
         "own, of tokens x tokens weights: twice the heads, twice the maps.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.cuts, made(experiments.resplit_text, model_name, choice.pasted, TOKENS, layer, n_heads)
+        ),
+        code=(head_splits.split_heads, head_splits.resplit, head_splits.with_kv_heads),
+        papers="Heads: arXiv:1706.03762, section 3.2.2. MQA: arXiv:1911.02150. GQA: arXiv:2305.13245, section 2.1",
     )
 
 

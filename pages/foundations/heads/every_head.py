@@ -41,7 +41,8 @@ def every_head(choice: Choice) -> None:
     with overview:
         found = find_heads(choice)
     below = st.container()
-    closer(choice, found, beside, below)
+    latest = page.Latest()
+    closer(choice, found, beside, below, latest)
     st.subheader("Every head, measured", anchor=False)
     st.caption("Kind and score: of the model, on the standard texts. All other columns: on this text.")
     st.dataframe(
@@ -50,11 +51,11 @@ def every_head(choice: Choice) -> None:
         height=260,
         column_config={c: st.column_config.NumberColumn(format="%.2f") for c in score_columns(scores)},
     )
-    words()
+    words(latest)
 
 
 @fragments.fragment
-def closer(choice: Choice, heads: Found, beside: Any, below: Any) -> None:
+def closer(choice: Choice, heads: Found, beside: Any, below: Any, latest: page.Latest) -> None:
     """One head in full and one token in some heads: a change of the token redraws only these."""
     reading, patterns, (layer, head) = choice.reading, choice.reading.found.patterns, heads.selected
     n_query, n_key = patterns.shape[2:]
@@ -83,11 +84,11 @@ def closer(choice: Choice, heads: Found, beside: Any, below: Any) -> None:
         one_map(reading, pattern, title, shown, view, window)
     with below:
         one_token(choice, heads, token, pattern)
-        if of == "head":
-            page.experiment(experiments.head, choice.made, layer, head, token, view, window, choice.log)
-        else:
-            experiment = experiments.layer_mean if of == "mean" else experiments.rolled_out
-            page.experiment(experiment, choice.made, layer, token, view, window, choice.log)
+    if of == "head":
+        latest.offer(experiments.head, choice.made, layer, head, token, view, window, choice.log)
+    else:
+        experiment = experiments.layer_mean if of == "mean" else experiments.rolled_out
+        latest.offer(experiment, choice.made, layer, token, view, window, choice.log)
 
 
 def _choose_range(n: int, around: int | None) -> tuple[int, int] | None:
@@ -178,7 +179,7 @@ def one_token(choice: Choice, heads: Found, token: int, pattern: ndarray) -> Non
     )
 
 
-def words() -> None:
+def words(latest: page.Latest) -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
         "A stripe just below the diagonal is a *previous-token head*. A strong first column is an *attention sink*: "
@@ -186,11 +187,14 @@ def words() -> None:
         "at a token seen before, the head attends to the token that followed it there. *Rollout* multiplies the "
         "layers, half of each being the residual connection: how much of each token could reach this position."
     )
-    st.latex(r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)")
-    st.caption("Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.")
-    page.terms("attention head", "attention sink", "induction head")
-    page.source(attention_scores, attention_weights, score_heads, standard_kinds, rank_heads, without_keys, rollout)
     page.question(
         "In the text about Max, which token does an induction head attend to from the second 'little'?",
         "'dog': the token that followed the first 'little'. What the head copies from there raises the logit of 'dog'.",
+    )
+    page.how_it_is_computed(
+        latest,
+        formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
+        code=(attention_scores, attention_weights, score_heads, standard_kinds, rank_heads, without_keys, rollout),
+        papers="Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.",
+        terms=("attention head", "attention sink", "induction head"),
     )

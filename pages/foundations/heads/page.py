@@ -65,7 +65,7 @@ page.try_this({label: {**usual, **values} for label, values in TRY.items() if va
 parts = model_parts(name)
 hide_sink, log, bos = False, False, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    section = controls.segmented("See", "show", list(SECTIONS), "heads", SECTIONS)
+    section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
         bos = choose_bos(name)

@@ -115,7 +115,7 @@ def pairs_table(matrix: Any, labels: list[str], value: str) -> pd.DataFrame:
 
 
 @fragments.fragment
-def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str]) -> None:
+def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[str], latest: page.Latest) -> None:
     """Change one token and measure the change of the outputs before it."""
     n = len(tokens)
     position = controls.slider("Position of the token to change", "position", 1, n - 1, 20)
@@ -152,15 +152,13 @@ def leak_section(model_name: str, pasted: str, config: MaskConfig, tokens: list[
     with_mask, without = (
         made(experiments.leak_of, model_name, pasted, TOKENS, mask, position) for mask in (config, FREE)
     )
-    page.experiment(experiments.leak, with_mask, without, text_tokens, name)
+    latest.offer(experiments.leak, with_mask, without, text_tokens, name)
 
 
 page.begin(
     "Which tokens may attend to which?",
     "The attention mask removes pairs of query and key before the softmax. It makes attention causal, bidirectional or "
     "sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
-    r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\quad "
-    r"M_{ij} = 0 \text{ if } i \text{ may see } j,\ -\infty \text{ if not}",
 )
 page.try_this(TRY)
 beside, picture = st.columns([2, 3], gap="large")
@@ -221,8 +219,9 @@ page.what_to_see(
 )
 
 st.subheader("Leak test: does a later token change earlier outputs?", anchor=False)
+latest = page.Latest()
 if n > 1:
-    leak_section(model_name, pasted, config, tokens)
+    leak_section(model_name, pasted, config, tokens, latest)
 else:
     st.info("One token has nothing before it: the test needs at least two.")
 page.what_to_see(
@@ -230,11 +229,8 @@ page.what_to_see(
     "prefix-LM leaks inside the prefix, on purpose, and a padding mask alone does not stop later tokens. A model "
     "trained to predict the next token through a leak could simply copy it: the section below trains one."
 )
-page.terms("attention mask", "causal mask", "bidirectional attention")
-page.source(FUNCTIONS[config.kind], attention_weights, leak_test)
 made_attention = made(experiments.attend, model_name, pasted, TOKENS, config)
 made_tokens = made(experiments.first_tokens, model_name, pasted, TOKENS)
-page.experiment(experiments.masked, made_attention, made_tokens, name, layer, head)
 st.caption(
     "An encoder-decoder has three masks, one for each of its attentions: see translate on the page of heads, and the "
     "three side by side on that of architectures."
@@ -245,4 +241,15 @@ page.question(
     "Because the prefix is not predicted. It is given (a question, a text to translate); only what follows is "
     "predicted and counts in the loss, and there attention is causal. Change a token after the prefix and the test "
     "finds no leak; change one inside and it reaches the prefix before it.",
+)
+page.how_it_is_computed(
+    page.experiment(experiments.masked, made_attention, made_tokens, name, layer, head),
+    latest,
+    formula=(
+        r"A = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\quad "
+        r"M_{ij} = 0 \text{ if } i \text{ may see } j,\ -\infty \text{ if not}"
+    ),
+    code=(FUNCTIONS[config.kind], attention_weights, leak_test),
+    papers="The causal mask: Attention Is All You Need, arXiv:1706.03762, section 3.2.3.",
+    terms=("attention mask", "causal mask", "bidirectional attention"),
 )

@@ -34,8 +34,10 @@ def cheating() -> None:
             show(config, looks)
 
     live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
-    page.source(bidirectional, train_twins)
-    page.experiment(experiments.cheating, config, made(experiments.trained, config))
+    page.how_it_is_computed(
+        page.experiment(experiments.cheating, config, made(experiments.trained, config)),
+        code=(bidirectional, train_twins),
+    )
 
 
 def show(config: PitfallConfig, looks: list[Look]) -> None:

@@ -35,7 +35,6 @@ def beyond() -> None:
         f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on sequences "
         f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
     )
-    st.latex(r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n")
     page.try_this(TRY)
     shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
     rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
@@ -58,15 +57,18 @@ def beyond() -> None:
         "rotations come in combinations that were not in the training data. Learned position embeddings beyond it "
         "were never trained: they have their initial values. ALiBi's bias goes on as a straight line."
     )
-    page.source(length_extrapolation.length_losses, ladder.climb)
-    page.experiment(experiments.beyond, made(experiments.measured), names, rise)
-    st.caption(
-        "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): what "
-        "counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."
-    )
     page.question(
         "A model without positions has no information about order, has it? Why is its loss not far worse?",
         "Under a causal mask it has: the first token attends to itself alone, the tenth to ten, and a head with "
         "uniform weights depends on how many there are (arXiv:2203.16634). The order of those before is harder to "
         "infer.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.beyond, made(experiments.measured), names, rise),
+        formula=r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n",
+        code=(length_extrapolation.length_losses, ladder.climb),
+        papers=(
+            "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): "
+            "what counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."
+        ),
     )

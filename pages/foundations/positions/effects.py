@@ -45,9 +45,14 @@ def effects() -> None:
         "position, then with each scheme's own positions. Learned position embeddings belong to the model that learned "
         "them: choose one that did, and they are the fifth."
     )
-    st.latex(
-        r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
-        r"\underbrace{R_i q_i \cdot R_j k_j}_{\text{RoPE}} \qquad \underbrace{q_i\cdot k_j - m\,(i-j)}_{\text{ALiBi}}"
+    page.try_this(
+        {
+            "a local head": {"model": MODEL, "of_head": 1},
+            "a distant head": {"model": MODEL, "of_head": 4},
+            "hardly changed by RoPE": {"model": MODEL, "of_head": 5},
+            "with learned positions": {"model": "stories-learned", "of_head": 0},
+            "one word repeated": {"said": "no no no no no no no no no no no no"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -91,26 +96,26 @@ def effects() -> None:
             caption=shown.caption,
         )
         st.dataframe(table, hide_index=True)
-    page.try_this(
-        {
-            "a local head": {"model": MODEL, "of_head": 1},
-            "a distant head": {"model": MODEL, "of_head": 4},
-            "hardly changed by RoPE": {"model": MODEL, "of_head": 5},
-            "with learned positions": {"model": "stories-learned", "of_head": 0},
-            "one word repeated": {"said": "no no no no no no no no no no no no"},
-        }
-    )
     page.what_to_see(
         "ALiBi adds the same slope to every text. RoPE's change depends on the content of both tokens and on the "
         "distance. Sinusoidal vectors go through W_Q and W_K like any other input, so their change depends on both "
         f"positions and on the content. This model was trained with {trained} positions, so only that picture is what "
         "the head computes; the others show what each scheme would do to the same head."
     )
-    page.source(position_effects, positions.rotate, positions.alibi_bias)
-    page.experiment(experiments.together, made(experiments.effects_on, model_name, pasted, TOKENS, head), NAMES, head)
-    st.caption("Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409")
     page.question(
         "Take a text of one word repeated. With which schemes do the weights of a row still differ?",
         "All but none: without positions every row of weights is uniform. With ALiBi, RoPE and sinusoidal vectors they "
         "depend on the distance: try it with the last button.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.together, made(experiments.effects_on, model_name, pasted, TOKENS, head), NAMES, head
+        ),
+        formula=(
+            r"\underbrace{W_Q(x_i + p_i)\cdot W_K(x_j + p_j)}_{\text{sinusoidal, learned}} \qquad "
+            r"\underbrace{R_i q_i \cdot R_j k_j}_{\text{RoPE}} \qquad "
+            r"\underbrace{q_i\cdot k_j - m\,(i-j)}_{\text{ALiBi}}"
+        ),
+        code=(position_effects, positions.rotate, positions.alibi_bias),
+        papers="Sinusoidal: arXiv:1706.03762, 3.5. RoPE: arXiv:2104.09864. ALiBi: arXiv:2108.12409",
     )

@@ -46,6 +46,14 @@ def learned() -> None:
 
 def _here() -> None:
     """A table that is caught while it is learned."""
+    page.try_this(
+        {
+            "before training": {"step": 0},
+            "half-way": {"step": 60},
+            "trained": {"step": learned_positions.STEPS},
+            "only the previous token": {"task": "previous", "step": learned_positions.STEPS},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         task = controls.segmented("Repeat which token before?", "task", list(TASKS), "nearby", TASKS)
@@ -67,14 +75,6 @@ def _here() -> None:
             alt=f"Position vectors, their cosines and attention. {shown.alt}",
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "before training": {"step": 0},
-            "half-way": {"step": 60},
-            "trained": {"step": learned_positions.STEPS},
-            "only the previous token": {"task": "previous", "step": learned_positions.STEPS},
-        }
-    )
     page.what_to_see(
         "To repeat one of the last four tokens, neighbouring positions may be confused; to repeat exactly the previous "
         "token, they must not be. Compare the cosines of neighbours under both tasks: the caption has the number. Both "
@@ -83,17 +83,26 @@ def _here() -> None:
         f"{learned_positions.SEQ} random tokens out of {learned_positions.VOCAB}, trained on this server. The table of "
         "a model trained on stories is under “Of a model”."
     )
-    page.source(learned_positions.learn_positions, learned_positions.draw_batch)
-    page.experiment(experiments.learned, made(learned_positions.learn_positions, task), step)
     page.question(
         "What does a learned table say about position 32, one beyond the longest text it was trained on?",
         "Nothing: there is no row 32. Sinusoidal vectors, RoPE and ALiBi can at least be computed for any position "
         "(whether the model then does something sensible is another matter).",
     )
+    page.how_it_is_computed(
+        page.experiment(experiments.learned, made(learned_positions.learn_positions, task), step),
+        code=(learned_positions.learn_positions, learned_positions.draw_batch),
+    )
 
 
 def _of_a_model() -> None:
     """The table of a trained model: the one that ships, or a visitor's own."""
+    page.try_this(
+        {
+            "a previous-token head": {"of": MODEL, "reader": 0},
+            "another": {"of": MODEL, "reader": 2},
+            "the first sixteen": {"of": MODEL, "positions": 16},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_table)
@@ -125,13 +134,6 @@ def _of_a_model() -> None:
             alt=components,
             caption=components,
         )
-    page.try_this(
-        {
-            "a previous-token head": {"of": MODEL, "reader": 0},
-            "another": {"of": MODEL, "reader": 2},
-            "the first sixteen": {"of": MODEL, "positions": 16},
-        }
-    )
     page.what_to_see(
         "Nothing in the data says that 3 is next to 4. Where neighbouring positions have become alike in training, a "
         "band runs along the diagonal of the cosines; an untrained table has cosines around 0. The attention is "
@@ -139,12 +141,14 @@ def _of_a_model() -> None:
         f"{learned_positions.previous_weights(result)} A head with a large one is a previous-token head, which "
         "induction heads in the layers above can use."
     )
-    page.source(learned_positions.position_table)
-    page.experiment(experiments.position_vectors, made(learned_positions.position_table, model_name, n), head)
     page.question(
         "stories-learned has a context of 64 tokens. A model trained on sequences of 256 had, after 1,900 steps, "
         "nearly the table it began with. Why?",
         "Each row of the table is learned by itself, from the sequences that reach that far. With four times as many "
         "positions, and fewer sequences per step, each was seen a third as often; sinusoids and RoPE have nothing to "
         "learn there. Both runs are on the model's card.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.position_vectors, made(learned_positions.position_table, model_name, n), head),
+        code=(learned_positions.position_table,),
     )

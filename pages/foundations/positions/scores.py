@@ -35,7 +35,14 @@ def rope() -> None:
         "**RoPE rotates each pair of dimensions of a query or key by an angle proportional to its position**, so their "
         "product depends on their content, and on their positions only through the distance."
     )
-    st.latex(r"(R_m q)\cdot(R_n k) = q \cdot R_{n-m}\, k, \qquad \theta_i = b^{-2i/d_{head}}")
+    page.try_this(
+        {
+            "move both": {"moved": 1000},
+            "the same vector twice": {"alike": 1.0},
+            "a longer base": {"rope10": 5.7},
+            "far apart": {"distance": 200},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         moved = controls.slider("Move both: position of the key", "moved", 0, 4096, 100)
@@ -74,30 +81,26 @@ def rope() -> None:
         )
     with waves:
         wavelengths(result.wavelengths, base, ())
-    page.try_this(
-        {
-            "move both": {"moved": 1000},
-            "the same vector twice": {"alike": 1.0},
-            "a longer base": {"rope10": 5.7},
-            "far apart": {"distance": 200},
-        }
-    )
     page.what_to_see(
         "Press Play: all arrows rotate, fast ones many times, but the angle between orange and blue stays, and the "
         "dots lie on the line. Change the distance: fast pairs turn over, slow ones hardly move. For vectors with a "
         "high cosine, the product falls with distance on the whole, because the fast pairs get out of phase; with a "
         "larger base it falls later, and models with a long context use one (LLaMA 3: 500,000)."
     )
-    page.source(positions.rotate, rope_and_alibi.rotary_scores)
     made_scores = made(rope_and_alibi.rotary_scores, d_head, base, alike, moved, distance)
-    page.experiment(experiments.rope, made_scores, moved, distance)
-    st.caption(
-        "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i + 1)"
-    )
     page.question(
         "RoPE rotates queries and keys, but not values. Why would rotating values be a bad idea?",
         "The rotations of a query and a key combine to one by their distance. Nothing rotates a value back, so the "
         "output would depend on the absolute position of each value.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.rope, made_scores, moved, distance),
+        formula=r"(R_m q)\cdot(R_n k) = q \cdot R_{n-m}\, k, \qquad \theta_i = b^{-2i/d_{head}}",
+        code=(positions.rotate, rope_and_alibi.rotary_scores),
+        papers=(
+            "RoFormer, arXiv:2104.09864, sections 3.2 and 3.4.3. Pairs: (i, i + d/2) as in LLaMA; in the paper (2i, 2i "
+            "+ 1)"
+        ),
     )
 
 
@@ -106,10 +109,6 @@ def alibi() -> None:
     st.markdown(
         "**ALiBi has no position embeddings**: every head subtracts its own slope times the distance from the scores, "
         "so some heads attend mostly to near tokens and others hardly prefer any."
-    )
-    st.latex(
-        r"\mathrm{score}_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_{head}}} - m_h\,(i - j), \qquad "
-        r"m_h = 2^{-8h/n},\; h = 1 \ldots n"
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -164,13 +163,19 @@ def alibi() -> None:
         "1/2981 of its weight. Steep heads fade after a few tokens, flat ones hardly at all. With a number of heads "
         "that is no power of two the slopes are interleaved, as in the authors' code: try 12."
     )
-    page.source(positions.alibi_slopes, positions.alibi_bias)
-    page.experiment(experiments.alibi, made(rope_and_alibi.linear_biases, n_heads, head, seq), head)
-    st.caption("Train Short, Test Long, section 3, arXiv:2108.12409")
     page.question(
         "The slopes are fixed, not trained, and there is no limit to the distance. What does that buy?",
         "Length extrapolation: in a sequence longer than any in training the bias goes on in a straight line. The "
         "price: a head with a steep slope gives distant tokens almost no weight, whatever they are.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.alibi, made(rope_and_alibi.linear_biases, n_heads, head, seq), head),
+        formula=(
+            r"\mathrm{score}_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_{head}}} - m_h\,(i - j), \qquad "
+            r"m_h = 2^{-8h/n},\; h = 1 \ldots n"
+        ),
+        code=(positions.alibi_slopes, positions.alibi_bias),
+        papers="Train Short, Test Long, section 3, arXiv:2108.12409",
     )
 
 
@@ -185,7 +190,14 @@ def none() -> None:
         "**Without positions a bidirectional Transformer cannot tell “dog bites man” from “man bites dog”** "
         "(permutation equivariance): shuffle the words, and the outputs are the same vectors, shuffled."
     )
-    st.latex(r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P")
+    page.try_this(
+        {
+            "without positions": {"look": "none", "causal": False},
+            "with RoPE": {"look": "rope"},
+            "with a causal mask": {"look": "none", "causal": True},
+            "repeated words": {"text": "no no no yes no no"},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         pasted = controls.text_area("Text", "text", TEXT, 300, height=80)
@@ -215,30 +227,25 @@ def none() -> None:
         alt=f"Outputs for the text, for the shuffled text, and these put back in order. {change}",
         caption=f"{change} Output vectors, shape ({len(words)}, 64), first {figures.TABLE} dimensions.",
     )
-    page.try_this(
-        {
-            "without positions": {"look": "none", "causal": False},
-            "with RoPE": {"look": "rope"},
-            "with a causal mask": {"look": "none", "causal": True},
-            "repeated words": {"text": "no no no yes no no"},
-        }
-    )
     page.what_to_see(
         "Without positions the left and the right table are the same to the last digits: what is left is the order "
         "in which the sums are rounded. With any scheme they are not. With a causal mask even the model without "
         "positions notices, because each token attends to another number of tokens. Computed by a Transformer of two "
         "layers, four heads and random weights (the same seed for every scheme)."
     )
-    page.source(position_effects.shuffle_experiment)
     made_result = made(position_effects.shuffle_experiment, words, number, is_causal)
-    page.experiment(experiments.shuffled, made_result, look, NAMES)
-    st.caption(
-        "Equivariance of attention: arXiv:1810.00825, section 3. Order from the causal mask alone: arXiv:2203.16634"
-    )
     page.question(
         "Two equal words in a text: can a model without positions give them different outputs?",
         "Not without a causal mask: the same embedding and the same keys and values give the same output. Try "
         "“repeated words” and compare the rows. With positions they differ.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.shuffled, made_result, look, NAMES),
+        formula=r"f(P\,x) = P\,f(x) \quad\text{for every permutation } P",
+        code=(position_effects.shuffle_experiment,),
+        papers=(
+            "Equivariance of attention: arXiv:1810.00825, section 3. Order from the causal mask alone: arXiv:2203.16634"
+        ),
     )
 
 

@@ -28,7 +28,14 @@ def sinusoidal() -> None:
         "**Sinusoidal position embeddings: every position has its own vector of sines and cosines**, from a period of "
         "2π tokens to one of nearly 2π · b, and a step of *k* is the same rotation everywhere."
     )
-    st.latex(r"PE(p, 2i) = \sin\!\big(p / b^{2i/d}\big) \qquad PE(p, 2i{+}1) = \cos\!\big(p / b^{2i/d}\big)")
+    page.try_this(
+        {
+            "a tiny model": {"length": 64, "d_model": 16, "pair": 1, "pair2": 4},
+            "the paper's width": {"length": 256, "d_model": 512, "base10": 4.0, "pair": 16, "pair2": 64},
+            "a short base": {"base10": 1.5},
+            "far from the start": {"start": 900, "k": 40},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
@@ -51,14 +58,6 @@ def sinusoidal() -> None:
             caption=f"Shape ({length}, {d_model}). One row is what is added to the token at that position; the framed "
             f"columns are the pairs {first} and {second}.",
         )
-    page.try_this(
-        {
-            "a tiny model": {"length": 64, "d_model": 16, "pair": 1, "pair2": 4},
-            "the paper's width": {"length": 256, "d_model": 512, "base10": 4.0, "pair": 16, "pair2": 64},
-            "a short base": {"base10": 1.5},
-            "far from the start": {"start": 900, "k": 40},
-        }
-    )
     left, right = st.columns(2, gap="medium")
     with left:
         figure(
@@ -77,14 +76,17 @@ def sinusoidal() -> None:
         "position vectors depends only on their distance, so the dots lie on the line wherever they start; and one "
         "matrix moves *every* position on by *k*: rotations of 2 by 2 along the diagonal."
     )
-    page.source(positions.sinusoidal, positions.shift_matrix)
     made_table = made(sinusoidal_positions.sinusoidal_table, length, d_model, base)
-    page.experiment(experiments.sinusoidal, made_table, pairs)
-    st.caption("Attention Is All You Need, section 3.5, arXiv:1706.03762")
     page.question(
         "The paper says the wavelengths go from 2π to 10000 · 2π. Does the last pair really get there?",
         f"Not quite: *i* stops at d/2 − 1, so {found.against_limit} Drag the width to 512 and it gets closer; at 8 it "
         "is far off.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.sinusoidal, made_table, pairs),
+        formula=r"PE(p, 2i) = \sin\!\big(p / b^{2i/d}\big) \qquad PE(p, 2i{+}1) = \cos\!\big(p / b^{2i/d}\big)",
+        code=(positions.sinusoidal, positions.shift_matrix),
+        papers="Attention Is All You Need, section 3.5, arXiv:1706.03762",
     )
 
 

@@ -61,7 +61,6 @@ def panel() -> None:
         "**Each token has one row of the embedding table, learned like any other weight.** Rows with a high cosine "
         "belong to tokens that occur in similar contexts."
     )
-    st.latex(r"x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad \cos(a, b) = \frac{a \cdot b}{|a|\,|b|}")
     page.try_this(TRY)
     published = tables.published_vocabularies()
     models.only(MODEL, f"its 2,048 rows fit into one picture; published ones have {published.span}.")
@@ -81,20 +80,29 @@ def panel() -> None:
     with right:
         _map(found)
     _lengths(found.token)
-    _scale()
+    latest = page.Latest()
+    _scale(latest)
     page.what_to_see(
         "The nearest neighbours of “ dog” and “ red” are “ cat” and “ blue”: tokens used alike have similar rows. The "
         "map keeps only the two directions in which rows differ most; the caption says what share of the variance "
         "those hold. Near in the map need not be near in the table, so rely on the cosines."
     )
-    page.source(tables.principal_components, tables.cosine_with, tables.scale_effect, sinusoidal)
-    page.experiment(experiments.neighbours, made(experiments.near, MODEL, piece, NEAR))
-    st.caption("Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762")
     page.question(
         "The model shown here does not scale its embeddings and works. Why?",
         "It adds no position embeddings: RoPE rotates queries and keys instead, and the first norm brings every vector "
         "to the same length anyway. The scale matters where position embeddings are added, as in the Transformer of "
         "2017.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of("The neighbours", experiments.neighbours, made(experiments.near, MODEL, piece, NEAR)),
+        latest,
+        formula=(
+            r"\begin{gathered} x_i = E[t_i],\; E \in \mathbb{R}^{|V| \times d} \qquad "
+            r"\cos(a, b) = \frac{a \cdot b}{|a|\,|b|} \\ "
+            r"x_p = s\,E[t_p] + PE(p), \qquad s = \sqrt{d}, \qquad |PE(p)| = \sqrt{d/2} \end{gathered}"
+        ),
+        code=(tables.principal_components, tables.cosine_with, tables.scale_effect, sinusoidal),
+        papers="Scaling by √d: Attention Is All You Need, section 3.4, arXiv:1706.03762",
     )
 
 
@@ -143,11 +151,10 @@ def _lengths(token: int) -> None:
 
 
 @fragments.fragment
-def _scale() -> None:
+def _scale(latest: page.Latest) -> None:
     """The square root of d, against position vectors that are added."""
     d = len(table_map(MODEL).explained)
     st.subheader("Why some models multiply by √d", anchor=False)
-    st.latex(r"x_p = s\,E[t_p] + PE(p), \qquad s = \sqrt{d}, \qquad |PE(p)| = \sqrt{d/2}")
     page.try_this({"no scale": {"scale": 1.0}, "twice as long": {"scale": 2.0}, "√d": {"scale": ROOT}})
     beside, picture, curve = st.columns([2, 3, 3], gap="medium")
     with beside:
@@ -175,4 +182,5 @@ def _scale() -> None:
         f"An experiment on the trained table of {MODEL}, which itself adds no position embeddings: unscaled, its rows "
         f"are shorter than a sinusoidal vector ({lengths.mean_text} against {lengths.position_text})."
     )
-    page.experiment(experiments.scaled_embeddings, made(tables.scale_effect, MODEL, position, (scale, *SCALES)))
+    measured = made(tables.scale_effect, MODEL, position, (scale, *SCALES))
+    latest.offer(experiments.scaled_embeddings, measured, what="The scale")

@@ -71,7 +71,6 @@ def replayed() -> None:
         "**Start from single bytes. Of all neighbouring pairs, merge the one that was learned first; repeat** until no "
         "pair is on the list."
     )
-    st.latex(r"(a, b) \leftarrow \arg\min_{\text{neighbours}} \mathrm{rank}(a, b), \qquad a\;b \to ab")
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -98,14 +97,17 @@ def replayed() -> None:
         "and the two pieces it joins. Frequent pairs were learned "
         "first, so they are merged first, also across the parts of a word: BPE counts pairs and knows no prefixes."
     )
-    page.source(bpe.replay, bpe.merge_pair)
-    page.experiment(experiments.merges, made(bpe.word_merges, model_name, word), now)
-    st.caption("Neural Machine Translation of Rare Words with Subword Units, section 3.2, arXiv:1508.07909")
     page.question(
         "“unhappiness” is un + happy + ness. Why is there no token for “happi”?",
         "Merges were learned from counts, not from grammar. With the tokenizer of stories, “app” and “iness” are "
         "merged first, and no merge joins “h” to “app”. “ happy” with its space is one token, but here no space "
         "stands before it.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.merges, made(bpe.word_merges, model_name, word), now),
+        formula=r"(a, b) \leftarrow \arg\min_{\text{neighbours}} \mathrm{rank}(a, b), \qquad a\;b \to ab",
+        code=(bpe.replay, bpe.merge_pair),
+        papers="Neural Machine Translation of Rare Words with Subword Units, section 3.2, arXiv:1508.07909",
     )
 
 
@@ -164,7 +166,6 @@ def learned() -> None:
         "**Byte-pair encoding: count all neighbouring pairs, make the most frequent one a new token, count again.** "
         "Here it is trained on your text."
     )
-    st.latex(r"(a, b)_{k} = \arg\max_{\text{pairs}} \mathrm{count}(a, b), \qquad V_{k+1} = V_k \cup \{ab\}")
     page.try_this(TRY_LEARNING)
     left, right = st.columns(2, gap="large")
     with left:
@@ -191,14 +192,17 @@ def learned() -> None:
         f"{text.escape(bpe.shortening(found, now))} Suffixes and whole words become tokens where they are frequent; "
         "nothing in the algorithm knows what a word is."
     )
-    page.source(bpe.learn, bpe.replay)
-    page.experiment(experiments.learning, made(bpe.learn_from, MODEL, corpus, MOST), now)
-    st.caption("Algorithm 1 of arXiv:1508.07909; the shipped list was learned the same way from children's stories")
     page.question(
         "Why not learn merges until every word is one token?",
         "Each token needs a row in the embedding table and enough examples to train it. The row of a word seen twice "
         "would hardly differ from its initial values, and a new word would still fall into pieces. "
         f"{published_vocabularies()}",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.learning, made(bpe.learn_from, MODEL, corpus, MOST), now),
+        formula=r"(a, b)_{k} = \arg\max_{\text{pairs}} \mathrm{count}(a, b), \qquad V_{k+1} = V_k \cup \{ab\}",
+        code=(bpe.learn, bpe.replay),
+        papers="Algorithm 1 of arXiv:1508.07909; the shipped list was learned the same way from children's stories",
     )
 
 

@@ -40,10 +40,6 @@ windows = cache.data(max_entries=64)(experiments.windows)
 def series() -> None:
     """The panel on time series."""
     st.markdown("**Windows of the series become tokens** (patches): several consecutive values make one vector.")
-    st.latex(
-        r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
-        r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i"
-    )
     page.try_this(
         {
             "PatchTST": {"csv": CSV, "points": 16, "stride": 8, "window": 12},
@@ -84,12 +80,18 @@ def series() -> None:
         "first brought to mean 0 and deviation 1, so the model sees its shape and not its unit. Each row of the "
         "second picture is one token: rising stretches run from blue to red, falling ones from red to blue."
     )
-    page.source(signal_tokens.cut_windows, signals.read_column)
-    page.experiment(experiments.series, made(experiments.windows, pasted, found.index, STEPS, length, stride), at)
-    st.caption("A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730")
     page.question(
         "336 steps, windows of 16 with stride 8: 42 tokens. How much does attention save against 336 tokens?",
         "Its maps have 42² = 1,764 cells instead of 336² = 112,896: 64 times fewer, the square of the stride.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.series, made(experiments.windows, pasted, found.index, STEPS, length, stride), at),
+        formula=(
+            r"n = \left\lfloor\tfrac{L - P}{S}\right\rfloor + 2, \qquad "
+            r"x_i = W\,(s_{iS}, \dots, s_{iS + P - 1}) + p_i"
+        ),
+        code=(signal_tokens.cut_windows, signals.read_column),
+        papers="A Time Series is Worth 64 Words (PatchTST), section 3.1, arXiv:2211.14730",
     )
 
 
@@ -124,7 +126,6 @@ def _windows(result: Windows, at: int) -> None:
 def protein() -> None:
     """The panel on signal_tokens."""
     st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
-    st.latex(r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]")
     page.try_this(
         {
             "ubiquitin": {"residues": UBIQUITIN},
@@ -171,12 +172,15 @@ def protein() -> None:
         "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "
         "length: titin, the longest human protein, has about 34,000 residues."
     )
-    page.source(proteins.read_protein)
-    page.experiment(experiments.protein, made(proteins.read_protein, pasted))
     st.caption("ESM-2: doi:10.1126/science.ade2574; it was trained on up to 1,022 residues at a time")
     page.question(
         "Why does a model of proteins not learn merges, as one of language does?",
         "It could, but it is used for single residues: which one fits here, what happens if this one changes, which "
         "two are in contact. Each of these needs the residue as a token of its own, with its own row in every "
         "attention map.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.protein, made(proteins.read_protein, pasted)),
+        formula=r"n = \text{residues} + 2, \qquad x_i = E[\text{id}(\text{residue}_i)]",
+        code=(proteins.read_protein,),
     )

@@ -33,10 +33,6 @@ def synthesised(kind: Melody, seconds: int, window_ms: float, hop_ms: float) -> 
 def image() -> None:
     """The panel on images."""
     st.markdown("**Cut the picture into squares, read them line by line, and flatten each into one vector.**")
-    st.latex(
-        r"n = \left\lfloor\tfrac{H}{P}\right\rfloor\left\lfloor\tfrac{W}{P}\right\rfloor, \qquad "
-        r"x_i = E\,\mathrm{flatten}(\mathrm{patch}_i) + p_i, \quad E \in \mathbb{R}^{d \times 3P^2}"
-    )
     page.try_this(
         {
             "ViT-B/16": {"side": 224, "patch": 16, "at": 77},
@@ -74,20 +70,26 @@ def image() -> None:
         "attention map. In the row below the picture a patch stands beside its left and right neighbours, but the one "
         "above it is a whole line away: only the position vectors can tell the model that they touch."
     )
-    page.source(signal_tokens.patchify, signals.scene if own is None else signals.read_picture)
     if own is None:
         source = made(signals.scene, side)
     else:
         source = made(experiments.own_picture, "picture.png", side, signals.PICTURE_SIDE)
-    page.experiment(experiments.image, source, patch, PATCHES, at)
-    st.caption(
-        "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
-        "class, stands in front"
-    )
     page.question(
         "A picture of 224 × 224 has 50,176 pixels. Why is no pixel a token?",
         "An attention map would have 50,176² = 2.5 billion cells, in every head of every layer. Patches of 16 make "
         "196 tokens and 38,416 cells; the 768 numbers of a patch fit into one vector of width 768.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.image, source, patch, PATCHES, at),
+        formula=(
+            r"n = \left\lfloor\tfrac{H}{P}\right\rfloor\left\lfloor\tfrac{W}{P}\right\rfloor, \qquad "
+            r"x_i = E\,\mathrm{flatten}(\mathrm{patch}_i) + p_i, \quad E \in \mathbb{R}^{d \times 3P^2}"
+        ),
+        code=(signal_tokens.patchify, signals.scene if own is None else signals.read_picture),
+        papers=(
+            "An Image is Worth 16x16 Words, section 3.1, equation 1, arXiv:2010.11929; there one more token, for the "
+            "class, stands in front"
+        ),
     )
 
 
@@ -129,10 +131,6 @@ def sound() -> None:
     """The panel on sounds."""
     st.markdown(
         "**Slide a short window over the sound; each stop is a frame.** A frame becomes a column of loudness by pitch."
-    )
-    st.latex(
-        r"n_{frames} = \left\lfloor\tfrac{\text{samples}}{\text{hop}}\right\rfloor, \qquad "
-        r"X_{mf} = \log_{10} \sum_k M_{mk} \left|\mathrm{FFT}(w \cdot s_f)_k\right|^2"
     )
     page.try_this(
         {
@@ -176,17 +174,23 @@ def sound() -> None:
         "a convolution with stride 2 halves the frames: at this hop "
         f"**{signal_tokens.speech_tokens(result.hop)}** for half a minute."
     )
-    page.source(signal_tokens.log_mel, signal_tokens.mel_filters)
     if own is None:
         source = made(signals.melody, kind, float(seconds))
     else:
         source = made(experiments.own_sound, "sound.wav")
-    page.experiment(experiments.frames, made(signal_tokens.cut_frames, source, window_ms, hop_ms), at)
-    st.caption("Robust Speech Recognition via Large-Scale Weak Supervision (Whisper), section 2.2, arXiv:2212.04356")
     page.question(
         "A second of speech has 16,000 samples, and about three words. How many tokens is it here, and as text?",
         "100 frames, 50 tokens after the stride; as text about four. Sound says more than words (who, how, what "
         "noise), but most of the difference is that a frame is cut by the clock, not by meaning.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.frames, made(signal_tokens.cut_frames, source, window_ms, hop_ms), at),
+        formula=(
+            r"n_{frames} = \left\lfloor\tfrac{\text{samples}}{\text{hop}}\right\rfloor, \qquad "
+            r"X_{mf} = \log_{10} \sum_k M_{mk} \left|\mathrm{FFT}(w \cdot s_f)_k\right|^2"
+        ),
+        code=(signal_tokens.log_mel, signal_tokens.mel_filters),
+        papers="Robust Speech Recognition via Large-Scale Weak Supervision (Whisper), section 2.2, arXiv:2212.04356",
     )
 
 

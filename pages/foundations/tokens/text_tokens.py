@@ -84,7 +84,6 @@ def densities(model_name: str, pasted: str) -> list[Density]:
 
 def panel() -> None:
     """The same text, three ways."""
-    st.latex(r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]")
     page.try_this(TRY)
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -100,14 +99,17 @@ def panel() -> None:
     with right:
         _density(densities(model_name, pasted))
     page.what_to_see(SEEN + (NEVER_LOST if changed.read is None else SPLIT))
-    page.source(text_pieces.cut_text, text_pieces.densities)
-    page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS}))
-    st.caption("Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2")
     page.question(
         "The vocabulary of stories was learned from English stories. What does that mean for other languages?",
         f"More tokens for the same content. {text_pieces.tokens_of_texts(MODEL, densities(MODEL, ''), LANGUAGES)} More "
         "tokens cost more computation and fill the context sooner; vocabularies learned from many languages narrow "
         "the gap.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.text, made(text_pieces.densities, model_name, {YOURS: pasted, **KINDS})),
+        formula=r"\text{text} \to (t_1, \dots, t_n), \quad t_i \in \{0, \dots, |V| - 1\}, \qquad x_i = E[t_i]",
+        code=(text_pieces.cut_text, text_pieces.densities),
+        papers="Byte-pair encoding: arXiv:1508.07909; on bytes, as here: GPT-2's report (2019), section 2.2",
     )
 
 

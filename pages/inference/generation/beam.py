@@ -37,7 +37,6 @@ def show(prompt: Prompt) -> None:
         "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
         "likely: a likely text behind an unlikely first token can be found."
     )
-    st.latex(r"\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_{i=1}^{|y|} \log p(y_i \mid \text{text}, y_{<i})")
     page.try_this(TRY)
     places = st.columns(4, gap="medium", vertical_alignment="bottom")
     with places[0]:
@@ -73,13 +72,16 @@ def show(prompt: Prompt) -> None:
         "score in the end, the dotted one that of greedy decoding, which takes the likeliest token at each step and "
         "yet can be pruned. Numbers are the probability of each token given its prefix."
     )
-    page.source(beam.beam_steps, analysis.tree_nodes)
-    page.experiment(experiments.beams, made(analysis.search_text, *given))
-    st.caption("Length penalty: after arXiv:1609.08144, eq. 14, with the plain length, as in most libraries")
     page.question(
         "With texts that end with their sentence and α = 0, short sentences win. Why?",
         "A log-probability is never above 0, so each further token can only lower the sum. Without a penalty the "
         "search compares sums of few numbers with sums of many. Divided by the length (α = 1) it compares means.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.beams, made(analysis.search_text, *given)),
+        formula=r"\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_{i=1}^{|y|} \log p(y_i \mid \text{text}, y_{<i})",
+        code=(beam.beam_steps, analysis.tree_nodes),
+        papers="Length penalty: after arXiv:1609.08144, eq. 14, with the plain length, as in most libraries",
     )
 
 

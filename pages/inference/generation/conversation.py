@@ -92,14 +92,16 @@ def show(model: str) -> None:
         "until it continued them with answers, and with the token that ends a turn. That token stops it here. Bars say "
         "how improbable the model found each token: what you say, it could not know; what it says, it chose itself."
     )
-    page.source(chat.render, chat.conversation, conversation.converse)
-    page.experiment(experiments.conversation, made(experiments.talked, model, special, plan))
     page.question(
         "You type a special token such as <|im_end|> into your question. Why does the model not take it for the end "
         "of your turn?",
         "Because what you type is cut into tokens as ordinary text: it becomes several tokens that together look like "
         "the special one, whose own id nobody can type. If it were found in the text, you could write the assistant's "
         "turn yourself, which is one kind of prompt injection.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.conversation, made(experiments.talked, model, special, plan)),
+        code=(chat.render, chat.conversation, conversation.converse),
     )
 
 

@@ -31,7 +31,7 @@ page.begin(
 names = {key: name for key, (name, _) in PANELS.items()} | {TALK: "Conversation"}
 shown, choice = st.columns([4, 1], vertical_alignment="bottom")
 with shown:
-    section = controls.segmented("See", "show", list(names), "token", names)
+    section = controls.sections("See", "show", list(names), "token", names)
 with choice:
     model = models.choose("decoder", why_not=models.silent, default=models.first())
 if section == TALK:

@@ -56,10 +56,6 @@ def show(prompt: Prompt) -> None:
         "verifies them in one pass and accepts or rejects each, so that the distribution of the text is exactly the "
         "target model's."
     )
-    st.latex(
-        r"x \sim q \text{ is accepted with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
-        r"x' \sim \frac{\max(0, p - q)}{\sum \max(0, p - q)} \quad\Rightarrow\quad x \sim p"
-    )
     page.try_this(TRY)
     found = kinds(prompt)
     places = st.columns(5, gap="medium", vertical_alignment="bottom")
@@ -98,37 +94,47 @@ def show(prompt: Prompt) -> None:
         "after a rejection add up to the target distribution, token by token, whatever the draft model is. A bad draft "
         "model costs time, never quality."
     )
-    page.source(
-        speculative.accept, speculative.residual, speculative.outcome, drafts.early_exit, analysis.expected_speed_up
-    )
     blocks = None if kind == TABLE else int(kind.split()[1])
-    page.experiment(
-        experiments.speculative,
-        made(
-            experiments.speculated,
-            prompt.model,
-            prompt.pasted,
-            TOKENS,
-            blocks,
-            guesses,
-            temperature,
-            tokens,
-            chosen_seed,
-        ),
-        guesses,
-    )
-    st.caption(
-        "arXiv:2211.17192: algorithm 1, eq. 1 (tokens per pass), theorem 3.8 (speed-up), appendix A.1 (same "
-        "distribution); arXiv:2302.01318. Draft models are made of the model itself: its first blocks with its own "
-        "final norm and unembedding, not trained for it (early exit), or a table of its next-token distribution after "
-        "each single token (bigrams)."
-    )
     page.question(
         "A bigram table can be a better draft model than the first half of the model, even with a lower acceptance "
         "rate. How?",
         "The speed-up weighs the acceptance rate α against the cost c of a draft token. The table costs nearly "
         "nothing; half a model costs more than half of the time, because each token also pays for the unembedding and "
         "the sampling. The formula needs both numbers; compare them above.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.speculative,
+            made(
+                experiments.speculated,
+                prompt.model,
+                prompt.pasted,
+                TOKENS,
+                blocks,
+                guesses,
+                temperature,
+                tokens,
+                chosen_seed,
+            ),
+            guesses,
+        ),
+        formula=(
+            r"x \sim q \text{ is accepted with probability } \min\!\Big(1, \frac{p(x)}{q(x)}\Big), \text{ else } "
+            r"x' \sim \frac{\max(0, p - q)}{\sum \max(0, p - q)} \quad\Rightarrow\quad x \sim p"
+        ),
+        code=(
+            speculative.accept,
+            speculative.residual,
+            speculative.outcome,
+            drafts.early_exit,
+            analysis.expected_speed_up,
+        ),
+        papers=(
+            "arXiv:2211.17192: algorithm 1, eq. 1 (tokens per pass), theorem 3.8 (speed-up), appendix A.1 (same "
+            "distribution); arXiv:2302.01318. Draft models are made of the model itself: its first blocks with its own "
+            "final norm and unembedding, not trained for it (early exit), or a table of its next-token distribution "
+            "after each single token (bigrams)."
+        ),
     )
 
 

@@ -35,7 +35,6 @@ TRY: dict[str, dict[str, Any]] = {
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    st.latex(r"\overline{\log p} = \frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})")
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
@@ -60,26 +59,29 @@ def show(prompt: Prompt) -> None:
         "model's own distribution, its long tail of improbable tokens included. Filters cut the tail. Human text is "
         "not the most likely text either (arXiv:1904.09751, figure 2)."
     )
-    page.source(decoding.continue_beside, stream, beam.beam_steps, decoding.repeated)
-    page.experiment(
-        experiments.strategies,
-        made(
-            experiments.written_beside,
-            prompt.model,
-            prompt.pasted,
-            TOKENS,
-            sampling,
-            chosen_seed,
-            tokens,
-            prompt.stop_ids,
-        ),
-        tokens,
-    )
     page.question(
         "Beam search usually finds a text with a higher probability than greedy. Why is it rarely used for stories?",
         "Because the most likely text is often dull and repetitive: compare the share of repeated trigrams, and read "
         "them. Where there is one right output, as in translation, the likeliest text is what you want, and beam "
         "search is used.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.strategies,
+            made(
+                experiments.written_beside,
+                prompt.model,
+                prompt.pasted,
+                TOKENS,
+                sampling,
+                chosen_seed,
+                tokens,
+                prompt.stop_ids,
+            ),
+            tokens,
+        ),
+        formula=r"\overline{\log p} = \frac{1}{n} \sum_{t=1}^{n} \log p(x_t \mid x_{<t})",
+        code=(decoding.continue_beside, stream, beam.beam_steps, decoding.repeated),
     )
 
 

@@ -32,10 +32,6 @@ sampled = cache.of_model(max_entries=128)(experiments.sampled)
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    st.latex(
-        r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad "
-        r"\text{token} = \min\Big\{i : \textstyle\sum_{j \le i} p_j > u\Big\}, \quad u \sim \mathrm{U}[0, 1)"
-    )
     page.try_this({name: {"drawn": 0, **values} for name, values in TRY.items()})
     left, right = st.columns([1, 3], gap="large")
     with left:
@@ -69,19 +65,30 @@ def show(prompt: Prompt) -> None:
         "renormalised and laid end to end; one random number *u* then falls on a token (inverse transform sampling). "
         "Move the seed: here only *u* moves."
     )
-    page.source(
-        library.temperature, library.top_k, library.top_p, library.min_p, library.repetition_penalty, library.pick
-    )
-    page.experiment(experiments.one_token, made(experiments.sampled, *given))
-    st.caption(
-        "Temperature: arXiv:1503.02531, eq. 1. Top-k: arXiv:1805.04833. Top-p: arXiv:1904.09751, eq. 2. Min-p: "
-        "arXiv:2407.01082. Repetition penalty: arXiv:1909.05858, section 4.1, with negative scores multiplied."
-    )
     page.question(
         "Temperature 0.1 and top-k 1 both sharpen. Is there a text that one can write and the other cannot?",
         "Yes. Top-k 1 removes every token but the first for good. At temperature 0.1 all tokens stay possible, if "
         "hardly: a token with half the probability of the best one is left with a part in 2^10 of it. The row of the "
         "temperature never cuts; the rows below do.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.one_token, made(experiments.sampled, *given)),
+        formula=(
+            r"p_i = \frac{e^{x_i / T}}{\sum_j e^{x_j / T}}, \qquad "
+            r"\text{token} = \min\Big\{i : \textstyle\sum_{j \le i} p_j > u\Big\}, \quad u \sim \mathrm{U}[0, 1)"
+        ),
+        code=(
+            library.temperature,
+            library.top_k,
+            library.top_p,
+            library.min_p,
+            library.repetition_penalty,
+            library.pick,
+        ),
+        papers=(
+            "Temperature: arXiv:1503.02531, eq. 1. Top-k: arXiv:1805.04833. Top-p: arXiv:1904.09751, eq. 2. Min-p: "
+            "arXiv:2407.01082. Repetition penalty: arXiv:1909.05858, section 4.1, with negative scores multiplied."
+        ),
     )
 
 

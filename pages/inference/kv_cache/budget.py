@@ -5,6 +5,7 @@ import streamlit as st
 
 from pages.inference.kv_cache import experiments as experiments
 from pages.inference.kv_cache import models as models
+from pages.inference.kv_cache.models import FORMULA
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
@@ -24,6 +25,46 @@ budgets = cache.data(max_entries=128)(serving.budgets)
 
 def panel() -> None:
     """The section: a service, the verdict, and the remedies."""
+    page.try_this(
+        {
+            "if it had 64 KV heads": {
+                "of": "llama3_70b",
+                "sharing": "mha",
+                "users": 16,
+                "tokens": 32_768,
+                "gpus": 8,
+                "parallel": 4,
+                "memory": 80,
+                "blocks": False,
+            },
+            "as it is, 64 users": {"of": "llama3_70b", "sharing": "built", "users": 64, "tokens": 32_768},
+            "weights too large": {
+                "of": "llama3_70b",
+                "sharing": "built",
+                "gpus": 2,
+                "parallel": 1,
+                "users": 1,
+                "tokens": 8_192,
+            },
+            "7 B on one 24 GB GPU": {
+                "of": "llama2_7b",
+                "sharing": "built",
+                "gpus": 1,
+                "memory": 24,
+                "users": 8,
+                "tokens": 4_096,
+            },
+            "GPUs > KV heads": {"of": "llama3_70b", "sharing": "built", "gpus": 16, "parallel": 16, "users": 128},
+            "latent attention": {
+                "of": models.LATENT,
+                "sharing": "built",
+                "gpus": 8,
+                "parallel": 8,
+                "users": 64,
+                "tokens": 131_072,
+            },
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         chosen = models.choose_model()
@@ -41,8 +82,7 @@ def panel() -> None:
         picture(chosen, found, unit)
         facts(asked, need, unit)
     st.dataframe(table(found, unit), hide_index=True)
-    words()
-    page.experiment(experiments.fits, chosen, made(serving.budgets, service, BLOCK), unit)
+    words(page.experiment(experiments.fits, chosen, made(serving.budgets, service, BLOCK), unit))
 
 
 def choose_way(chosen: Model, users: int, tokens: int, gpus: int, memory: int) -> Service:
@@ -137,48 +177,8 @@ def table(found: Budgets, unit: Unit) -> pd.DataFrame:
     )
 
 
-def words() -> None:
-    """What to try, to see and to ask."""
-    page.try_this(
-        {
-            "if it had 64 KV heads": {
-                "of": "llama3_70b",
-                "sharing": "mha",
-                "users": 16,
-                "tokens": 32_768,
-                "gpus": 8,
-                "parallel": 4,
-                "memory": 80,
-                "blocks": False,
-            },
-            "as it is, 64 users": {"of": "llama3_70b", "sharing": "built", "users": 64, "tokens": 32_768},
-            "weights too large": {
-                "of": "llama3_70b",
-                "sharing": "built",
-                "gpus": 2,
-                "parallel": 1,
-                "users": 1,
-                "tokens": 8_192,
-            },
-            "7 B on one 24 GB GPU": {
-                "of": "llama2_7b",
-                "sharing": "built",
-                "gpus": 1,
-                "memory": 24,
-                "users": 8,
-                "tokens": 4_096,
-            },
-            "GPUs > KV heads": {"of": "llama3_70b", "sharing": "built", "gpus": 16, "parallel": 16, "users": 128},
-            "latent attention": {
-                "of": models.LATENT,
-                "sharing": "built",
-                "gpus": 8,
-                "parallel": 8,
-                "users": 64,
-                "tokens": 131_072,
-            },
-        }
-    )
+def words(experiment: page.Experiment) -> None:
+    """What to see and to ask, and how it is computed."""
     page.what_to_see(
         "Each bar changes one thing and keeps the rest. Fewer KV heads and smaller data types shrink the cache of "
         "every sequence; fewer KV heads also shrink W_K and W_V. A paged cache takes memory for tokens that are there, "
@@ -186,14 +186,18 @@ def words() -> None:
         "memory of the other copies; the caches in all stay as large. Split over more GPUs than there are KV heads, "
         "several GPUs keep the same head; the latent vector is kept by all."
     )
-    page.source(serving.budget, serving.user_bytes, serving.remedies)
-    st.caption(
-        "Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query attention: "
-        f"arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, and int8 a "
-        f"few per cent for its scales. {SOLD}"
-    )
     page.question(
         "Doubling the users or doubling the length of their sequences: which of the two needs more memory?",
         "Neither: the cache is a product, so both double it. They differ where there is a sliding window: beyond it, a "
         "longer sequence costs a model such as Mistral 7B nothing more, and another user always does.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        formula=FORMULA,
+        code=(serving.budget, serving.user_bytes, serving.remedies),
+        papers=(
+            "Paged cache: arXiv:2309.06180. Tensor parallelism: arXiv:1909.08053, section 3. Grouped-query attention: "
+            "arXiv:2305.13245. 5 % of each GPU is kept free for activations; real servers need some room more, and "
+            f"int8 a few per cent for its scales. {SOLD}"
+        ),
     )

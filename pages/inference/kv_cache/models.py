@@ -12,6 +12,10 @@ from tfcore.analysis.precision import Precision
 from tfcore.analysis.quantities import Unit
 
 LATENT, OWN = "deepseek_v2", "own"
+FORMULA = (
+    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{KV heads} \cdot d_{head}"
+    r"\\ &\cdot \text{tokens} \cdot \text{bytes per value}\end{aligned}"
+)
 PRECISIONS: dict[Precision, str] = {"float32": "fp32", "float16": "fp16, bf16", "int8": "int8, fp8", "int4": "int4"}
 UNITS: dict[Unit, str] = {"decimal": "GB = 10⁹", "binary": "GiB = 2³⁰"}
 WAYS: dict[Sharing, str] = {"built": "as built", "mha": "MHA", "gqa": "GQA", "mqa": "MQA", "mla": "MLA"}

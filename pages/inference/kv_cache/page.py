@@ -21,7 +21,5 @@ page.begin(
     "In a causal decoder the keys and values of earlier tokens never change, so generation **caches them**. Each new "
     "token then costs one row of attention, not a pass over the whole sequence; the price is memory, for every token "
     "of every user.",
-    r"\begin{aligned}\text{bytes} = 2 &\cdot \text{layers} \cdot \text{KV heads} \cdot d_{head}"
-    r"\\ &\cdot \text{tokens} \cdot \text{bytes per value}\end{aligned}",
 )
-PARTS[controls.segmented("Look at", "part", list(PARTS), "with", NAMES)]()
+PARTS[controls.sections("Look at", "part", list(PARTS), "with", NAMES)]()

@@ -17,6 +17,7 @@ compare = cache.data(max_entries=24)(paged_memory.compare)
 
 def panel() -> None:
     """The section: the memory over time under three policies, and how well each used it."""
+    tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
         block = controls.select("Block size (tokens)", "block", BLOCKS, 16)
@@ -35,8 +36,19 @@ def panel() -> None:
         with crowd:
             at_once(runs)
     st.dataframe(table(runs), hide_index=True)
-    words(traffic.seed, runs)
-    page.experiment(experiments.paging, made(paged_memory.compare, traffic, slots, block))
+    with tries:
+        page.try_this(
+            {
+                "the defaults": {"block": 16, "slots": 2_048, "output": 64, "prompt": 32, "longest": 256, "every": 3.0},
+                "blocks of 256 tokens": {"block": 256},
+                "blocks of one token": {"block": 1},
+                "a burst of requests": {"every": 1.0},
+                "colour by request": {"colour": "request"},
+                "another trace": {"trace": (traffic.seed + 1) % 21},
+            }
+        )
+    experiment = page.experiment(experiments.paging, made(paged_memory.compare, traffic, slots, block))
+    words(runs, experiment)
 
 
 def choose_traffic(every: float) -> Traffic:
@@ -113,18 +125,8 @@ def table(runs: dict[Policy, MemoryRun]) -> pd.DataFrame:
     return pd.DataFrame([{"memory": NAMES[policy], **fragmentation.policy_row(run)} for policy, run in runs.items()])
 
 
-def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
-    """What to try, to see and to ask."""
-    page.try_this(
-        {
-            "the defaults": {"block": 16, "slots": 2_048, "output": 64, "prompt": 32, "longest": 256, "every": 3.0},
-            "blocks of 256 tokens": {"block": 256},
-            "blocks of one token": {"block": 1},
-            "a burst of requests": {"every": 1.0},
-            "colour by request": {"colour": "request"},
-            "another trace": {"trace": (seed + 1) % 21},
-        }
-    )
+def words(runs: dict[Policy, MemoryRun], experiment: page.Experiment) -> None:
+    """What to see and to ask, and how it is computed."""
     page.what_to_see(
         "The length of an output is not known in advance. A contiguous cache therefore reserves the maximum length for "
         "each request. Even an oracle that knew every length would reserve memory for tokens to come, and as requests "
@@ -133,15 +135,18 @@ def words(seed: int, runs: dict[Policy, MemoryRun]) -> None:
         f"{fragmentation.fragmentation(runs)} When "
         "no block is left, the youngest request is preempted: it gives its blocks up and is computed again later."
     )
-    page.source(paged_memory.run_trace, paged_memory.Server, paged_memory.Contiguous, paged_memory.Paged)
-    st.caption(
-        "PagedAttention: arXiv:2309.06180, which measured 20.4 to 38.2 % of the cache memory holding tokens in earlier "
-        "servers (section 1, figure 2). Lengths here are drawn from log-normal distributions, arrivals from a Poisson "
-        "process; a real trace differs, so compare the policies, not the percentages."
-    )
     page.question(
         "Why not blocks of one token, which have no internal fragmentation at all?",
         "Because attention would gather every key from an address of its own, and the block table would be as long as "
         "the sequence. GPUs read contiguous memory fastest, so blocks of 16 lose a little memory and read fast "
         "(arXiv:2309.06180, section 7.2).",
+    )
+    page.how_it_is_computed(
+        experiment,
+        code=(paged_memory.run_trace, paged_memory.Server, paged_memory.Contiguous, paged_memory.Paged),
+        papers=(
+            "PagedAttention: arXiv:2309.06180, which measured 20.4 to 38.2 % of the cache memory holding tokens in "
+            "earlier servers (section 1, figure 2). Lengths here are drawn from log-normal distributions, arrivals "
+            "from a Poisson process; a real trace differs, so compare the policies, not the percentages."
+        ),
     )

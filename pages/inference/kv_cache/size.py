@@ -16,6 +16,25 @@ from tfcore.analysis.quantities import Unit, amount
 
 def panel() -> None:
     """The section: one model shared in every way, and all models side by side."""
+    page.try_this(
+        {
+            "64 KV heads: 85.9 GB": {
+                "of": models.OWN,
+                "layers": 80,
+                "heads": 64,
+                "kv_heads": 64,
+                "d_head": 128,
+                "tokens": 32_768,
+                "precision": "float16",
+                "batch": 1,
+            },
+            "8 KV heads: 10.7 GB": {"of": "llama3_70b", "tokens": 32_768, "precision": "float16", "batch": 1},
+            "latent attention": {"of": models.LATENT, "tokens": 131_072},
+            "a sliding window": {"of": "mistral_7b", "tokens": 131_072},
+            "int4": {"precision": "int4"},
+            "in GiB": {"unit": "binary"},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         chosen = models.choose_model()
@@ -25,11 +44,10 @@ def panel() -> None:
         unit = models.choose_unit()
     with right:
         found = ways(chosen, tokens, batch, precision, unit)
-        st.latex(kv_cache.product_latex(chosen.shape, tokens, batch, precision))
         facts(found, unit)
         every(chosen, tokens, batch, precision, unit)
-    words()
-    page.experiment(experiments.sizes, chosen, tokens, batch, precision, unit)
+    experiment = page.experiment(experiments.sizes, chosen, tokens, batch, precision, unit)
+    words(experiment, kv_cache.product_latex(chosen.shape, tokens, batch, precision))
 
 
 def facts(found: CacheSizes, unit: Unit) -> None:
@@ -86,27 +104,8 @@ def every(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
     )
 
 
-def words() -> None:
-    """What to try, to see and to ask."""
-    page.try_this(
-        {
-            "64 KV heads: 85.9 GB": {
-                "of": models.OWN,
-                "layers": 80,
-                "heads": 64,
-                "kv_heads": 64,
-                "d_head": 128,
-                "tokens": 32_768,
-                "precision": "float16",
-                "batch": 1,
-            },
-            "8 KV heads: 10.7 GB": {"of": "llama3_70b", "tokens": 32_768, "precision": "float16", "batch": 1},
-            "latent attention": {"of": models.LATENT, "tokens": 131_072},
-            "a sliding window": {"of": "mistral_7b", "tokens": 131_072},
-            "int4": {"precision": "int4"},
-            "in GiB": {"unit": "binary"},
-        }
-    )
+def words(experiment: page.Experiment, formula: str) -> None:
+    """What to see and to ask, and how it is computed."""
     page.what_to_see(
         "The number of query heads is not in the formula: only KV heads are cached, so with one KV head for eight "
         "query heads the cache is an eighth. LLaMA 2 7B (MHA) caches more per token than LLaMA 3 70B (GQA), which has "
@@ -114,15 +113,19 @@ def words() -> None:
         "DeepSeek-V2, below 2 % of MHA. A sliding window bounds the cache. 85.9 GB and 80.0 GiB are the same bytes: a "
         "GB is 10⁹, a GiB 2³⁰."
     )
-    page.source(kv_cache.cache_bytes, kv_cache.shared, kv_cache.CacheShape)
-    st.caption(
-        "Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
-        "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
-        "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that are "
-        "not counted here."
-    )
     page.question(
         "A model has 80 layers and 64 heads of 128, fp16. How many tokens fit into 10 GiB? And with 8 KV heads?",
         "A token takes 2 x 80 x 64 x 128 x 2 bytes = 2.5 MiB, so 10 GiB hold 4,096 tokens. With 8 KV heads it takes an "
         "eighth, and 32,768 tokens fit.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        formula=formula,
+        code=(kv_cache.cache_bytes, kv_cache.shared, kv_cache.CacheShape),
+        papers=(
+            "Grouped-query attention: arXiv:2305.13245. Multi-query attention: arXiv:1911.02150. Multi-head latent "
+            "attention: arXiv:2405.04434, section 2.1 and table 1; a model that was not built so is given 4 d_head + "
+            "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that "
+            "are not counted here."
+        ),
     )

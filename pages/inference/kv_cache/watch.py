@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.kv_cache import experiments as experiments
+from pages.inference.kv_cache.models import FORMULA
 from pages.ui import cache, controls, notices, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -29,6 +30,7 @@ work = cache.of_model(max_entries=32)(cached_generation.model_work)
 
 def panel() -> None:
     """The section: a prompt, a job that writes on both ways, pictures that grow with it."""
+    tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
         pasted = controls.text_area("Prompt", "text", TEXT, CHARACTERS, height=80)
@@ -38,6 +40,16 @@ def panel() -> None:
         exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
         seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
+    with tries:
+        page.try_this(
+            {
+                "232 new tokens": {"steps": 232, "exact": "float32"},
+                "float64: only rounding?": {"steps": 64, "exact": "float64"},
+                "a long prompt": {"text": " ".join([TEXT] * 8), "steps": 96},
+                "a model of two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
+                "another seed": {"seed": (seed + 1) % 21},
+            }
+        )
     model, tokenizer = cache.model(model_name)
     # There must be room for some more.
     ids, _, total = first_tokens(model_name, pasted, model.config.max_seq_len - LEAST)
@@ -62,12 +74,12 @@ def panel() -> None:
             st.code(tokenizer.decode([*ids, *(step.token for step in done)]), language=None, wrap_lines=True)
 
     live.watch(key, draw, job)
-    words(seed)
-    page.experiment(
+    experiment = page.experiment(
         experiments.with_and_without,
         made(cached_generation.model_work, model_name, len(ids), steps, exactness),
         made(cached_generation.generated, model_name, pasted, LEAST, steps, seed, exactness),
     )
+    words(experiment)
 
 
 def numbers(found: Measured) -> None:
@@ -110,17 +122,8 @@ def picture(costs: CacheWork, done: list[BothWays]) -> None:
     )
 
 
-def words(seed: int) -> None:
-    """What to try, to see and to ask."""
-    page.try_this(
-        {
-            "232 new tokens": {"steps": 232, "exact": "float32"},
-            "float64: only rounding?": {"steps": 64, "exact": "float64"},
-            "a long prompt": {"text": " ".join([TEXT] * 8), "steps": 96},
-            "a model of two layers": {"model": "induction", "text": "abcdefgh abcdefgh abc", "steps": 128},
-            "another seed": {"seed": (seed + 1) % 21},
-        }
-    )
+def words(experiment: page.Experiment) -> None:
+    """What to see and to ask, and how it is computed."""
     page.what_to_see(
         "Without the cache every step computes the whole sequence again, so its work grows with each token, and the "
         "total with the square of the length or faster. With it, a step computes one token and only attention grows; "
@@ -129,14 +132,18 @@ def words(seed: int) -> None:
         "operations it has. The logits differ by rounding alone, because the same sums run in another order: float64 "
         "has 29 more bits, and its difference is about 2²⁹, half a billion, times smaller."
     )
-    page.source(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend)
-    st.caption(
-        "Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through (after "
-        "arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4."
-    )
     page.question(
         "Add up the operations of all steps with the cache. Which single pass costs the same?",
         "The last one without it: a pass over the whole sequence. Each step with the cache computes just what its "
         "token adds to that pass, so all steps together, prefill included, cost one pass over the whole sequence, "
         "where without the cache every step costs a pass.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        formula=FORMULA,
+        code=(both_ways, cached_generation.next_scores, cached_generation.cache_work, KVCache.extend),
+        papers=(
+            "Operations: 2 per weight and token, and the (query, key) pairs that the causal mask lets through (after "
+            "arXiv:2001.08361, table 1). Keys and values cached between steps: arXiv:1911.02150, section 2.4."
+        ),
     )

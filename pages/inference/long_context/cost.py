@@ -22,9 +22,13 @@ preset_cost = cache.data(max_entries=8)(experiments.preset_cost)
 
 def panel() -> None:
     """One head to scale, and both costs as lines."""
-    st.latex(
-        r"\underbrace{QK^\top}_{2n^2d\ \text{FLOPs}} \to \underbrace{n \times n}_{\text{scores}} \to "
-        r"\underbrace{AV}_{2n^2d\ \text{FLOPs}} \quad\text{all else: } \propto n"
+    page.try_this(
+        {
+            "512 tokens": {"tokens": 9},
+            "4,096 tokens": {"tokens": 12, "shape": "GPT-2 small"},
+            "131,072 tokens": {"tokens": 17, "shape": "LLaMA-3 8B"},
+            "a million tokens": {"tokens": 20, "shape": "LLaMA-3 8B"},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -42,24 +46,10 @@ def panel() -> None:
         shown = experiments.to_scale(name, 2**power, config.head_size)
         figure(shown.figure, key="scale", height=380, alt=shown.alt, caption=shown.caption)
     _lines(name, cost, at)
-    page.try_this(
-        {
-            "512 tokens": {"tokens": 9},
-            "4,096 tokens": {"tokens": 12, "shape": "GPT-2 small"},
-            "131,072 tokens": {"tokens": 17, "shape": "LLaMA-3 8B"},
-            "a million tokens": {"tokens": 20, "shape": "LLaMA-3 8B"},
-        }
-    )
     page.what_to_see(
         "At 4,096 tokens one head has 16,777,216 scores, and one layer of GPT-2 small 403 MB of them. Move n by one "
         "step: the picture keeps its size, and the strips beside the square are half as wide. Below, n² is the steeper "
         f"line: two powers up for one to the right. {length_cost.crossings(config, cost)}"
-    )
-    page.source(flop_count.length_cost)
-    page.experiment(experiments.length, name, made(experiments.preset_cost, preset, LENGTHS), at)
-    st.caption(
-        "Attention Is All You Need, table 1 (n² · d a layer), arXiv:1706.03762. FLOPs as in arXiv:2001.08361, table 1; "
-        "every pair is counted, as if the matrix were filled whole."
     )
     page.question(
         "GPT-3's FLOPs cross over at a far longer sequence than GPT-2's. Why?",
@@ -67,6 +57,18 @@ def panel() -> None:
         "is sixteen times as large: 73,728. (The unembedding moves it further, of a small model by nearly half.) The "
         "wider a model, the longer its weights outweigh the square in time. In memory d counts for much less, as the "
         "other figure shows.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.length, name, made(experiments.preset_cost, preset, LENGTHS), at),
+        formula=(
+            r"\underbrace{QK^\top}_{2n^2d\ \text{FLOPs}} \to \underbrace{n \times n}_{\text{scores}} \to "
+            r"\underbrace{AV}_{2n^2d\ \text{FLOPs}} \quad\text{all else: } \propto n"
+        ),
+        code=(flop_count.length_cost,),
+        papers=(
+            "Attention Is All You Need, table 1 (n² · d a layer), arXiv:1706.03762. FLOPs as in arXiv:2001.08361, "
+            "table 1; every pair is counted, as if the matrix were filled whole."
+        ),
     )
 
 

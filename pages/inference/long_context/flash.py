@@ -39,11 +39,7 @@ def panel() -> None:
         "one (SRAM). The scores are computed in SRAM tile by tile, used, and discarded; the result is the same up to "
         "rounding."
     )
-    st.latex(
-        r"\begin{gathered} m = \max(m_{old}, m_{tile}), \quad O = out \,/\, \ell \\"
-        r"\begin{aligned} \ell &= e^{m_{old} - m}\,\ell_{old} + e^{m_{tile} - m}\,\ell_{tile} \\"
-        r"out &= e^{m_{old} - m}\,out_{old} + e^{m_{tile} - m}\,out_{tile} \end{aligned} \end{gathered}"
-    )
+    page.try_this(TRY)
     left, right = st.columns([1, 4], gap="medium")
     with left:
         chosen = source.choose()
@@ -72,7 +68,6 @@ def panel() -> None:
         with second:
             _numbers(chosen, result, tile)
     _metrics(result, tile)
-    page.try_this(TRY)
     page.what_to_see(
         "Each tile of scores exists only in SRAM: it is used and discarded (grey); the matrix is never stored whole. "
         "For the framed query three things are kept (online softmax): the running maximum m, the normaliser l and the "
@@ -80,17 +75,26 @@ def panel() -> None:
         f"m). {flash_attention.rescaling(result)} In the end out ÷ l is the softmax attention output, up to "
         "rounding. Hatched tiles are masked wholly: they are neither loaded nor computed."
     )
-    page.source(online_softmax.merge, online_softmax.of_tile, flash_attention.tiled_attention)
-    page.experiment(experiments.flash, made(experiments.tiled, *given), made(one_text.first_tokens, *chosen.key), tile)
-    st.caption(
-        "FlashAttention, algorithm 1, arXiv:2205.14135; FlashAttention-2, arXiv:2307.08691; online softmax, "
-        "arXiv:1805.02867. Click a tile to go there."
-    )
     page.question(
         "Could one leave out the maximum m, and just add up e^s and e^s · v?",
         "On paper yes: e^m cancels in out ÷ l. In float16 e^s overflows above s = 11, in float32 above 88. With the "
         "running maximum every exponent is at most 0, so nothing overflows; the price is one multiplication of what "
         "was added up, whenever the maximum moves.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.flash, made(experiments.tiled, *given), made(one_text.first_tokens, *chosen.key), tile
+        ),
+        formula=(
+            r"\begin{gathered} m = \max(m_{old}, m_{tile}), \quad O = out \,/\, \ell \\"
+            r"\begin{aligned} \ell &= e^{m_{old} - m}\,\ell_{old} + e^{m_{tile} - m}\,\ell_{tile} \\"
+            r"out &= e^{m_{old} - m}\,out_{old} + e^{m_{tile} - m}\,out_{tile} \end{aligned} \end{gathered}"
+        ),
+        code=(online_softmax.merge, online_softmax.of_tile, flash_attention.tiled_attention),
+        papers=(
+            "FlashAttention, algorithm 1, arXiv:2205.14135; FlashAttention-2, arXiv:2307.08691; online softmax, "
+            "arXiv:1805.02867. Click a tile to go there."
+        ),
     )
 
 

@@ -26,5 +26,5 @@ page.begin(
     "(sparse attention), never write the scores to memory (flash attention), or distribute them (ring attention): each "
     "is here, with its numbers.",
 )
-look = controls.segmented("Look at", "look", list(PANELS), "cost", {key: name for key, (name, _) in PANELS.items()})
+look = controls.sections("Look at", "look", list(PANELS), "cost", {key: name for key, (name, _) in PANELS.items()})
 PANELS[look][1]()

@@ -60,9 +60,14 @@ def choose() -> tuple[MaskConfig, dict[str, Any]]:
 def panel() -> None:
     """The picture of a pattern with its reach, cost against length, and the check on a real model."""
     st.markdown("**Sparse attention: fewer pairs.** What one layer masks can still arrive through several layers.")
-    st.latex(
-        r"\begin{gathered} \text{pairs: } n^2 \to n \cdot w \\"
-        r"\text{reach of } L \text{ layers of a window } w: \ L\,(w - 1) \end{gathered}"
+    page.try_this(
+        {
+            "one layer of a window": {"kind": "window", "window": 6, "layers": 1},
+            "ten layers of it": {"kind": "window", "window": 6, "layers": 10},
+            "one global token": {"kind": "window_global", "window": 4, "n_global": 1, "layers": 2},
+            "dilation: gaps remain": {"kind": "dilated", "window": 4, "dilation": 4, "layers": 6},
+            "block-sparse: quadratic": {"kind": "blocks", "block": 8, "stride": 2, "layers": 2},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -96,15 +101,6 @@ def panel() -> None:
                 caption=f"{shown.caption} Each pair costs 4 d operations in each head.",
                 table=lambda: pd.DataFrame({"n": LENGTHS} | {NAMES[kind]: kept for kind, kept in counts.items()}),
             )
-    page.try_this(
-        {
-            "one layer of a window": {"kind": "window", "window": 6, "layers": 1},
-            "ten layers of it": {"kind": "window", "window": 6, "layers": 10},
-            "one global token": {"kind": "window_global", "window": 4, "n_global": 1, "layers": 2},
-            "dilation: gaps remain": {"kind": "dilated", "window": 4, "dilation": 4, "layers": 6},
-            "block-sparse: quadratic": {"kind": "blocks", "block": 8, "stride": 2, "layers": 2},
-        }
-    )
     page.what_to_see(
         "A window keeps about n · w pairs: a line of slope 1 beside the slope 2 of full attention. Block-sparse "
         "attention with a fixed stride saves a constant factor, so its line stays parallel to the full one (the paper "
@@ -114,23 +110,31 @@ def panel() -> None:
         "token at the start is attended to by all, but in a causal model it attends to none of them, so it carries "
         "nothing forward from the middle."
     )
-    _check(config)
-    page.source(
-        FUNCTIONS[config.kind],
-        sparse_attention.keys_seen,
-        sparse_attention.layers_needed,
-        sparse_attention.measured_reach,
-    )
-    page.experiment(experiments.pattern, made(sparse_attention.reach, config, N, layers))
+    latest = page.Latest()
+    _check(config, latest)
     page.question(
         "Mistral 7B has a window of 4,096 and 32 layers. From how far back can information reach a token?",
         "From up to 32 · 4,095 = 131,040 tokens; the paper says about 131 K. It bounds what can arrive, not what does: "
         "each layer averages over up to 4,096 values.",
     )
+    page.how_it_is_computed(
+        page.experiment_of("The pattern", experiments.pattern, made(sparse_attention.reach, config, N, layers)),
+        latest,
+        formula=(
+            r"\begin{gathered} \text{pairs: } n^2 \to n \cdot w \\"
+            r"\text{reach of } L \text{ layers of a window } w: \ L\,(w - 1) \end{gathered}"
+        ),
+        code=(
+            FUNCTIONS[config.kind],
+            sparse_attention.keys_seen,
+            sparse_attention.layers_needed,
+            sparse_attention.measured_reach,
+        ),
+    )
 
 
 @fragments.fragment
-def _check(config: MaskConfig) -> None:
+def _check(config: MaskConfig, latest: page.Latest) -> None:
     """A token changed in a real model under this mask: where do the outputs change?"""
     st.subheader("And in a real model?", anchor=False)
     models.only(source.MODEL, "the check is on the mask, which lets the same tokens through in any decoder.")
@@ -154,4 +158,4 @@ def _check(config: MaskConfig) -> None:
         table=lambda: pd.DataFrame({"token": tokens, "pattern": found.expected, "measured": found.changed}),
     )
     change = made(experiments.changed_token, *given, config, position)
-    page.experiment(experiments.measured, change, made(one_text.first_tokens, *given))
+    latest.offer(experiments.measured, change, made(one_text.first_tokens, *given))

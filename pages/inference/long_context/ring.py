@@ -28,9 +28,13 @@ def panel() -> None:
         "**Sequence parallelism.** Each device holds the queries of its part of the sequence, and blocks of keys and "
         "values travel around the ring."
     )
-    st.latex(
-        r"\begin{gathered} \text{device } i \text{ at step } t: \quad j = (i - t) \bmod N \\"
-        r"\mathrm{state}_i \leftarrow \mathrm{merge}(\mathrm{state}_i,\ \mathrm{attend}(Q_i, K_j, V_j)) \end{gathered}"
+    page.try_this(
+        {
+            "the last step": {"devices": 4, "step": 4},
+            "eight devices": {"devices": 8, "step": 3, "layout": "contiguous", "causal_ring": True},
+            "striped": {"devices": 8, "step": 3, "layout": "striped", "causal_ring": True},
+            "bidirectional": {"devices": 4, "causal_ring": False},
+        }
     )
     left, right = st.columns([1, 4], gap="medium")
     with left:
@@ -60,14 +64,6 @@ def panel() -> None:
         with second:
             _query(chosen, result, step)
     _work(n, devices, layout, causal, step)
-    page.try_this(
-        {
-            "the last step": {"devices": 4, "step": 4},
-            "eight devices": {"devices": 8, "step": 3, "layout": "contiguous", "causal_ring": True},
-            "striped": {"devices": 8, "step": 3, "layout": "striped", "causal_ring": True},
-            "bidirectional": {"devices": 4, "causal_ring": False},
-        }
-    )
     page.what_to_see(
         "Squares (KV blocks) travel, circles (queries) stay: after as many steps as there are devices every query has "
         "met every key, and no device ever held more than its own and one other block. Each block is merged by the "
@@ -75,18 +71,25 @@ def panel() -> None:
         "device 0 has only the beginning, all it is sent later is masked, and it waits for the last one, which works "
         "at every step. Striped, every device has early and late tokens, and the load is nearly even."
     )
-    page.source(ring_attention.ring_attention, ring_attention.ring_work, online_softmax.merge)
-    page.experiment(experiments.ring, made(experiments.around, *given), step)
-    st.caption(
-        "Ring Attention with Blockwise Transformers, arXiv:2310.01889; Striped Attention, arXiv:2311.09431. One head "
-        "of one layer; the devices are simulated one after the other on this machine."
-    )
     page.question(
         "While a device computes, the next block is on its way. How large must a block be so that no device waits?",
         "A block of c tokens costs 4 d c² operations for each head and sends 4 d c bytes (keys and values, two bytes "
         "each). At F operations and B bytes per second nothing waits if c ≥ F ÷ B: an A100 with 312 TFLOP/s and 300 "
         "GB/s of NVLink needs blocks of about 1,040 tokens. The paper counts six such blocks of memory on each device, "
         "its own text and what comes and goes, and so asks for 6,200 tokens there (arXiv:2310.01889, table 2).",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.ring, made(experiments.around, *given), step),
+        formula=(
+            r"\begin{gathered} \text{device } i \text{ at step } t: \quad j = (i - t) \bmod N \\"
+            r"\mathrm{state}_i \leftarrow \mathrm{merge}(\mathrm{state}_i,\ "
+            r"\mathrm{attend}(Q_i, K_j, V_j)) \end{gathered}"
+        ),
+        code=(ring_attention.ring_attention, ring_attention.ring_work, online_softmax.merge),
+        papers=(
+            "Ring Attention with Blockwise Transformers, arXiv:2310.01889; Striped Attention, arXiv:2311.09431. One "
+            "head of one layer; the devices are simulated one after the other on this machine."
+        ),
     )
 
 

@@ -16,9 +16,13 @@ from tfcore.analysis.quantities import prefixed
 def panel() -> None:
     """Both races, drawn as they run."""
     st.markdown("**On this machine, now.** The same attention, plain and fused, on random vectors of growing length.")
-    st.latex(
-        r"\begin{gathered} \text{plain: } S = QK^\top/\sqrt{d},\ \ P = \mathrm{softmax}(S),\ \ O = PV \\"
-        r"\text{fused: one kernel, tile by tile} \end{gathered}"
+    page.try_this(
+        {
+            "one head": {"heads": 1},
+            "eight heads": {"heads": 8},
+            "no mask": {"causal_timed": False},
+            "wide heads": {"head_size": 128},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -37,14 +41,6 @@ def panel() -> None:
             show(list(job.items))
 
     live.watch(config, draw, live.begin(config, lambda: timing.race(config)))
-    page.try_this(
-        {
-            "one head": {"heads": 1},
-            "eight heads": {"heads": 8},
-            "no mask": {"causal_timed": False},
-            "wide heads": {"head_size": 128},
-        }
-    )
     page.what_to_see(
         "The captions compare both at the longest length that both were measured on. Plain attention makes several "
         "matrices of n × n, writes them and reads them again, and under a causal mask it computes the half that is "
@@ -52,8 +48,6 @@ def panel() -> None:
         "differ: n² for plain, n for fused attention. Where the plain matrices would take more than "
         f"{prefixed(timing.LARGEST)} they are left out (open marks)."
     )
-    page.source(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated)
-    page.experiment(experiments.timed, made(timing.timed_points, config))
     st.caption(
         f"Measured on {timing.where()}; the quickest of up to {timing.REPEATS} runs each. The link brings back the "
         "settings, the times are those of the machine. Bytes: scores and weights, or the output (computed); the most "
@@ -65,6 +59,14 @@ def panel() -> None:
         "with long sequences none of that fits into a cache. The fused kernel keeps a tile where the arithmetic "
         "happens. Under a causal mask it also skips the tiles that lie in the future, which the plain way computes and "
         "hides.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.timed, made(timing.timed_points, config)),
+        formula=(
+            r"\begin{gathered} \text{plain: } S = QK^\top/\sqrt{d},\ \ P = \mathrm{softmax}(S),\ \ O = PV \\"
+            r"\text{fused: one kernel, tile by tile} \end{gathered}"
+        ),
+        code=(timing.naive_attention, timing.fused_attention, timing.race, timing.allocated),
     )
 
 

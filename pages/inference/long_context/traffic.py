@@ -26,9 +26,13 @@ def panel() -> None:
         "**Memory traffic.** Arithmetic is fast, access to the large memory (HBM) is slow. Counted here: each value "
         "read from it or written to it, for one head, with M values of fast memory (SRAM)."
     )
-    st.latex(
-        r"\begin{gathered} \text{plain: } \Theta(nd + n^2) \qquad \text{tiles: } \Theta(n^2 d^2 / M) \\"
-        r"\text{for } d \le M \le nd \quad \text{(Theorem 2)} \end{gathered}"
+    page.try_this(
+        {
+            "an A100": {"length": 12, "width": 64, "kilobytes": 192, "loop": "keys", "causal": False},
+            "little SRAM": {"width": 64, "kilobytes": 16, "loop": "keys"},
+            "wide heads": {"width": 256, "kilobytes": 96, "loop": "keys"},
+            "queries outside, causal": {"width": 128, "kilobytes": 192, "loop": "queries", "causal": True},
+        }
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
@@ -68,14 +72,6 @@ def panel() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "an A100": {"length": 12, "width": 64, "kilobytes": 192, "loop": "keys", "causal": False},
-            "little SRAM": {"width": 64, "kilobytes": 16, "loop": "keys"},
-            "wide heads": {"width": 256, "kilobytes": 96, "loop": "keys"},
-            "queries outside, causal": {"width": 128, "kilobytes": 192, "loop": "queries", "causal": True},
-        }
-    )
     page.what_to_see(
         "Plain and tiled traffic grow with n², but tiles move about n²d²/M values instead of 4 n²: with d = 64 and 192 "
         "kB the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores "
@@ -83,20 +79,26 @@ def panel() -> None:
         "queries outside). Try a small SRAM with wide heads: M < 3 d², and tiles move more than the plain way. The "
         "number of operations is the same; only the memory traffic changes."
     )
-    page.source(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem)
-    page.experiment(
-        experiments.traffic, made(memory_traffic.compare_traffic, n, d_head, kilobytes * KB, order, causal, BYTES)
-    )
-    st.caption(
-        "FlashAttention, algorithms 0 and 1, theorem 2, arXiv:2205.14135; queries outside: arXiv:2307.08691. 1 kB is "
-        "1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."
-    )
     page.question(
         "Tiles read the same queries, or the same keys, many times; the plain way reads them once. Why do tiles still "
         "move less?",
         "Their scores never leave SRAM: they are made there, used for the softmax's state and for the values, and "
         "dropped. The plain way writes them, reads them for the softmax, writes the weights and reads those: 4 n² "
         "numbers. A pass over the queries moves only n d, and there are few passes if a tile is large.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.traffic, made(memory_traffic.compare_traffic, n, d_head, kilobytes * KB, order, causal, BYTES)
+        ),
+        formula=(
+            r"\begin{gathered} \text{plain: } \Theta(nd + n^2) \qquad \text{tiles: } \Theta(n^2 d^2 / M) \\"
+            r"\text{for } d \le M \le nd \quad \text{(Theorem 2)} \end{gathered}"
+        ),
+        code=(memory_traffic.tiled_traffic, memory_traffic.naive_traffic, memory_traffic.theorem),
+        papers=(
+            "FlashAttention, algorithms 0 and 1, theorem 2, arXiv:2205.14135; queries outside: arXiv:2307.08691. 1 kB "
+            "is 1,000 bytes; caches of the GPU between HBM and SRAM are left out, as in the papers."
+        ),
     )
 
 

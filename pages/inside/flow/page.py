@@ -60,26 +60,29 @@ def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
             table=lambda: table,
         )
         st.dataframe(table.head(ROWS), hide_index=True)
-    st.latex(
-        r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ \text{share}(z) = \frac{\max(0,\, "
-        r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
-        r"\rVert_1)} \end{gathered}"
-    )
-    page.source(information_flow.trace, information_flow.layer_guesses)
     given = drawn.model, drawn.pasted, TOKENS
-    page.experiment(
-        experiments.routes,
-        *given,
-        made(information_flow.read_flow, *given, threshold, drawn.heads),
-        made(information_flow.read_guesses, *given, drawn.heads),
-        drawn.heads,
-    )
-    st.caption("Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2.")
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
         "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
         "head is missing, others may take its place. The dot's size is the honest answer to that question: it is "
         "measured with the head really off.",
+    )
+    page.how_it_is_computed(
+        page.experiment(
+            experiments.routes,
+            *given,
+            made(information_flow.read_flow, *given, threshold, drawn.heads),
+            made(information_flow.read_guesses, *given, drawn.heads),
+            drawn.heads,
+        ),
+        formula=(
+            r"\begin{gathered} x_i^{mid} = x_i + \sum_{h,j} A^h_{ij}\, v^h_j W_O^h \\ "
+            r"\text{share}(z) = \frac{\max(0,\, "
+            r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
+            r"\rVert_1)} \end{gathered}"
+        ),
+        code=(information_flow.trace, information_flow.layer_guesses),
+        papers="Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2.",
     )
 
 

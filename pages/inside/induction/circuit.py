@@ -34,12 +34,7 @@ evaluated = cache.of_model(max_entries=24)(induction_heads.evaluate_heads)
 
 def circuit() -> None:
     """The section."""
-    st.latex(
-        r"\underbrace{W_{QK}^{\,2}}_{\text{what head 2 attends to}} = W_Q^\top W_K, \quad "
-        r"\underbrace{W_{OV}^{\,1}}_{\text{what head 1 writes}} = W_O W_V, \qquad "
-        r"\text{K-composition} = \frac{\lVert W_{QK}^{\,2}\, W_{OV}^{\,1} \rVert_F}"
-        r"{\lVert W_{QK}^{\,2} \rVert_F\, \lVert W_{OV}^{\,1} \rVert_F}"
-    )
+    page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
         model_name = choose_model()
@@ -73,16 +68,20 @@ def circuit() -> None:
     with tests:
         st.subheader("Prefix matching and copying", anchor=False)
         both_tests(model, evaluated(model_name, seed), found.induction)
-    page.try_this(TRY)
-    words(" ".join([*map(str, findings), training_note(model_name)]))
+    programs = []
     if config.n_layers > 1:
         result = made(circuits.composition, model_name, layer)
-        page.experiment_of(
-            "The composition", experiments.circuit, model_name, result, layer, found.previous, found.induction
+        programs.append(
+            page.experiment_of(
+                "The composition", experiments.circuit, model_name, result, layer, found.previous, found.induction
+            )
         )
     if receivers and senders:
         runs = made(experiments.patched_runs, *paths)
-        page.experiment_of("Path patching", experiments.path_patching, model_name, runs, senders, receivers)
+        programs.append(
+            page.experiment_of("Path patching", experiments.path_patching, model_name, runs, senders, receivers)
+        )
+    words(" ".join([*map(str, findings), training_note(model_name)]), programs)
 
 
 def first_layer(config: ModelConfig, found: HeadKinds) -> int:
@@ -153,24 +152,12 @@ def both_tests(model: Any, result: HeadTests, induction: list[Place]) -> None:
     )
 
 
-def words(found: str) -> None:
+def words(found: str, programs: list[page.Experiment]) -> None:
     """What to see, sources, the question."""
     page.what_to_see(
         "A previous-token head writes into the stream of each token which token came before it. The query of an "
         "induction head matches that: it looks for the token that came after A, so what was written must arrive in its "
         f"**keys**. {found} RoPE's rotations are left out of the composition scores; the scale of the norm is in."
-    )
-    page.source(
-        circuits.compose,
-        circuits.compositions,
-        circuits.random_composition,
-        circuits.patch_paths,
-        induction_heads.evaluate_heads,
-        induction_heads.copying_score,
-    )
-    st.caption(
-        "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "
-        "arXiv:2209.11895, head activation evaluators. Path patching: arXiv:2304.05969."
     )
     page.question(
         "Why can a model with one layer not do this?",
@@ -178,4 +165,25 @@ def words(found: str) -> None:
         "was "
         "before any of them wrote, and in the first layer each position holds its own token alone. Some head has to "
         "write the previous token there first, a layer earlier. Train a model of one layer and see.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"\underbrace{W_{QK}^{\,2}}_{\text{what head 2 attends to}} = W_Q^\top W_K, \quad "
+            r"\underbrace{W_{OV}^{\,1}}_{\text{what head 1 writes}} = W_O W_V, \qquad "
+            r"\text{K-composition} = \frac{\lVert W_{QK}^{\,2}\, W_{OV}^{\,1} \rVert_F}"
+            r"{\lVert W_{QK}^{\,2} \rVert_F\, \lVert W_{OV}^{\,1} \rVert_F}"
+        ),
+        code=(
+            circuits.compose,
+            circuits.compositions,
+            circuits.random_composition,
+            circuits.patch_paths,
+            induction_heads.evaluate_heads,
+            induction_heads.copying_score,
+        ),
+        papers=(
+            "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "
+            "arXiv:2209.11895, head activation evaluators. Path patching: arXiv:2304.05969."
+        ),
     )

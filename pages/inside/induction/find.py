@@ -109,6 +109,7 @@ def choose_off(model_name: str, found: HeadKinds) -> list[Place]:
 
 def find() -> None:
     """The section."""
+    page.try_this(TRY)
     which, reads = st.columns([1, 3], gap="medium")
     with which:
         model_name = choose_model()
@@ -133,10 +134,9 @@ def find() -> None:
     with beside:
         grid(model_name, what, cut or whole, (layer, head), off)
     both_losses(model_name, whole, cut, off, kind)
-    page.try_this(TRY)
-    words(model_name, found, whole, cut, off)
     runs = measured(model_name, *what, ()), measured(model_name, *what, off) if off else None
-    page.experiment(experiments.losses, model_name, *runs, off, kind != "once", config.vocab_size)
+    experiment = page.experiment(experiments.losses, model_name, *runs, off, kind != "once", config.vocab_size)
+    words(model_name, found, whole, cut, off, experiment)
 
 
 def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -> None:
@@ -228,7 +228,14 @@ def both_losses(model_name: str, whole: Copying, cut: Copying | None, off: tuple
         )
 
 
-def words(model_name: str, found: HeadKinds, whole: Copying, cut: Copying | None, off: tuple[Place, ...]) -> None:
+def words(
+    model_name: str,
+    found: HeadKinds,
+    whole: Copying,
+    cut: Copying | None,
+    off: tuple[Place, ...],
+    experiment: page.Experiment,
+) -> None:
     """What to see, sources, the question."""
     heads = findings.induction_heads(found)
     below = ""
@@ -244,17 +251,21 @@ def words(model_name: str, found: HeadKinds, whole: Copying, cut: Copying | None
         "The **stripe** far below the diagonal: each token of the second copy attends to the token *after* its first "
         f"occurrence. {heads} {cost} {below} {training_note(model_name)}"
     )
-    page.source(analysis.copying, analysis.scores_of, targets, analysis.foreseeable)
-    st.caption(
-        "Induction heads and this test: arXiv:2209.11895. The three scores are those of TransformerLens's head "
-        "detector per query that has something to find; of a doubled token (“the the”) the query itself is left out "
-        "here, where the detector counts it. Offered are decoders; an encoder and an encoder-decoder read another "
-        "text at once. Dotted: baseline loss of a uniform guess, ln of the vocabulary."
-    )
     page.question(
         "Ablate one induction head of stories alone (3.0): the loss on the second copy hardly moves. Is the head "
         "useless?",
         "No: 3.2 does the same, and one of them is enough. Ablate both, and the loss on the second copy is as high as "
         "on the first. A head whose own ablation costs nothing can still be half of what carries the skill; single "
         "ablations do not show that.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        formula=r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
+        code=(analysis.copying, analysis.scores_of, targets, analysis.foreseeable),
+        papers=(
+            "Induction heads and this test: arXiv:2209.11895. The three scores are those of TransformerLens's head "
+            "detector per query that has something to find; of a doubled token (“the the”) the query itself is left "
+            "out here, where the detector counts it. Offered are decoders; an encoder and an encoder-decoder read "
+            "another text at once. Dotted: baseline loss of a uniform guess, ln of the vocabulary."
+        ),
     )

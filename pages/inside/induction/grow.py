@@ -21,6 +21,7 @@ TRY = {
 
 def grow_one() -> None:
     """The section: the training begins by itself and grows under the eye."""
+    page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
         layers = controls.slider("Layers", "layers", 1, 2, 2)
@@ -44,7 +45,6 @@ def grow_one() -> None:
                 st.info("Nothing is trained yet: it begins as soon as there is room.")
 
     live.watch(config, draw, live.begin(config, lambda: grow(config)))
-    page.try_this(TRY)
     page.what_to_see(
         "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "
         "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "
@@ -52,9 +52,7 @@ def grow_one() -> None:
         "is no composition of heads, and the loss stays near that of a uniform guess, "
         f"{phase_change.uniform_loss_text(config.vocab_size)}."
     )
-    page.source(grow, phase_change.moment, phase_change.loss_fall)
     moments = made(experiments.trained, config)
-    page.experiment(experiments.course, moments, -1, config.steps, config.vocab_size, log=False)
     st.caption(
         f"{layers} layer{'s' if layers > 1 else ''} of attention, 4 heads of 16, width 64, no feed-forward layer; "
         f"vocabulary {config.vocab_size}, {config.rows} sequences of {config.seq} tokens per step, AdamW. After "
@@ -65,6 +63,10 @@ def grow_one() -> None:
         "Each half is useless alone: a previous-token head lowers the loss only if an induction head reads what it "
         "writes, and an induction head only if it is written. Until there is a little of both, the gradient for either "
         "is tiny; then each makes the other more useful, and both grow fast.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.course, moments, -1, config.steps, config.vocab_size, log=False),
+        code=(grow, phase_change.moment, phase_change.loss_fall),
     )
 
 

@@ -18,9 +18,8 @@ page.begin(
     "How does it copy a sequence it has never seen?",
     "An induction head attends to the token that followed the current token's earlier occurrence, and predicts it "
     "again: **A B … A → B**. It is a simple form of in-context learning, and in training it forms in a phase change.",
-    r"\text{induction score} = \frac{1}{n} \sum_{q=n}^{2n-1} A_{q,\; q-n+1}",
     always=_reading.said_always(layer="3", head="0", reader="3"),
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}
-section = controls.segmented("See", "show", list(SECTIONS), "find", names)
+section = controls.sections("See", "show", list(SECTIONS), "find", names)
 SECTIONS[section][1]()

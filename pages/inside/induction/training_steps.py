@@ -47,6 +47,7 @@ def film() -> None:
     )
     moments = whole_film()
     last = len(moments) - 1
+    page.try_this(TRY)
     left, right = st.columns([2, 3], gap="large")
     with left:
         at = controls.slider("Frame", "frame", 0, last, 12)
@@ -60,19 +61,11 @@ def film() -> None:
         along(now, moments[0], VOCAB)
     with every:
         maps(now)
-    page.try_this(TRY)
     found = phase_change.heads_form(moments)
     page.what_to_see(
         f"At first the loss stays near that of a uniform guess, {phase_change.uniform_loss_text(VOCAB)}. "
         f"{found or ''} The two kinds of heads form together, because neither lowers the "
         "loss without the other."
-    )
-    page.source(phase_change.moment, phase_change.in_context_score, phase_change.heads_form, growing.film_moment)
-    page.experiment(experiments.maps, made(growing.film_moment, at))
-    st.caption(
-        "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token against "
-        "the 50th, here the 120th against the 12th. The recipe of the shipped model: "
-        "tfcore/training/recipes/induction.py"
     )
     page.question(
         "Early in its training, the loss of a large model drops faster for a short while, though no setting was "
@@ -80,6 +73,15 @@ def film() -> None:
         "Induction heads may have formed: arXiv:2209.11895 finds such a bump in models of every size with two or more "
         "layers, when later tokens of a text become easier than early ones. Measure the in-context learning score, and "
         "the induction score of every head before and after.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.maps, made(growing.film_moment, at)),
+        code=(phase_change.moment, phase_change.in_context_score, phase_change.heads_form, growing.film_moment),
+        papers=(
+            "In-context learning score and the phase change: arXiv:2209.11895, argument 1; there the 500th token "
+            "against the 50th, here the 120th against the 12th. The recipe of the shipped model: "
+            "tfcore/training/recipes/induction.py"
+        ),
     )
 
 

@@ -82,13 +82,14 @@ def patch(reading: Reading, row: DeltaGenerator) -> None:
             token, against = two_tokens(reading, TOKENS, rival(reading.model, reading.pasted, TOKENS))
             answers = against, token  # 0 is what this text predicts
     texts: Texts = (reading.model, other, reading.pasted, answers)
+    programs: list[page.Experiment] = []
     try:
         both = compared(*texts[:3], TOKENS, answers)
     except ValueError as problem:
         st.info(f"{str(problem).capitalize()}.")
     else:
-        picture(reading, source, both, texts)
-    words()
+        programs.append(picture(reading, source, both, texts))
+    words(programs)
 
 
 def side_by_side(target: Reading, source: Reading) -> None:
@@ -101,7 +102,7 @@ def side_by_side(target: Reading, source: Reading) -> None:
             text.chips(mine.tokens, key=f"chips {title}", hues=[DIFFERENT if one else SAME for one in new], label=title)
 
 
-def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> None:
+def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.Experiment:
     """The map over layers and positions, and the prediction with the chosen patch."""
     network, tokenizer = cache.model(target.model)
     n = len(both.target)
@@ -145,10 +146,18 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> None:
     )
     patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
     prediction(target, n - 1, change, ("this text", patched), *both.answers)
+    continuations(
+        target.model,
+        {
+            "This text continues": plain(target.model, target.pasted),
+            f"With {patched}": continued(*at),
+            "The source text continues": plain(target.model, source.pasted),
+        },
+    )
     model = target.model
     both_made = made(experiments.compared, *texts[:3], TOKENS, texts[3])
     values = made(patching.source_values, model, both_made, names[row])
-    page.experiment(
+    return page.experiment(
         experiments.patched,
         model,
         both_made,
@@ -157,14 +166,6 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> None:
         kind,
         row,
         position,
-    )
-    continuations(
-        model,
-        {
-            "This text continues": plain(model, target.pasted),
-            f"With {patched}": continued(*at),
-            "The source text continues": plain(model, source.pasted),
-        },
     )
 
 
@@ -175,21 +176,11 @@ def choose_cell(rows: int, columns: int, event: Event) -> None:
         live.set_values(row=at[0], position=at[1])
 
 
-def words() -> None:
+def words(programs: list[page.Experiment]) -> None:
     """What to see, the equation, the code, a question."""
     page.what_to_see(
         "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "
         "differ; only attention can move it to later positions. Choose “attention” to see which layers do."
-    )
-    st.latex(
-        r"\begin{gathered}\text{share} = "
-        r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
-        r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
-    )
-    page.source(patching.patch_each, patching.source_values, patching.patch, patching.pair)
-    st.caption(
-        "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: arXiv:2309.16042, "
-        "section 2. The two predictions are the tokens whose probability differs most between the texts."
     )
     page.question(
         "In the example of Sam, patching the position of “boy” before block 3 restores almost nothing. Is the "
@@ -197,4 +188,18 @@ def words() -> None:
         "No, it is still in the residual stream there. But no later layer reads it from there: attention 2 has already "
         "moved to the last position what the prediction needs. Patching shows where information is used, not where "
         "it is.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"\begin{gathered}\text{share} = "
+            r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
+            r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
+        ),
+        code=(patching.patch_each, patching.source_values, patching.patch, patching.pair),
+        papers=(
+            "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: "
+            "arXiv:2309.16042, section 2. The two predictions are the tokens whose probability differs most between "
+            "the texts."
+        ),
     )

@@ -198,30 +198,32 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
         "backward pass, all at once; the exact effects take a run of the model each. Marked tokens are those that the "
         "edit has changed."
     )
-    st.latex(
-        r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
-        r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
-        r"\sum_{j} \mathrm{head}_{\ell,h}(j) \\ \text{estimate} = \sum_i \big(x_i - x_i^{ablated}\big) \cdot "
-        r"\frac{\partial\, \text{quantity}}{\partial x_i}\end{gathered}"
-    )
-    page.source(interventions.edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects)
     estimate, found = (
         made(one, *text_values, quantity, alone) for one in (experiments.estimated, experiments.every_part)
-    )
-    page.experiment_of(
-        "The board", experiments.switched, reading.model, estimate, found, quantity, alone, changes.values[0]
-    )
-    page.experiment_of("Estimate and exact", experiments.agreement, reading.model, estimate, found, quantity.unit)
-    st.caption(
-        "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593; attribution "
-        "patching: arXiv:2310.10348, section 2. The edits belong to one pass of one visitor; the shared model is never "
-        "written to."
     )
     page.question(
         "Why does zero ablation often raise the loss more than mean ablation?",
         "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "
         "a bias, and they depend on it. Mean ablation keeps that bias and removes only what varies from token to "
         "token. Compare both for head 0.3 of stories.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of(
+            "The board", experiments.switched, reading.model, estimate, found, quantity, alone, changes.values[0]
+        ),
+        page.experiment_of("Estimate and exact", experiments.agreement, reading.model, estimate, found, quantity.unit),
+        formula=(
+            r"\begin{gathered}\text{zero: }\;\mathrm{head}_{\ell,h} \to 0 \\ \text{scaling: }\;\mathrm{head}_{\ell,h} "
+            r"\to a \cdot \mathrm{head}_{\ell,h} \\ \text{mean: }\; \mathrm{head}_{\ell,h}(i) \to \frac{1}{n} "
+            r"\sum_{j} \mathrm{head}_{\ell,h}(j) \\ \text{estimate} = \sum_i \big(x_i - x_i^{ablated}\big) \cdot "
+            r"\frac{\partial\, \text{quantity}}{\partial x_i}\end{gathered}"
+        ),
+        code=(interventions.edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects),
+        papers=(
+            "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593; "
+            "attribution patching: arXiv:2310.10348, section 2. The edits belong to one pass of one visitor; the "
+            "shared model is never written to."
+        ),
     )
 
 

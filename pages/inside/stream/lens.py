@@ -44,18 +44,21 @@ def logit_lens(choice: Choice) -> None:
         f"Read a row from left to right. {own_token(choice.reading)} The correct next token, framed, is often "
         "the prediction some layers before the end, and sometimes lost again."
     )
-    on_the_way(choice)
-    st.latex(r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U")
-    page.source(analysis.lens_logits, analysis.logit_lens)
-    st.caption(
-        "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not write "
-        "its intermediate predictions in the directions that its last norm and unembedding read."
-    )
+    experiment = on_the_way(choice)
     page.question(
         "At which stage does stories predict “ball” after the last “red”, and what makes it certain?",
         "Look at the last row of the example. After feed-forward 0 “red” itself still leads; from attention 1 on "
         "“ball” leads, with other things that may be red behind it; attention 3 raises it to 99.9 %: layer 3 has the "
         "induction heads, which attend to what followed “red” the first time.",
+    )
+    page.how_it_is_computed(
+        experiment,
+        formula=r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U",
+        code=(analysis.lens_logits, analysis.logit_lens),
+        papers=(
+            "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not "
+            "write its intermediate predictions in the directions that its last norm and unembedding read."
+        ),
     )
 
 
@@ -123,7 +126,7 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
     return pd.DataFrame(rows)
 
 
-def on_the_way(choice: Choice) -> None:
+def on_the_way(choice: Choice) -> page.Experiment:
     """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position)
     others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
@@ -142,4 +145,4 @@ def on_the_way(choice: Choice) -> None:
         caption=f"'{choice.label}' and the other top predictions at the end. {shown.caption}",
     )
     path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen)
-    page.experiment(experiments.lens, choice.reading.model, path_made, chosen)
+    return page.experiment(experiments.lens, choice.reading.model, path_made, chosen)

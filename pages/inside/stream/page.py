@@ -67,5 +67,5 @@ if REAL in models.fitting("decoder", why_not=no_sum):
 page.try_this(examples)
 reading = _reading.checked(model, pasted, TOKENS)
 names = {key: name for key, (name, _) in SECTIONS.items()}
-section = controls.segmented("Look at", "show", list(SECTIONS), "who", names)
+section = controls.sections("Look at", "show", list(SECTIONS), "who", names)
 SECTIONS[section][1](choose(reading, has_reference=section == "who"))

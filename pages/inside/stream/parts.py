@@ -25,6 +25,13 @@ def parts_at(model: str, pasted: str, position: int) -> Parts:
     return experiments.parts_at(*cache.model(model), pasted, TOKENS, position)
 
 
+FORMULA = (
+    r"\begin{gathered} x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big)"
+    r"\\ \mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
+    r"\big(W_U[t] - W_U[ref]\big) \end{gathered}"
+)
+
+
 @cache.data(max_entries=256)
 def split(model: str, pasted: str, position: int, token: int, against: Against) -> Contributions:
     return attribution.contributions(cache.model(model)[0], parts_at(model, pasted, position), token, against)
@@ -40,38 +47,41 @@ def promoted(model: str, pasted: str, position: int, layer: int, head: int | Non
 def who_wrote(choice: Choice) -> None:
     """The section."""
     found = split(*choice.key, choice.token, choice.against)
+    latest = page.Latest()
     left, right = st.columns([5, 6], gap="large")
     with left:
         adding_up(choice, found)
     with right:
-        one_part(choice, found)
+        one_part(choice, found, latest)
     page.what_to_see(
         "Each bar on the left begins where the one before it ended, and the last bar is the logit. The board splits it "
         "by head. Blue shares are negative: that part favours other tokens. These are direct effects only: a head "
         "whose output is used by a later head gets no credit for it here, and yet the prediction may depend on it. "
         "Ablate it on the page on interventions to see."
     )
-    st.latex(r"x_L = x_{embedding} + \sum_{\ell} \Big( \sum_{h} \mathrm{head}_{\ell,h} + \mathrm{FF}_\ell \Big)")
-    st.latex(
-        r"\mathrm{logit}_t - \mathrm{logit}_{ref} = \sum_{parts} \frac{\gamma \odot part}{s} \cdot "
-        r"\big(W_U[t] - W_U[ref]\big)"
-    )
-    st.caption("s is what the final norm divides the whole x_L by, held fixed; γ are its weights.")
-    page.source(attribution.contributions, attribution.frozen_norm, attribution.stream_parts, attribution.promoted_by)
     parts = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position)
     model = choice.reading.model
-    page.experiment(
-        experiments.parts, made(attribution.contributions, model, parts, choice.token, choice.against), None
-    )
-    st.caption(
-        "Direct logit attribution, as in arXiv:2211.00593, section 3.1. With LayerNorm each part also loses its mean; "
-        "biases of the model, where it has any, are a part of their own."
-    )
     page.question(
         "Why measure a logit relative to the mean of all logits?",
         "Because the softmax does not change when the same number is added to all logits. A part that raises every "
         "logit by 3 changes no probability, yet its share in the raw logit would be 3. Relative to the mean it is 0. "
         "Set the reference to “nothing” and see which shares change.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of(
+            "All parts",
+            experiments.parts,
+            made(attribution.contributions, model, parts, choice.token, choice.against),
+            None,
+        ),
+        latest,
+        formula=FORMULA,
+        code=(attribution.contributions, attribution.frozen_norm, attribution.stream_parts, attribution.promoted_by),
+        papers=(
+            "Direct logit attribution, as in arXiv:2211.00593, section 3.1. With LayerNorm each part also loses its "
+            "mean; biases of the model, where it has any, are a part of their own. In the formula s is what the final "
+            "norm divides the whole x_L by, held fixed; γ are its weights."
+        ),
     )
 
 
@@ -107,7 +117,7 @@ def table(found: Contributions) -> pd.DataFrame:
 
 
 @fragments.fragment
-def one_part(choice: Choice, found: Contributions) -> None:
+def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
     shares, parts = attribution.shares_by_part(found)
     n_layers = len(shares)
@@ -145,7 +155,7 @@ def one_part(choice: Choice, found: Contributions) -> None:
     )
     model = choice.reading.model
     parts_made = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position)
-    page.experiment(
+    latest.offer(
         experiments.promoted,
         made(attribution.most_promoted, model, parts_made, layer, head, UP, DOWN),
         choice.following,

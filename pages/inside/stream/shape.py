@@ -39,20 +39,22 @@ def shape(choice: Choice) -> None:
         f"cosine to the final state says how near it is to its end. {analysis.largest_turn(found)} A cosine below 0 "
         "over a bar marks a part that removes some of what it found."
     )
-    st.latex(r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}")
-    page.source(analysis.angles, analysis.stream_shape)
     text = reading.model, reading.pasted, TOKENS
     found_made, read = made(experiments.shape_of, *text), made(one_text.first_tokens, *text)
-    page.experiment(experiments.shape, found_made, read, position, "norm")
-    st.caption(
-        "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
-        "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."
-    )
     page.question(
         "Suppose that later layers write vectors of larger norm. Are they therefore more important?",
         "Not by their norm alone. The final norm divides by the length of the sum, so what counts for one token's "
         "logit is the component in its direction: direct logit attribution, the first section. An early write may be "
         "short, but every later layer reads it.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.shape, found_made, read, position, "norm"),
+        formula=r"\|x_\ell\|_2, \qquad \cos(x_\ell, x_L) = \frac{x_\ell \cdot x_L}{\|x_\ell\|\,\|x_L\|}",
+        code=(analysis.angles, analysis.stream_shape),
+        papers=(
+            "Growth of the stream with depth, and why a norm before each sublayer keeps it harmless: arXiv:2002.04745, "
+            "section 3. The stream as a bus that layers read from and write to: arXiv:2211.00593, section 2."
+        ),
     )
 
 

@@ -47,20 +47,15 @@ def skip(choice: Choice) -> None:
     row = titles.index(chosen)
     found = one_skip(*choice.key, skips[row])
     prediction(reading, position, found, ("whole model", f"without {chosen}"), choice.token)
+    programs = []
     if len(reading.ids) > 1:
-        every_token(choice, titles, row)
+        programs.append(every_token(choice, titles, row))
     else:
         st.info("One token has nothing that follows it: give at least two to see the loss of each.")
     page.what_to_see(
         "The residual stream runs past what is skipped, so the model still predicts, and often the same token. Red "
         "cells are tokens with a higher loss without the part, blue ones with a lower loss. A row that is red "
         "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens need."
-    )
-    st.latex(r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)")
-    page.source(skipping.skip_each, skipping.skip_edits, interventions.effect)
-    st.caption(
-        "Skipping single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
-        "page on residual connections."
     )
     page.question(
         "The share of a layer in a logit (direct effect) and the loss increase when it is skipped (total effect): why "
@@ -70,9 +65,18 @@ def skip(choice: Choice) -> None:
         "in “ball”, and without it “ball” still has 57 %; attention 0 has a third of that share, and without it “ball” "
         "is down to 3 %.",
     )
+    page.how_it_is_computed(
+        *programs,
+        formula=r"x_{\ell+1} = x_\ell \quad\text{instead of}\quad x_{\ell+1} = x_\ell + f_\ell(x_\ell)",
+        code=(skipping.skip_each, skipping.skip_edits, interventions.effect),
+        papers=(
+            "Skipping single layers of residual networks: arXiv:1605.06431, section 4.1. All sets of them: the "
+            "page on residual connections."
+        ),
+    )
 
 
-def every_token(choice: Choice, titles: list[str], row: int) -> None:
+def every_token(choice: Choice, titles: list[str], row: int) -> page.Experiment:
     """The loss increase of each token by each skip."""
     text, tokens = choice.key[:2], choice.reading.tokens
     network, tokenizer = cache.model(choice.reading.model)
@@ -113,7 +117,7 @@ def every_token(choice: Choice, titles: list[str], row: int) -> None:
         "layer",
     )
     skips, read = made(experiments.every_skip, *text, TOKENS), made(one_text.first_tokens, *text, TOKENS)
-    page.experiment(experiments.skipped, skips, read, row, column, rows)
+    return page.experiment(experiments.skipped, skips, read, row, column, rows)
 
 
 def choose_cell(titles: list[str], columns: int, event: Event) -> None:

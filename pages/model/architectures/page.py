@@ -72,7 +72,7 @@ def known() -> pd.DataFrame:
 
 
 @fragments.fragment
-def three_kinds() -> None:
+def three_kinds(latest: page.Latest) -> None:
     """The drawings and the masks."""
     with st.container(horizontal=True):
         read = controls.slider("Source tokens", "read", 1, len(READ), len(READ))
@@ -99,15 +99,13 @@ def three_kinds() -> None:
                 alt=shown.alt,
                 caption=f"{shown.caption} Dotted: between source and target.",
             )
-    page.experiment(experiments.kinds, "encoder-decoder", READ[:read], WRITTEN[:written])
+    latest.offer(experiments.kinds, "encoder-decoder", READ[:read], WRITTEN[:written])
 
 
 page.begin(
     "Three kinds of Transformer",
     "Encoder, decoder and encoder-decoder are made of the same blocks; they differ in which tokens may attend to "
     "which, and so in what they can be trained to do.",
-    r"\begin{gathered}\mathrm{softmax}\Big(\tfrac{QK^\top}{\sqrt{d_k}} + M\Big)\,V"
-    r"\\ M_{ij} = 0 \text{ where } i \text{ may see } j,\ -\infty \text{ elsewhere}\end{gathered}",
 )
 page.try_this(
     {
@@ -117,15 +115,14 @@ page.try_this(
         "continue a story": {"job": "stories", "new": 24},
     }
 )
-three_kinds()
+latest = page.Latest()
+three_kinds(latest)
 page.what_to_see(
     "The encoder's mask is a full square (bidirectional): each token attends to the whole text. The decoder's is a "
     "triangle (causal): no token attends to later ones, so each can be predicted. The encoder-decoder has a full "
     "square for the source, a triangle for the target, and cross-attention, lower left: every target token attends to "
     "the whole source."
 )
-page.terms("masked language modelling", "span corruption", "denoising")
-page.source(seen)
 
 st.header("Each at its own task", anchor=False)
 job = controls.segmented("Task", "job", jobs(), jobs()[0], JOBS)
@@ -143,15 +140,24 @@ st.dataframe(
         "paper": st.column_config.LinkColumn(display_text=r"abs/(.*)"),
     },
 )
-st.caption(
-    "GPT-2: Radford et al. 2019, which has no arXiv number. Parameters are those of the "
-    "published checkpoint, BERT's with both heads. One kind of model can do the task of another: T5 and GPT-3 generate "
-    "the name of a class; what differs is what they were trained on."
-)
 page.question(
     "A decoder can translate as well: it reads the sentence, then generates. What does it lack that the "
     "encoder-decoder has?",
     "Bidirectional attention over the source. In the decoder each source token attends only to those before it, so "
     "the state of the first token has nothing of the last; the encoder's states depend on the whole sentence. A "
     "prefix-LM allows the square in a single stack: see the page on masks.",
+)
+page.how_it_is_computed(
+    latest,
+    formula=(
+        r"\begin{gathered}\mathrm{softmax}\Big(\tfrac{QK^\top}{\sqrt{d_k}} + M\Big)\,V"
+        r"\\ M_{ij} = 0 \text{ where } i \text{ may see } j,\ -\infty \text{ elsewhere}\end{gathered}"
+    ),
+    code=(seen,),
+    terms=("masked language modelling", "span corruption", "denoising"),
+    papers=(
+        "GPT-2: Radford et al. 2019, which has no arXiv number. Parameters are those of the published checkpoint, "
+        "BERT's with both heads. One kind of model can do the task of another: T5 and GPT-3 generate the name of a "
+        "class; what differs is what they were trained on."
+    ),
 )

@@ -102,9 +102,8 @@ def translate_job() -> None:
         "they have not: in the first example *red book* becomes *livre rouge*, *gave me* becomes *me donna*. No "
         "alignment of words was given in training; it was learned from pairs of sentences."
     )
-    page.source(writing)
     given = made(architectures.translated, "translate", sentence, MOST, TOP)
-    page.experiment(experiments.translation, given, layer, head, step)
+    page.how_it_is_computed(page.experiment(experiments.translation, given, layer, head, step), code=(writing,))
 
 
 def every_head(found: Translated, layer: int, head: int | None) -> None:
@@ -161,8 +160,10 @@ def fill_job() -> None:
         "the encoder's prediction changes; the decoder's cannot, because it attends only to what comes before. The "
         "encoder, in turn, is not trained to generate text from left to right."
     )
-    page.source(guesses, fill_masked)
-    page.experiment(experiments.blank, made(architectures.masked, "fill", pasted, BLANK, TOP), chosen)
+    page.how_it_is_computed(
+        page.experiment(experiments.blank, made(architectures.masked, "fill", pasted, BLANK, TOP), chosen),
+        code=(guesses, fill_masked),
+    )
 
 
 @fragments.fragment
@@ -187,8 +188,9 @@ def continue_job() -> None:
         "A decoder predicts the next token, and generates text by appending one and predicting again (autoregressive). "
         "In training every token of a text is predicted from those before it, all in one pass."
     )
-    page.source(generate)
-    page.experiment(experiments.continuation, made(architectures.continued, "stories", *asked))
+    page.how_it_is_computed(
+        page.experiment(experiments.continuation, made(architectures.continued, "stories", *asked)), code=(generate,)
+    )
 
 
 SHOW = {"translate": translate_job, "fill": fill_job, "stories": continue_job}

@@ -53,8 +53,14 @@ page.begin(
     "The block is still attention and a feed-forward layer, each in a residual connection. Seven switches lead from "
     "that of 2017 to that of today's open models; an eighth, tied embeddings, was there in 2017 and is a choice "
     "since.",
-    r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
-    r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}",
+)
+page.try_this(
+    {
+        "where it began": {"step": 0},
+        "a smaller KV cache": {"step": 4, "size": "large"},
+        "a gated layer": {"step": 5},
+        "today's": {"step": LAST},
+    }
 )
 left, right = st.columns([1, 3], gap="medium")
 with left:
@@ -106,14 +112,6 @@ def _table(found: list[Version], speeds: list[Speed]) -> pd.DataFrame:
 
 
 live.watch(key, draw, live.begin(key, lambda: modernising.race(seed)))
-page.try_this(
-    {
-        "where it began": {"step": 0},
-        "a smaller KV cache": {"step": 4, "size": "large"},
-        "a gated layer": {"step": 5},
-        "today's": {"step": LAST},
-    }
-)
 st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
 st.markdown(about)
 beside(found, step)
@@ -126,18 +124,24 @@ page.what_to_see(
     f"{modernising.size_changes(found)} {trained} Most of the others were made for stable training or for speed in "
     "large models, which no model of this size can show. Choose a larger size: the balance of the parameters changes."
 )
-page.terms("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying")
-page.source(modernising.versions, modernising.race)
-page.experiment(
-    experiments.switches,
-    made(modernising.versions, FIRST[size]),
-    made(modernising.timed, seed),
-    made(experiments.trained),
-    step,
-    SIZE_NAMES[size],
-)
 page.question(
     "Which of the eight would you undo first if memory for long contexts were of no concern?",
     "GQA: it exists to make the KV cache smaller. It also saves the parameters of W_K and W_V, and its query heads "
     "have to share their keys and values for it.",
+)
+page.how_it_is_computed(
+    page.experiment(
+        experiments.switches,
+        made(modernising.versions, FIRST[size]),
+        made(modernising.timed, seed),
+        made(experiments.trained),
+        step,
+        SIZE_NAMES[size],
+    ),
+    formula=(
+        r"\begin{aligned}\text{2017: }& x \leftarrow \mathrm{norm}(x + F(x)) \\"
+        r"\text{today: }& x \leftarrow x + F(\mathrm{norm}(x))\end{aligned}"
+    ),
+    code=(modernising.versions, modernising.race),
+    terms=("pre-LN", "grouped-query attention (GQA)", "SwiGLU", "weight tying"),
 )

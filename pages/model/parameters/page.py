@@ -47,19 +47,8 @@ page.begin(
     "Where are the parameters?",
     "In the matrices: two thirds of a block with d_ff = 4 d are feed-forward, one third attention, and the narrower a "
     "model, the larger the share of its embedding table. Count any model, exactly, without building it.",
-    r"P \approx 12\,N d^2 + V d",
 )
 names = all_names()
-left, right = st.columns([1, 3], gap="medium")
-with left:
-    listed = {**names, OWN: "your own, by sliders"}
-    chosen = models.choose(default="gpt2_small", options=listed)
-    config = by_sliders() if chosen == OWN else known(chosen)
-    view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
-    batch = controls.slider("Batch size", "batch", 1, 256, 1)
-    seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
-    dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)
-    versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
 page.try_this(
     {
         "117 M?": {"model": "gpt2_small"},
@@ -77,6 +66,16 @@ page.try_this(
         "12 heads in 832": {"model": OWN, "d_model": 832, "n_heads": 12},
     }
 )
+left, right = st.columns([1, 3], gap="medium")
+with left:
+    listed = {**names, OWN: "your own, by sliders"}
+    chosen = models.choose(default="gpt2_small", options=listed)
+    config = by_sliders() if chosen == OWN else known(chosen)
+    view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
+    batch = controls.slider("Batch size", "batch", 1, 256, 1)
+    seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
+    dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)
+    versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
 if config is None:
     fragments.stop()
 label = "your own" if chosen == OWN else names.get(chosen, chosen)
@@ -136,17 +135,20 @@ st.caption(
     "cross-attention. BERT is counted with its masked language model's head, without that for next-sentence "
     "prediction."
 )
-page.terms("FLOPs", "KV cache", "mixture of experts")
-page.source(parameters, rule_of_thumb)
 given = made(costs.compared, configs, batch, seq, dtype)
-page.experiment_of("The picture of the parameters", experiments.counted, given, view)
-page.experiment_of("The picture of the memory", experiments.memory, given, batch, seq, dtype)
-st.caption(
-    "N and 6 N: arXiv:2001.08361, table 1 and section 2.1. Memory in training: arXiv:1910.02054, section 3.1. Sizes of "
-    "published models: their papers and weights, see tfcore.presets."
-)
 page.question(
     "Twelve layers of width 768 with a vocabulary of 50,257: how many parameters, roughly, without a computer?",
     "12 x 12 x 768² is 85 M for the blocks, and 50,257 x 768 is 39 M for the table: 124 M. That is GPT-2 small; "
     "positions, norms and biases add less than one percent.",
+)
+page.how_it_is_computed(
+    page.experiment_of("The picture of the parameters", experiments.counted, given, view),
+    page.experiment_of("The picture of the memory", experiments.memory, given, batch, seq, dtype),
+    formula=r"P \approx 12\,N d^2 + V d",
+    code=(parameters, rule_of_thumb),
+    papers=(
+        "N and 6 N: arXiv:2001.08361, table 1 and section 2.1. Memory in training: arXiv:1910.02054, section 3.1. "
+        "Sizes of published models: their papers and weights, see tfcore.presets."
+    ),
+    terms=("FLOPs", "KV cache", "mixture of experts"),
 )

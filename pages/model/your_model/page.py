@@ -96,7 +96,7 @@ def wait_for(name: str) -> None:
 
 
 @fragments.fragment
-def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) -> None:
+def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings, latest: page.Latest) -> None:
     """Which models fit, the chosen one on top, for a length of text and a precision."""
     long, precise = st.columns(2, gap="medium")
     with long:
@@ -123,7 +123,7 @@ def figure_of_fits(name: str, config: ModelConfig | None, settings: Settings) ->
             columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],
         ),
     )
-    page.experiment(experiments.fits, made(experiments.every_need, *given), chosen, made(costs.free_now), limit)
+    latest.offer(experiments.fits, made(experiments.every_need, *given), chosen, made(costs.free_now), limit)
 
 
 def state_of(name: str, found: Any, settings: Settings) -> None:
@@ -158,7 +158,6 @@ page.begin(
     "Your own model, on every page",
     "A checkpoint is the weights of a model and its config. Give the name of one on the Hugging Face hub, or a folder: "
     "if it fits into memory, the pages here can show what is inside.",
-    r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
 )
 page.try_this(TRY)
 left, right = st.columns([2, 3], gap="large")
@@ -188,11 +187,12 @@ elif not models.loaded(name):
 config: ModelConfig | None = found.config if isinstance(found, checkpoints.Estimate) else None
 if name is not None and models.loaded(name):
     config = models.config(name)
+latest, programs = page.Latest(), []
 with right:
-    figure_of_fits(name or "", config, settings)
+    figure_of_fits(name or "", config, settings, latest)
 if name is not None and models.loaded(name):
     models.remember(name if own_models.is_own(name) else None)
-    show(name)
+    programs = show(name)
 elif name is not None and found is None:
     wait_for(name)
 elif name is not None:
@@ -202,13 +202,19 @@ page.what_to_see(
     "and values of n tokens in L layers (the KV cache). The axis is logarithmic, so half the bytes per value moves "
     "every line to the left by the same step. A long context costs most where there are many KV heads and layers."
 )
-page.source(costs.needs, first_words.first_words, checkpoints.estimate)
 st.caption(
-    "Bytes of weights: arXiv:1910.02054, section 3.1. Keys and values: arXiv:1911.02150, section 2.4. At most "
-    f"{own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes first."
+    f"At most {own_models.MOST} models are kept, {gigabytes(settings.kept)} altogether; the one not used longest goes "
+    "first."
 )
 page.question(
     "Mixtral 8x7B uses 12.9 B of its 46.7 B parameters for a token. Why must all of them be in memory?",
     "Because the next token may go to other experts. Few active parameters save computation for every token, not "
     "memory: what is not in memory would have to be read from disk while a token waits.",
+)
+page.how_it_is_computed(
+    latest,
+    *programs,
+    formula=r"\text{bytes} = b\,(P + 2\,L\,n_{kv}\,d_{head}\,n)",
+    code=(costs.needs, first_words.first_words, checkpoints.estimate),
+    papers="Bytes of weights: arXiv:1910.02054, section 3.1. Keys and values: arXiv:1911.02150, section 2.4.",
 )

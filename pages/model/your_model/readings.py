@@ -83,7 +83,7 @@ def facts(config: ModelConfig) -> pd.DataFrame:
     return pd.DataFrame(shown, columns=["setting", "value"])
 
 
-def show(name: str) -> None:
+def show(name: str) -> list[page.Experiment]:
     """Everything about a model that is loaded."""
     model, tokenizer = cache.model(name)
     config, own = model.config, own_models.get(name)
@@ -106,19 +106,20 @@ def show(name: str) -> None:
         rows = facts(config)
         st.dataframe(rows, hide_index=True, height=38 + 35 * len(rows))
     with speech:
-        speak(name, tokenizer)
+        programs = speak(name, tokenizer)
     where_to(name, config)
+    return programs
 
 
-def speak(name: str, tokenizer: Any) -> None:
+def speak(name: str, tokenizer: Any) -> list[page.Experiment]:
     """The tokenizer's check and the model's first words on a text."""
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
     if not pasted:
         st.info("There is no text yet: type or paste some.")
-        return
+        return []
     if tokenizer is None:
         st.info("This model comes without a tokenizer: it was trained on numbers, so it cannot read a text here.")
-        return
+        return []
     trip = there_and_back(name, pasted)
     st.markdown(f"**Tokenizer check.** {trip}")
     text.chips(
@@ -132,7 +133,7 @@ def speak(name: str, tokenizer: Any) -> None:
     found = said_first(name, pasted)
     if found.way == "nothing":
         st.info("This model has no language model head: hidden states and attention are all it gives.")
-        return
+        return []
     if found.way == "blank":
         st.markdown(f"**It reads:** {text.escape(found.text, 400)}")
     st.markdown(f"**{SENTENCES[found.way]}** {text.escape(found.written or '(nothing)', 400)}")
@@ -146,7 +147,8 @@ def speak(name: str, tokenizer: Any) -> None:
         alt=shown.alt,
         caption=shown.caption,
     )
-    page.experiment(experiments.first, made(first_words.first_words, name, pasted), vocab)
+    program = made(first_words.first_words, name, pasted)
+    return [page.experiment_of("The first words", experiments.first, program, vocab)]
 
 
 def where_to(name: str, config: ModelConfig) -> None:

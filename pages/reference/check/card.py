@@ -154,9 +154,9 @@ def judged(question: Question, one: Asked, answer: Answer) -> None:
     st.caption("See it yourself:" if found.right else "The experiment that settles it:")
     places.link(found.look.page, found.look.view, found.look.words)
     if isinstance(question, Number):
-        page.source(question.problem)
+        page.how_it_is_computed(code=(question.problem,))
     elif isinstance(question, Reading):
-        page.source(likeliest if question.figure == "next" else score_heads)
+        page.how_it_is_computed(code=(likeliest if question.figure == "next" else score_heads,))
 
 
 def sheet(slots: tuple[Slot, ...]) -> None:

@@ -95,8 +95,8 @@ page.what_to_see(
     "usual slips are recognised by the number they lead to. Formulas and their papers stand with each answer, "
     "beginning with arXiv:1706.03762."
 )
-page.source(Problem, guessed_right)
 page.question(
     "Somebody has 4 of 10 right, all of them with four options to choose from. Might that be luck alone?",
     f"{guessed_rounds()} Numbers to work out cannot be guessed.",
 )
+page.how_it_is_computed(code=(Problem, guessed_right))

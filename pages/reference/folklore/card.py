@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.reference import views as _views
-from pages.ui import controls, page, places, text
+from pages.ui import controls, places, text
 from pages.ui.components.figure import Event
 from tfcore.analysis.reference.folklore import CLAIMS
 from tfcore.analysis.reference.folklore.claim import Checked, Claim
@@ -36,7 +36,6 @@ def card(claim: Claim, finding: Checked) -> None:
                 height=min(38 + 35 * len(cases), 250),
                 column_config={"computed / quoted": st.column_config.NumberColumn(format="%.4f")},
             )
-        page.source(claim.compute)
 
 
 def badge(verdict: str) -> str:

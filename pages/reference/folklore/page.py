@@ -55,14 +55,14 @@ page.begin(
 )
 findings = dict(zip(CLAIMS, progress.in_turn(found, list(CLAIMS), lambda key: f"“{CLAIMS[key].name}”"), strict=True))
 verdict = controls.segmented("Verdict", "verdict", [ALL, *BADGES], ALL, {ALL: "All", **{key: key for key in BADGES}})
+page.try_this(TRY)
 left, right = st.columns(2, gap="medium")
 with left:
     chapter = controls.select("Chapter", "chapter", [ALL, *CHAPTERS], ALL, {ALL: "All chapters"})
 with right:
     words = controls.text_line("Search", "words", "", LONGEST)
 claims = [claim for claim in CLAIMS.values() if fits(claim, findings[claim.key], chapter, verdict, words)]
-picture = st.container()
-page.try_this(TRY)
+picture, programs = st.container(), []
 if claims:
     keys = [claim.key for claim in claims]
     default = DEFAULT if DEFAULT in keys else keys[0]
@@ -88,7 +88,7 @@ if claims:
             ),
         )
     card(CLAIMS[chosen], findings[chosen])
-    page.experiment(experiments.checked, made(experiments.recomputed, MODEL, keys), keys, chosen)
+    programs = [page.experiment(experiments.checked, made(experiments.recomputed, MODEL, keys), keys, chosen)]
     st.subheader("All of them", anchor=False)
     with st.container(height=TABLE):
         st.markdown(table(claims, findings))
@@ -101,7 +101,6 @@ page.what_to_see(
     "12 N d² assumes d_ff = 4 d, two thirds assumes MHA, 6 N D leaves attention out. "
     f"{all_verdicts(findings.values())}"
 )
-page.source(compare)
 st.caption(
     f"A number is true if it is off by at most {EXACT_TEXT}, roughly true up to {ROUGH_TEXT}, unless the claim itself "
     "says how exact it is (a count: by its own rounding; a random draw: by its error). Measured on a model: on "
@@ -114,3 +113,4 @@ page.question(
     "them wider (3.5 d) and uses fewer KV heads: it is off by 8 %. Gemma's are 8 d wide: there the blocks are two and "
     "a half times what the formula says.",
 )
+page.how_it_is_computed(*programs, code=(compare, *((CLAIMS[chosen].compute,) if claims else ())))

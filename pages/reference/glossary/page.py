@@ -49,12 +49,12 @@ page.begin(
     f"{len(glossary.terms())} terms of the field as these pages use them: what each means in one sentence, its formula "
     "where there is one, and the view that shows it.",
 )
+page.try_this(TRY)
 left, right = st.columns([1, 3], gap="medium")
 with left:
     words = controls.text_line("Search", "find", "", LONGEST)
 with right:
     letter = controls.segmented("Letter", "letter", [ALL, *glossary.letters()], ALL, {ALL: "All"})
-page.try_this(TRY)
 found = glossary.matching(letter, words)
 if found:
     names = [term.name for term in found]
@@ -70,8 +70,8 @@ page.what_to_see(
     "The names are those of the papers, so that you can search for them. Where two are in use, the sentence gives the "
     "other one too. Papers that introduced or measured something stand with it, such as arXiv:1706.03762 for attention."
 )
-page.source(glossary.matching)
 page.question(
     "Query, key and value: which of them decides how much a token attends to another, and which what it gets?",
     "The query of the one and the key of the other decide the weight; the value is what is summed with it.",
 )
+page.how_it_is_computed(code=(glossary.matching,))

@@ -33,6 +33,7 @@ def panel() -> None:
     )
     order = sorted(SEQUENCES, key=lambda key: SEQUENCES[key].published())
     names = {key: SEQUENCES[key].name for key in order}
+    page.try_this(TRY)
     left, right = st.columns([2, 3], gap="large")
     with left:
         kind = controls.select("Kind of data", "kind", order, "image", names)
@@ -77,15 +78,12 @@ def panel() -> None:
             )
         if one.see:
             _views.links([one.see.format(**values)], "history", "cut")
-    page.try_this(TRY)
     page.what_to_see(
         f"{length_range()} "
         "Halve the side of a patch and an image has four times as many tokens, a film too, and either "
         "costs sixteen times as many scores. That is why raw signals are shortened first: by patches, by convolutions, "
         "by codes that another network has learned."
     )
-    page.source(one.count, sequence_cost)
-    page.experiment(experiments.cut, kind, made(sequence_length, kind, values))
     page.question(
         "A second of sound has 16,000 samples or more. Why does Whisper read it as 50 tokens, and EnCodec write it as "
         "600?",
@@ -93,6 +91,9 @@ def panel() -> None:
         "speech, 50 frames of a spectrogram per second are enough, because only the words must be kept. To generate "
         "sound, the signal must come back: 600 codes of 10 bits are 6,000 bits per second, over two hundred times less "
         "than a CD.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.cut, kind, made(sequence_length, kind, values)), code=(one.count, sequence_cost)
     )
 
 

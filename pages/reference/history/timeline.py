@@ -58,11 +58,11 @@ def choose_entry(shown: list[str]) -> str:
 
 def panel(families: bool) -> None:
     """The timeline by fields, or by families with who builds on whom."""
+    page.try_this(TRY)
     wanted, entries = choose_filter(), history.milestones()
     shown, by = history.matching(*wanted), "family" if families else "field"
     layout = history.timeline(by)
     picture = st.container()
-    page.try_this(TRY)
     chosen = choose_entry(shown) if shown else None
     figured = experiments.lineage(layout, shown, chosen, families)
     with picture:
@@ -88,7 +88,6 @@ def panel(families: bool) -> None:
             "as normalisation and Adam. From there on it fans out: encoders that read, decoders that write, experts. "
             "State spaces come from the recurrent side and meet attention again in Mamba-2."
         )
-        page.source(history.timeline, history.ancestors, history.rows_without_overlap)
     else:
         page.what_to_see(
             f"{history.recent_share(2020)} Until 2017 each "
@@ -96,16 +95,18 @@ def panel(families: bool) -> None:
             "the other moves into every lane, because whatever can be cut into tokens can be read by the same "
             "architecture."
         )
-        page.source(history.matching, history.timeline, history.year_starts)
-    if chosen is not None:
-        layout_made, shown_made = made(history.timeline, by), made(history.matching, *wanted)
-        page.experiment(experiments.lineage, layout_made, shown_made, chosen, families)
     st.caption(
         "Years are those of the first public version: of arXiv papers, that of their number. The Transformer is "
         "arXiv:1706.03762. An entry is here because a page of this app shows its idea, or because another entry "
         "builds on it; many fine works are not."
     )
     page.question(*QUESTION)
+    programs = []
+    if chosen is not None:
+        layout_made, shown_made = made(history.timeline, by), made(history.matching, *wanted)
+        programs.append(page.experiment(experiments.lineage, layout_made, shown_made, chosen, families))
+    of_view = (history.ancestors, history.rows_without_overlap) if families else (history.matching, history.year_starts)
+    page.how_it_is_computed(*programs, code=(history.timeline, *of_view))
 
 
 def _click(event: dict[str, Any]) -> None:

@@ -18,13 +18,11 @@ PAGE = "inside/flow/page.py"
 
 def show() -> str:
     """The text, the river, what can be done with it; returns the model."""
-    box, run, choice = st.columns([7, 1, 2], vertical_alignment="bottom")
+    box, choice = st.columns([8, 2], vertical_alignment="bottom")
     with choice:
         model = models.choose()
     with box:
         pasted = controls.text_area("Your text", "text", TEXT, CHARACTERS, height=68)
-    with run:
-        st.button("Run", type="primary", width="stretch")  # leaves the box, which sends what is in it
     offer_real(model, pasted)
     real = {"Mary or John?": {**NONE, "model": REAL, "text": NAMES}}
     shipped = {

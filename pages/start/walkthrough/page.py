@@ -37,6 +37,10 @@ PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forw
 ROLES = {"read": "embedding", "attention": "attention", "feed-forward": "feedforward", "predict": "accent"}
 
 
+PAPERS = (
+    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
+    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
+)
 walked_text = cache.of_model(max_entries=24)(walk_text)
 
 
@@ -147,12 +151,18 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     with outcome:
         if walked.candidates and name not in ("characters", "top-5"):
             panel.prediction(walked, 190)
-    page.source(*functions(walked.walk, name, cache.model(model_name)[1]))
     walk = made(walk_text, model_name, pasted, TOKENS, layer, hidden)
     if name == "top-5" or name in panel.OF_TEXT:
-        page.experiment(experiments.answer, walk, panel.TOP)
+        experiment = page.experiment(experiments.answer, walk, panel.TOP)
     else:
-        page.experiment(experiments.stage, walk, name, head, "after")
+        experiment = page.experiment(experiments.stage, walk, name, head, "after")
+    page.how_it_is_computed(
+        experiment,
+        formula=explained.equation,
+        code=functions(walked.walk, name, cache.model(model_name)[1]),
+        papers=PAPERS,
+        terms=("Transformer", "residual stream", "logit"),
+    )
 
 
 page.begin(
@@ -178,11 +188,6 @@ followed = first_tokens(model_name, pasted, TOKENS)
 notices.tokens(followed.total, len(followed.ids))
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)
-st.caption(
-    "The whole: arXiv:1706.03762 (Vaswani et al., 2017), figure 1. Parts that came later: RMSNorm arXiv:1910.07467, "
-    "RoPE arXiv:2104.09864, SwiGLU arXiv:2002.05202, norms before each sublayer arXiv:2002.04745."
-)
-page.terms("Transformer", "residual stream", "logit")
 page.question(
     "At which stages can one token get any information about another?",
     "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "

@@ -55,17 +55,13 @@ TRY: dict[str, dict[str, Any]] = {
 
 def panel() -> None:
     """Drag, and see every number follow."""
-    st.latex(
-        r"\underbrace{-\sum_i p_i \log_2 q_i}_{\text{cross-entropy } H(P, Q)} = "
-        r"\underbrace{-\sum_i p_i \log_2 p_i}_{\text{entropy } H(P)} + "
-        r"\underbrace{\sum_i p_i \log_2 \frac{p_i}{q_i}}_{\mathrm{KL}(P \,\|\, Q)\; \ge\; 0}"
-    )
     page.try_this(TRY)
     source = controls.segmented("Outcomes", "of", list(SOURCES), "hand", SOURCES)
+    latest = page.Latest()
     if source == "hand":
-        _by_hand()
+        _by_hand(latest)
     else:
-        _of_a_model()
+        _of_a_model(latest)
     page.what_to_see(
         "Blue is the true distribution P, orange the prediction Q. Each block is as wide as its outcome is probable "
         "and as high as its code length: log₂ 1/p bits by P's own code, log₂ 1/q by Q's. The blue area is the entropy, "
@@ -74,22 +70,30 @@ def panel() -> None:
         "handle; with the keyboard, Tab to a bar, then arrow keys for 1 %, with Shift for 0.1 %, Page Up and Page Down "
         "for 10 %, Home and End for 0 and 1."
     )
-    page.source(analysis.entropy, analysis.cross_entropy, analysis.divergence_terms, analysis.weighted_logs)
-    st.caption(
-        "Entropy: Shannon 1948, section 6. Cross-entropy and KL: Cover and Thomas, Elements of Information Theory, "
-        "chapter 2. Targets that give every outcome some probability: label smoothing, "
-        "arXiv:1512.00567, section 7."
-    )
     page.question(
         "A model is trained for ever, on data without end. How far can its loss fall?",
         "To H(P), the entropy of the text itself, and no further: the KL divergence can reach 0, the entropy stays. A "
         "loss above 0 at the end of training is no failure: for the 0.9/0.1 coin 0.469 bits per throw is the minimum, "
         "even for the exact Q.",
     )
+    page.how_it_is_computed(
+        latest,
+        formula=(
+            r"\underbrace{-\sum_i p_i \log_2 q_i}_{\text{cross-entropy } H(P, Q)} = "
+            r"\underbrace{-\sum_i p_i \log_2 p_i}_{\text{entropy } H(P)} + "
+            r"\underbrace{\sum_i p_i \log_2 \frac{p_i}{q_i}}_{\mathrm{KL}(P \,\|\, Q)\; \ge\; 0}"
+        ),
+        code=(analysis.entropy, analysis.cross_entropy, analysis.divergence_terms, analysis.weighted_logs),
+        papers=(
+            "Entropy: Shannon 1948, section 6. Cross-entropy and KL: Cover and Thomas, Elements of Information Theory, "
+            "chapter 2. Targets that give every outcome some probability: label smoothing, "
+            "arXiv:1512.00567, section 7."
+        ),
+    )
 
 
 @fragments.fragment
-def _by_hand() -> None:
+def _by_hand(latest: page.Latest) -> None:
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
         n = controls.slider("Number of outcomes", "n", 2, len(LETTERS), 4)
@@ -103,10 +107,10 @@ def _by_hand() -> None:
     given = bars.shares(p), bars.shares(q), names
     with picture:
         _numbers(experiments.distributions(*given), *given)
-    page.experiment(experiments.distributions, *given)
+    latest.offer(experiments.distributions, *given)
 
 
-def _of_a_model() -> None:
+def _of_a_model(latest: page.Latest) -> None:
     left, right = st.columns([3, 1])
     with left:
         pasted = controls.text_area("Text to go on from", "text", PROMPT, CHARACTERS, height=68)
@@ -117,11 +121,11 @@ def _of_a_model() -> None:
     if not read.ids:
         st.info("There is no text yet: type or paste some.")
         return
-    _guessed(model_name, pasted)
+    _guessed(model_name, pasted, latest)
 
 
 @fragments.fragment
-def _guessed(model_name: str, pasted: str) -> None:
+def _guessed(model_name: str, pasted: str, latest: page.Latest) -> None:
     """The model's own distribution, which stands, and a guess of it, which can be dragged."""
     asked = model_name, pasted, TOKENS, GUESSES
     prediction = next_shares(*asked)
@@ -137,7 +141,7 @@ def _guessed(model_name: str, pasted: str) -> None:
     q = bars.shares(guess)
     with picture:
         _numbers(experiments.next_token(prediction, q), p, q, names)
-    page.experiment(experiments.next_token, made(experiments.next_shares, *asked), q)
+    latest.offer(experiments.next_token, made(experiments.next_shares, *asked), q)
 
 
 def _numbers(shown: Shown, p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> None:

@@ -30,12 +30,9 @@ fitted = cache.data(max_entries=128)(analysis.fit_bumps)
 
 def panel() -> None:
     """Sliders for the two bumps and for one's own, the curves, the maps and the numbers."""
-    st.latex(
-        r"q_{\text{cover}} = \arg\min_q \mathrm{KL}(P \,\|\, Q) = \arg\min_q \sum_x p \log_2 \tfrac{p}{q}, \qquad "
-        r"q_{\text{pick}} = \arg\min_q \mathrm{KL}(Q \,\|\, P) = \arg\min_q \sum_x q \log_2 \tfrac{q}{p}"
-    )
     page.try_this(TRY)
-    _live()
+    latest = page.Latest()
+    _live(latest)
     page.what_to_see(
         "P is a mixture of two bumps, Q a single one. **KL(P‖Q)** is weighted by P: wherever P is large, Q must not be "
         "near 0, so the best Q (blue) covers both bumps, with the mean and the standard deviation of P (mean-seeking). "
@@ -43,22 +40,29 @@ def panel() -> None:
         "(orange) picks one of them (mode-seeking). Below, pale means a small divergence; rings mark the minima. Click "
         "a map to put your own bump there."
     )
-    page.source(analysis.divergences, analysis.fit_bumps, analysis.refined)
-    st.caption(
-        "Mean-seeking and mode-seeking fits: Bishop, Pattern Recognition and Machine Learning, section 10.1.2. "
-        "Training on a text minimises KL(P‖Q), with P the text; a student that learns by KL(Q‖P) on what it writes "
-        "itself: arXiv:2306.08543, section 2. The grid has 241 points from −12 to 12, and Q is a bump on that grid."
-    )
     page.question(
         "A small model learns from texts of two kinds that it cannot tell apart well. What will it write?",
         "With the usual loss, KL(P‖Q), it must give some probability to all that occurs, so a model that is too small "
         "also spreads over what lies between, and generates texts of neither kind. With KL(Q‖P) it would keep to one "
         "kind and generate that well. Both fail, in different ways.",
     )
+    page.how_it_is_computed(
+        latest,
+        formula=(
+            r"q_{\text{cover}} = \arg\min_q \mathrm{KL}(P \,\|\, Q) = \arg\min_q \sum_x p \log_2 \tfrac{p}{q}, \qquad "
+            r"q_{\text{pick}} = \arg\min_q \mathrm{KL}(Q \,\|\, P) = \arg\min_q \sum_x q \log_2 \tfrac{q}{p}"
+        ),
+        code=(analysis.divergences, analysis.fit_bumps, analysis.refined),
+        papers=(
+            "Mean-seeking and mode-seeking fits: Bishop, Pattern Recognition and Machine Learning, section 10.1.2. "
+            "Training on a text minimises KL(P‖Q), with P the text; a student that learns by KL(Q‖P) on what it writes "
+            "itself: arXiv:2306.08543, section 2. The grid has 241 points from −12 to 12, and Q is a bump on that grid."
+        ),
+    )
 
 
 @fragments.fragment
-def _live() -> None:
+def _live(latest: page.Latest) -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:
         distance = controls.slider("Distance of the two bumps", "distance", 0.0, 8.0, 5.0, 0.2, format="%.1f")
@@ -92,7 +96,7 @@ def _live() -> None:
         caption=f"Maps of shape (width, mean) = {result.forward.shape}, in bits, up to {WORST}. Rings: the minima. "
         f"Cross: yours. {maps.caption}",
     )
-    page.experiment(experiments.bumps, made(analysis.fit_bumps, *given), mean, own_width)
+    latest.offer(experiments.bumps, made(analysis.fit_bumps, *given), mean, own_width)
 
 
 def _take(event: Event) -> None:

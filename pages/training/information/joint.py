@@ -60,36 +60,41 @@ def first(down: int, across: int) -> tuple[int, ...]:
 
 def panel() -> None:
     """A joint table and its mutual information."""
-    st.latex(
-        r"I(X; Y) = H(X) + H(Y) - H(X, Y) = H(X) - H(X \mid Y) = \sum_{x, y} p(x, y) \log_2 \frac{p(x, y)}{p(x)\,p(y)}"
-    )
     page.try_this(TRY)
     source = controls.segmented("Table", "cells", list(SOURCES), "hand", SOURCES)
+    latest = page.Latest()
     if source == "hand":
-        _by_hand()
+        _by_hand(latest)
     else:
-        _of_letters()
+        _of_letters(latest)
     page.what_to_see(
         "Each cell is the probability that X takes its row and Y its column. The bars overlap by the mutual "
         "information: knowing Y reduces the entropy of X by I(X; Y), and knowing X that of Y by as much. Red cells are "
         "more probable than if X and Y were independent, blue ones less; their sum is never below 0. A table whose "
         "rows are all proportional has none: X and Y are independent."
     )
-    page.source(analysis.joint_information, analysis.conditional_entropy)
-    st.caption(
-        "Cover and Thomas, Elements of Information Theory, chapter 2. What a model's layers keep of their input has "
-        "been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text "
-        "overestimate it a little."
-    )
     page.question(
         "X is −1, 0 or 1, each a third of the time, and Y = X². Their correlation is 0. What is I(X; Y)?",
         "0.918 bits, all that Y has: X decides Y. Correlation only measures linear dependence; mutual information any "
         "dependence. Try the fourth button.",
     )
+    page.how_it_is_computed(
+        latest,
+        formula=(
+            r"I(X; Y) = H(X) + H(Y) - H(X, Y) = H(X) - H(X \mid Y) = "
+            r"\sum_{x, y} p(x, y) \log_2 \frac{p(x, y)}{p(x)\,p(y)}"
+        ),
+        code=(analysis.joint_information, analysis.conditional_entropy),
+        papers=(
+            "Cover and Thomas, Elements of Information Theory, chapter 2. What a model's layers keep of their input "
+            "has been studied by it, with care needed in measuring: arXiv:1703.00810. Counts of a short text "
+            "overestimate it a little."
+        ),
+    )
 
 
 @fragments.fragment
-def _by_hand() -> None:
+def _by_hand(latest: page.Latest) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         down = controls.slider("Values of X (rows)", "down", 2, MOST, 3)
@@ -102,10 +107,10 @@ def _by_hand() -> None:
     table = [list(shares[i * across : (i + 1) * across]) for i in range(down)]
     with right:
         _numbers(experiments.joint(table), np.array(table), rows, columns)
-    page.experiment(experiments.joint, table)
+    latest.offer(experiments.joint, table)
 
 
-def _of_letters() -> None:
+def _of_letters(latest: page.Latest) -> None:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=90)
     apart = controls.slider("Y comes how many characters after X", "apart", 1, 20, 1)
     counts = counted(pasted, apart)
@@ -118,7 +123,7 @@ def _of_letters() -> None:
         _board("letters", tuple(counts.ravel().tolist()), KINDS, KINDS, fixed=True)
     with right:
         _numbers(experiments.letters(counts, apart), counts / counts.sum(), KINDS, KINDS)
-    page.experiment(experiments.letters, made(analysis.neighbours, pasted, apart), apart)
+    latest.offer(experiments.letters, made(analysis.neighbours, pasted, apart), apart)
 
 
 def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], *, fixed: bool) -> None:

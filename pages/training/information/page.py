@@ -25,5 +25,5 @@ page.begin(
     "of that the KL divergence from P to Q; training can only reduce the second part.",
     always=models.always(),
 )
-show = controls.segmented("Look at", "show", list(PANELS), "bars", {key: name for key, (name, _) in PANELS.items()})
+show = controls.sections("Look at", "show", list(PANELS), "bars", {key: name for key, (name, _) in PANELS.items()})
 PANELS[show][1]()

@@ -62,11 +62,6 @@ predicted = cache.of_model(max_entries=256)(text_bits.predict_token)
 
 def panel() -> None:
     """A text, the cost of its tokens, and the comparison."""
-    st.latex(
-        r"\text{bits}_t = -\log_2 p(x_t \mid x_{<t}), \qquad "
-        r"\text{perplexity} = 2^{\frac{1}{T}\sum_t \text{bits}_t}, \qquad "
-        r"\text{bits per byte} = \tfrac{1}{B}\sum_t \text{bits}_t"
-    )
     page.try_this(TRY)
     left, right = st.columns([3, 1])
     with left:
@@ -83,7 +78,8 @@ def panel() -> None:
     if not np.isfinite(found.bits).all():
         st.info("This model gives no probability to a part of this text, or none that is a number: choose another.")
         return
-    _token_by_token(model_name, pasted, found)
+    latest = page.Latest()
+    _token_by_token(model_name, pasted, found, latest)
     every, peers = _everyone(model_name, pasted), plain_peers(pasted)
     left, right = st.columns(2, gap="large")
     with left:
@@ -97,22 +93,34 @@ def panel() -> None:
         "a short text is little to learn from; a trained model brings its knowledge along, in weights that are not "
         "counted here."
     )
-    page.source(text_bits.text_bits, text_bits.framed, surprisal, compression.peers)
-    page.experiment(
-        experiments.text, made(experiments.every_text, list(every), pasted), made(compression.peers, pasted), model_name
-    )
-    st.caption(
-        "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, which "
-        "also counts the weights. English predicted by people: about 0.6 to 1.3 bits per letter (Shannon 1951). Left "
-        "out are encoders, which see the tokens on both sides of a mask, so that their probabilities do not multiply "
-        "to that of the text; encoder-decoders, whose probability is that of an output given an input; and models "
-        "without a text tokenizer."
-    )
     page.question(
         "A model with a vocabulary ten times as large has a higher perplexity on the same text. Is it worse?",
         "That does not follow. Its tokens are longer, so there are fewer of them, each with more information, and "
         "perplexity is per token. Divide the bits of the whole text by its bytes, which are the same for both, and "
         "compare these.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of(
+            "All models",
+            experiments.text,
+            made(experiments.every_text, list(every), pasted),
+            made(compression.peers, pasted),
+            model_name,
+        ),
+        latest,
+        formula=(
+            r"\text{bits}_t = -\log_2 p(x_t \mid x_{<t}), \qquad "
+            r"\text{perplexity} = 2^{\frac{1}{T}\sum_t \text{bits}_t}, \qquad "
+            r"\text{bits per byte} = \tfrac{1}{B}\sum_t \text{bits}_t"
+        ),
+        code=(text_bits.text_bits, text_bits.framed, surprisal, compression.peers),
+        papers=(
+            "A model with an arithmetic coder is a compressor, and the other way round: arXiv:2309.10668, section 2, "
+            "which also counts the weights. English predicted by people: about 0.6 to 1.3 bits per letter (Shannon "
+            "1951). Left out are encoders, which see the tokens on both sides of a mask, so that their probabilities "
+            "do not multiply to that of the text; encoder-decoders, whose probability is that of an output given an "
+            "input; and models without a text tokenizer."
+        ),
     )
 
 
@@ -129,7 +137,7 @@ def _text(model_name: str) -> str:
 
 
 @fragments.fragment
-def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
+def _token_by_token(model_name: str, pasted: str, found: TextBits, latest: page.Latest) -> None:
     """The coloured text, its numbers, and one token looked at."""
     n = len(found.ids)
     metrics = text_bits.text_cost(found).metrics
@@ -151,10 +159,10 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits) -> None:
     more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
     start = text.escape(text_bits.first_token(found))
     st.caption(f"Bits of each token, given all before it; full colour from {FULL} bits on. {start}{more}")
-    _one(model_name, pasted, found, at)
+    _one(model_name, pasted, found, at, latest)
 
 
-def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
+def _one(model_name: str, pasted: str, found: TextBits, at: int, latest: page.Latest) -> None:
     """What was expected in the place of one token."""
     if at == 0 and not found.start:
         st.info(
@@ -178,7 +186,7 @@ def _one(model_name: str, pasted: str, found: TextBits, at: int) -> None:
             caption=shown.alt,
         )
     read = made(text_bits.text_bits, model_name, pasted)
-    page.experiment(experiments.surprise, read, made(text_bits.predict_token, *asked), at)
+    latest.offer(experiments.surprise, read, made(text_bits.predict_token, *asked), at)
 
 
 def _everyone(model_name: str, pasted: str) -> dict[str, TextBits]:

@@ -29,29 +29,34 @@ WORDS = (
 
 def panel() -> None:
     """A slider for the probability, and what follows from it."""
-    st.latex(
-        r"\text{loss} = -\log_2 p_{\text{right}}, \qquad "
-        r"\frac{\partial}{\partial x_{\text{right}}} \big(-\ln p_{\text{right}}\big) = p_{\text{right}} - 1, \qquad "
-        r"\text{perplexity} = 2^{\text{mean loss}}"
-    )
     page.try_this(TRY)
-    _live()
+    latest = page.Latest()
+    _live(latest)
     page.what_to_see(WORDS)
-    page.source(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, surprisal)
-    st.caption(
-        "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
-        "table 3, reports its perplexity, per token of its own vocabulary."
-    )
     page.question(
         "Two models have the same mean loss on a text. Are they equally good at predicting the next token?",
         "Not necessarily. One may be confident everywhere and wrong now and then, the other a little uncertain "
         "everywhere: ten per cent of tokens at 0.001 among others at 0.9 cost as much on average as all tokens at "
         "0.46. The mean does not say how often the likeliest token is the right one.",
     )
+    page.how_it_is_computed(
+        latest,
+        formula=(
+            r"\text{loss} = -\log_2 p_{\text{right}}, \qquad "
+            r"\frac{\partial}{\partial x_{\text{right}}} \big(-\ln p_{\text{right}}\big) = p_{\text{right}} - 1, "
+            r"\qquad "
+            r"\text{perplexity} = 2^{\text{mean loss}}"
+        ),
+        code=(entropy.token_loss, entropy.mixed_loss, entropy.perplexity, surprisal),
+        papers=(
+            "The loss that language models are trained with is the mean of this over all tokens; arXiv:1706.03762, "
+            "table 3, reports its perplexity, per token of its own vocabulary."
+        ),
+    )
 
 
 @fragments.fragment
-def _live() -> None:
+def _live(latest: page.Latest) -> None:
     left, right = st.columns([1, 2], gap="large")
     with left:
         p = controls.slider("Probability of the right token", "right", 0.001, 1.0, 0.01, 0.001, format="%.3f")
@@ -74,4 +79,4 @@ def _live() -> None:
             caption=f"{shown.alt} The loss is unbounded, the gradient is not.",
         )
     st.dataframe(pd.DataFrame(entropy.loss_table(ROWS)), hide_index=True)
-    page.experiment(experiments.one_token, p, share / 100, GOOD)
+    latest.offer(experiments.one_token, p, share / 100, GOOD)

@@ -59,13 +59,15 @@ def schedule(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "cosine must know when training ends; the inverse square root need not, and can go on for ever "
         "(arXiv:1608.03983, eq. 5; arXiv:1706.03762, eq. 3)."
     )
-    page.source(rate, warmup_cosine, warmup_inverse_sqrt)
-    page.experiment(experiments.schedule, made(choices.rates, *given), spec)
     left = training_choices.rate_shares(found, *given).left
     page.question(
         "At the last step you find that twice as many steps are needed. Under which schedules can training just go on?",
         f"Where the line has not come to 0: the inverse square root still has {left} there, the constant all of it. "
         "The cosine ends at 0, so it has to begin again at a higher rate.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.schedule, made(choices.rates, *given), spec),
+        code=(rate, warmup_cosine, warmup_inverse_sqrt),
     )
 
 
@@ -89,13 +91,15 @@ def optimisers(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "their order stays. AdamW differs from Adam in what weight decay does (arXiv:1412.6980, algorithm 1; "
         "arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
     )
-    page.source(choices.updates, optimiser, adamw)
-    page.experiment(experiments.optimisers, made(choices.updates, spec), spec)
     spreads = training_choices.update_spreads(found, choices.WARM, spec.lr)
     page.question(
         "One rate has to do for all matrices. Under which optimiser do those with small gradients fall behind?",
         f"Under SGD: its points rise with the gradient, and the matrix moved most moves {spreads.sgd} as far as the "
         f"one moved least. Adam's lie level: {spreads.adam}.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.optimisers, made(choices.updates, spec), spec),
+        code=(choices.updates, optimiser, adamw),
     )
 
 
@@ -121,8 +125,6 @@ def decay(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "steps. With the decay in the gradient (L2), Adam divides it by the gradient's usual size: where gradients are "
         "small the decay is most of the step, and the matrices shrink fast (arXiv:1711.05101, section 2)."
     )
-    page.source(choices.norms, optimiser, decay_groups, adamw)
-    page.experiment(experiments.decay, made(choices.norms, spec), spec)
     amount = spec.weight_decay or choices.DECAY
     kept = training_choices.norms_kept(found, spec.lr, amount, own=spec.weight_decay > 0)
     page.question(
@@ -130,6 +132,10 @@ def decay(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "here, and why?",
         f"{kept.comparison} Adam divides the decay by the gradient's usual size too; AdamW takes the same share off "
         f"all weights, lr · {amount} in every step.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.decay, made(choices.norms, spec), spec),
+        code=(choices.norms, optimiser, decay_groups, adamw),
     )
 
 
@@ -156,10 +162,11 @@ def clipping(_: LabSpec, seen: Seen | None, __: list[str]) -> None:
         "(arXiv:1211.5063, section 3.2). It acts where the loss falls steeply, when a single batch could throw the "
         "weights far away. Under Adam, which divides by the size anyway, it matters less than under SGD."
     )
-    page.source(one_step)
-    page.experiment(experiments.clipping, made(experiments.curves_of, spec), spec)
     other = training_choices.other_bound(curves, spec.clip)
     page.question(f"How many steps would a bound of {other.name} cut?", str(other))
+    page.how_it_is_computed(
+        page.experiment(experiments.clipping, made(experiments.curves_of, spec), spec), code=(one_step,)
+    )
 
 
 def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
@@ -177,8 +184,6 @@ def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
         "costs: the lowest point lies before 1, and it is not 0. That is why the loss of the batches stays above the "
         "held-out loss, which is measured plainly (arXiv:1512.00567, section 7; 0.1 in arXiv:1706.03762, section 5.4)."
     )
-    page.source(smoothing, smoothing_target)
-    page.experiment(experiments.labels, *given)
     page.question(
         "A model gives the right token probability 0.999. Would it be better to be a little less sure?",
         f"{training_choices.smoothed_target(found).lowest} "
@@ -188,6 +193,7 @@ def labels(spec: LabSpec, _: Seen | None, __: list[str]) -> None:
             else "Without smoothing more is always better: no. Set it to 0.1 and look again."
         ),
     )
+    page.how_it_is_computed(page.experiment(experiments.labels, *given), code=(smoothing, smoothing_target))
 
 
 def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
@@ -215,11 +221,12 @@ def dropout(spec: LabSpec, seen: Seen | None, mine: list[str]) -> None:
         "both lines fall more slowly, and they part later. On tasks whose rows are always new there is no gap to "
         "close, and dropout only slows. Try it on the characters of a text: train once with 0 and once with 0.2."
     )
-    page.source(one_step)
-    page.experiment(experiments.dropout, made(experiments.curves_of_each, specs), specs)
     page.question(
         "Which run overfits most, and which does best on held-out data?",
         f"{training_choices.overfit_gaps(named).comparison} A gap alone is no fault.",
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.dropout, made(experiments.curves_of_each, specs), specs), code=(one_step,)
     )
 
 

@@ -38,16 +38,9 @@ page.begin(
     "Train a model, here and now",
     "A small Transformer starts from random weights and learns a task from examples in seconds to minutes. Choose the "
     "task, and watch the loss, the attention patterns and the answers.",
-    r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
-    r"-\log p_\theta(x_i \mid x_{<i})\right)",
-)
-st.caption(
-    "η is the learning rate of the schedule, u the update that the optimiser makes of the gradient: with SGD the "
-    "gradient plus momentum, with Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
-    "the decay (arXiv:1711.05101, algorithm 2)."
 )
 page.try_this(TRY)
-section = controls.segmented("See", "show", list(SECTIONS), "train", SECTIONS)
+section = controls.sections("See", "show", list(SECTIONS), "train", SECTIONS)
 left, right = st.columns([1, 2], gap="large")
 with left:
     now = choose()

@@ -36,13 +36,13 @@ def compare(seen: Seen | None, names: list[str]) -> None:
         "Change one thing, press Start, and come back: both runs are here, as long as the server keeps them (the link "
         "names them). One seed is no evidence: before you believe in a difference, train both again with another seed."
     )
-    page.source(LabSpec, train_slice)
     page.question(
         "Two runs differ in the learning rate alone, and the faster one is ahead at step 100. Is its rate the better "
         "one?",
         "Not yet known. Under the cosine the slower one may catch up while its rate is still high, and with another "
         "seed the order may change. Compare where both end, and for several seeds.",
     )
+    page.how_it_is_computed(code=(LabSpec, train_slice))
 
 
 def _curves(found: list[Seen], measure: str) -> None:

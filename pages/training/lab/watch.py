@@ -174,17 +174,28 @@ def words(spec: LabSpec | str) -> None:
         "generation is as good as teacher forcing up to its first mistake, and mostly worse after it, since it reads "
         "its own mistakes (exposure bias)."
     )
-    page.source(train_slice, one_step, look, free_running)
+    programs = []
     if isinstance(spec, LabSpec):
-        page.experiment(experiments.training, made(experiments.curves_of, spec), spec)
-    st.caption(
-        "Teacher forcing and free-running generation: arXiv:1506.03099, section 2. Copying as a test of sequence "
-        "models: arXiv:1410.5401; reversing: arXiv:1506.02516."
-    )
+        programs.append(page.experiment(experiments.training, made(experiments.curves_of, spec), spec))
     page.question(
         "Under teacher forcing nine tokens of ten are right. Of twenty tokens generated free-running, how many "
         "would you expect to be right up to the first mistake?",
         "If mistakes are independent, 0.9 + 0.9² + ... + 0.9²⁰, about 8: the row is right from end to end with "
         "0.9²⁰ = 12 %. That is why the free-running curve falls with the position, and why the last few per cent of "
         "accuracy matter so much in generation.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"\theta_{t+1} = \theta_t - \eta_t \, u\!\left(\nabla_\theta \, \tfrac{1}{|B|}\sum_{i \in B} "
+            r"-\log p_\theta(x_i \mid x_{<i})\right)"
+        ),
+        code=(train_slice, one_step, look, free_running),
+        papers=(
+            "In the formula η is the learning rate of the schedule, u the update that the optimiser makes of the "
+            "gradient: with SGD the gradient plus momentum, with Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to "
+            "which AdamW adds the decay (arXiv:1711.05101, algorithm 2). Teacher forcing and free-running generation: "
+            "arXiv:1506.03099, section 2. Copying as a test of sequence models: arXiv:1410.5401; reversing: "
+            "arXiv:1506.02516."
+        ),
     )

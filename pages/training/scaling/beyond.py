@@ -16,7 +16,15 @@ from tfcore.analysis.training.scaling_laws import LAWS, LawName
 
 def panel() -> None:
     """The section."""
-    st.latex(r"\text{total} = \underbrace{6\,N D}_{\text{training}} + \underbrace{2\,N\,T}_{T\text{ inference tokens}}")
+    page.try_this(
+        {
+            "ten times the tokens": {"r": 2.3, "t": 13.0, "c": 23.76},
+            "like Llama 3 8B": {"c": 23.86, "r": 3.25, "t": 15.0},
+            "10¹⁰ inference tokens": {"t": 10.0, "r": 1.3},
+            "10¹⁶ inference tokens": {"t": 16.0, "r": 3.0},
+            "too large, as in 2020": {"r": 0.25, "c": 23.5},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         flops = ten_to("Budget C, operations", "c", 17.0, 28.0, 23.76)
@@ -54,31 +62,28 @@ def panel() -> None:
             )
     with right:
         _numbers(found)
-    page.try_this(
-        {
-            "ten times the tokens": {"r": 2.3, "t": 13.0, "c": 23.76},
-            "like Llama 3 8B": {"c": 23.86, "r": 3.25, "t": 15.0},
-            "10¹⁰ inference tokens": {"t": 10.0, "r": 1.3},
-            "10¹⁶ inference tokens": {"t": 16.0, "r": 3.0},
-            "too large, as in 2020": {"r": 0.25, "c": 23.5},
-        }
-    )
     page.what_to_see(
         f"{found} On the right, inference moves the cheapest point away from the compute-optimal training, the further "
         "the more tokens are served. The law was fitted at moderate ratios; beyond a few hundred tokens per parameter "
         "it is an extrapolation."
     )
-    page.source(over_training.over_training, over_training.for_loss, over_training.lifetime)
-    page.experiment_of("The extra loss", experiments.beyond, name, flops, ratio)
-    page.experiment_of("Training and inference", experiments.whole_life, name, flops, served, ratio)
-    st.caption(
-        "2 N operations per inference token: arXiv:2001.08361, section 2.1. Training and inference together: "
-        "arXiv:2401.00448."
-    )
     page.question(
         "If inference costs so much, why not train a model of a million parameters for ever?",
         "No number of tokens brings its loss below E + A / N^α. As the loss asked for comes near that, the tokens go "
         "to infinity: on the right the curve of training turns up ever more steeply.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of("The extra loss", experiments.beyond, name, flops, ratio),
+        page.experiment_of("Training and inference", experiments.whole_life, name, flops, served, ratio),
+        formula=(
+            r"\text{total} = \underbrace{6\,N D}_{\text{training}} + "
+            r"\underbrace{2\,N\,T}_{T\text{ inference tokens}}"
+        ),
+        code=(over_training.over_training, over_training.for_loss, over_training.lifetime),
+        papers=(
+            "2 N operations per inference token: arXiv:2001.08361, section 2.1. Training and inference together: "
+            "arXiv:2401.00448."
+        ),
     )
 
 

@@ -21,7 +21,8 @@ BUDGETS: list[float] = np.logspace(LOWEST, HIGHEST, 45).tolist()
 
 def panel() -> None:
     """The section."""
-    _split()
+    latest, rules = page.Latest(), page.Latest()
+    _split(latest, rules)
     _derivation()
     page.what_to_see(
         "The minima lie on a line: with a budget a hundred times larger, the compute-optimal model is about ten times "
@@ -33,22 +34,36 @@ def panel() -> None:
         "Kaplan's N leaves out the embeddings, in small models; Porian et al., the cost of the last layer, warm-up "
         "that was too long for small models, and untuned optimisers."
     )
-    page.source(compute_budget.optimum, compute_budget.iso_flops)
-    st.caption(
-        "Kaplan et al., arXiv:2001.08361, whose N leaves the embeddings out; Hoffmann et al. (Chinchilla), "
-        "arXiv:2203.15556; Besiroglu et al., arXiv:2404.10102; Pearce and Song, arXiv:2406.12907; Porian et al., "
-        "arXiv:2406.19146."
-    )
     page.question(
         "You get four times the compute. How much larger should the model be?",
         "About twice, on about twice the text: with α ≈ β both grow as the square root of C. Move the slider by 0.60 "
         "and read N. By Kaplan's exponent it would be 4^0.73 = 2.75 times.",
     )
+    page.how_it_is_computed(
+        latest,
+        rules,
+        formula=r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
+        code=(compute_budget.optimum, compute_budget.iso_flops),
+        papers=(
+            "Kaplan et al., arXiv:2001.08361, whose N leaves the embeddings out; Hoffmann et al. (Chinchilla), "
+            "arXiv:2203.15556; Besiroglu et al., arXiv:2404.10102; Pearce and Song, arXiv:2406.12907; Porian et al., "
+            "arXiv:2406.19146."
+        ),
+    )
 
 
 @fragments.fragment
-def _split() -> None:
+def _split(latest: page.Latest, rules: page.Latest) -> None:
     """A budget and its compute-optimal split."""
+    page.try_this(
+        {
+            "one GPU for a day": {"c": 19.54},
+            "GPT-3's budget": {"c": 23.5},
+            "Gopher's, and Chinchilla's": {"c": 23.76, "law": "refit"},
+            "Llama 3.1's": {"c": 25.58},
+            "the constants as printed": {"c": 23.76, "law": "printed"},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         flops = ten_to("Budget C, operations", "c", LOWEST, HIGHEST, 23.76)
@@ -72,17 +87,8 @@ def _split() -> None:
             ("Tokens per parameter", tokens_per_parameter(found.best.ratio)),
             ("Loss, nats per token", found.loss),
         )
-    page.try_this(
-        {
-            "one GPU for a day": {"c": 19.54},
-            "GPT-3's budget": {"c": 23.5},
-            "Gopher's, and Chinchilla's": {"c": 23.76, "law": "refit"},
-            "Llama 3.1's": {"c": 25.58},
-            "the constants as printed": {"c": 23.76, "law": "printed"},
-        }
-    )
-    page.experiment_of("The IsoFLOP curves", experiments.budget, flops, name, AROUND)
-    _ratios(flops)
+    latest.offer(experiments.budget, flops, name, AROUND, what="The IsoFLOP curves")
+    _ratios(flops, rules)
 
 
 def _curves(name: LawName, flops: float) -> pd.DataFrame:
@@ -91,7 +97,7 @@ def _curves(name: LawName, flops: float) -> pd.DataFrame:
     return pd.DataFrame({"parameters": result.n, **losses})
 
 
-def _ratios(flops: float) -> None:
+def _ratios(flops: float, latest: page.Latest) -> None:
     st.subheader("Tokens per parameter, rule by rule", anchor=False)
     table = pd.DataFrame(
         [
@@ -116,7 +122,7 @@ def _ratios(flops: float) -> None:
         caption=f"Dotted: 20. {shown.caption}",
     )
     st.dataframe(table, hide_index=True)
-    page.experiment_of("The rules", experiments.ratios, flops, BUDGETS)
+    latest.offer(experiments.ratios, flops, BUDGETS, what="The rules")
 
 
 def _derivation() -> None:

@@ -52,27 +52,45 @@ count_errors = cache.data(max_entries=12)(experiments.count_errors)
 
 def panel() -> None:
     """The section."""
-    _planned()
+    latest, rule = page.Latest(), page.Latest()
+    _planned(latest)
     _assumptions()
-    _rule()
+    _rule(rule)
     page.what_to_see(
         "Time is operations over speed, so twice the accelerators take half the time and the same money. "
         f"{training_cost.reached_peak()} Days, dollars and energy follow from that number alike. 6 N D is good to a "
         "few per cent for wide models on short sequences; it leaves out attention's products, which grow with the "
         "length, and what counts as N decides the rest."
     )
-    page.source(training_cost.training_cost, training_cost.Plan, flop_count.rule_errors)
-    st.caption("C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.")
     page.question(
         "DeepSeek-V3 has ten times the parameters of Llama 2 70B, but training costs half as much per token. Why?",
         "DeepSeek-V3 activates 37 B of its 671 B parameters per token, Llama 2 70B all 69 B, and 6 N D counts active "
         "parameters. Memory is another matter: all 671 B have to be stored.",
     )
+    page.how_it_is_computed(
+        latest,
+        rule,
+        formula=(
+            r"C \approx 6\,N D, \qquad "
+            r"\text{time} = \frac{C}{\text{accelerators} \cdot \text{peak} \cdot \text{MFU}}"
+        ),
+        code=(training_cost.training_cost, training_cost.Plan, flop_count.rule_errors),
+        papers="C = 6 N D: arXiv:2001.08361, section 2.1. Utilisation (MFU): arXiv:2204.02311, appendix B.",
+    )
 
 
 @fragments.fragment
-def _planned() -> None:
+def _planned(latest: page.Latest) -> None:
     """A plan and what it costs."""
+    page.try_this(
+        {
+            "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
+            "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
+            "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
+            "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
+            "an MFU of 10 %": {"mfu": 10},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         plan = choose_plan()
@@ -95,16 +113,7 @@ def _planned() -> None:
         )
         labels = ("Time", "Accelerator hours", "Money", "Energy")
         metrics(*((label, *values) for label, values in zip(labels, found.numbers, strict=True)))
-    page.try_this(
-        {
-            "Llama 3.1 405B": {"run": "Llama 3.1 405B", "on": "h100", "count": 16384, "mfu": 40, "price": 2.0},
-            "GPT-3 on A100s": {"run": "GPT-3", "on": "a100", "count": 1024, "mfu": 45, "price": 1.5},
-            "at home": {"run": OWN, "n": 8.1, "d": 9.4, "on": "rtx4090", "count": 1, "mfu": 35, "price": 0.4},
-            "DeepSeek-V3": {"run": "DeepSeek-V3", "on": "h100", "count": 2048, "mfu": 35, "price": 2.0},
-            "an MFU of 10 %": {"mfu": 10},
-        }
-    )
-    page.experiment(experiments.cost, plan)
+    latest.offer(experiments.cost, plan, what="The plan")
 
 
 def choose_plan() -> Plan:
@@ -165,7 +174,7 @@ def _assumptions() -> None:
 
 
 @fragments.fragment
-def _rule() -> None:
+def _rule(latest: page.Latest) -> None:
     st.subheader("How far off is 6 N D?", anchor=False)
     seq = 2 ** controls.slider("Sequence length: 2 to the power of", "seq", 7, 17, 11)
     counted = {PRESET_NAMES[name]: name for name in COUNTED}
@@ -183,4 +192,4 @@ def _rule() -> None:
             [{"model": name, "with embeddings": e.of_all, "without": e.without_embeddings} for name, e in found.items()]
         ),
     )
-    page.experiment(experiments.rule, made(experiments.count_errors, counted, seq), seq)
+    latest.offer(experiments.rule, made(experiments.count_errors, counted, seq), seq, what="The count")

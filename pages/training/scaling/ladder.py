@@ -22,6 +22,13 @@ def panel() -> None:
     """The section."""
     count = len(fitted(None).sizes)
     options = [WRITTEN, *range(FEWEST, count)]
+    page.try_this(
+        {
+            "as it was written down": {"sizes": WRITTEN},
+            "from the smallest few": {"sizes": options[1] if len(options) > 1 else WRITTEN},
+            "from all but the last": {"sizes": options[-1]},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         names = {WRITTEN: "as written down", **{k: f"the smallest {k}" for k in options[1:]}}
@@ -63,30 +70,26 @@ def panel() -> None:
     st.dataframe(
         _table(found), hide_index=True, height=240, column_config={"parameters": count_column, "tokens": count_column}
     )
-    page.try_this(
-        {
-            "as it was written down": {"sizes": WRITTEN},
-            "from the smallest few": {"sizes": options[1] if len(options) > 1 else WRITTEN},
-            "from all but the last": {"sizes": options[-1]},
-        }
-    )
     page.what_to_see(
         "All rungs have one architecture, one text and one tokenizer; only size and number of tokens differ. The "
         "recipe fits the law to all sizes but the last, writes down its prediction for that one, and only then trains "
         f"it: the stars are predictions, not fits. {exponents} Fit to fewer sizes and see how well a few small models "
         "extrapolate. N is without embeddings, D counts every token seen."
     )
-    page.source(scaling_laws.fit_law, scaling_laws.Law, ladder_fit.as_written, rungs, scaling)
-    page.experiment_of("The ladder", experiments.rungs, made(experiments.fitted, sizes or None))
-    page.experiment_of("The residuals", experiments.residuals, made(experiments.fitted, sizes or None))
-    st.caption(
-        "The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, section D.2"
-    )
     page.question(
         "The floor E of these models is not that of the published laws. Why?",
         "E estimates the entropy per token of the text as its tokenizer cuts it. Children's stories in 2,048 tokens "
         "are another text than the web in tens of thousands, so E, A and B are their own. With so few models, E is "
         "also the least certain of the five: fit to fewer sizes and watch it move.",
+    )
+    page.how_it_is_computed(
+        page.experiment_of("The ladder", experiments.rungs, made(experiments.fitted, sizes or None)),
+        page.experiment_of("The residuals", experiments.residuals, made(experiments.fitted, sizes or None)),
+        code=(scaling_laws.fit_law, scaling_laws.Law, ladder_fit.as_written, rungs, scaling),
+        papers=(
+            "The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, section "
+            "D.2"
+        ),
     )
 
 

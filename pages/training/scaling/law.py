@@ -27,6 +27,15 @@ EQUATIONS = {
 
 def panel() -> None:
     """The section."""
+    page.try_this(
+        {
+            "Chinchilla": {"n": 10.84, "d": 12.14, "against": "size", "of": "refit"},
+            "GPT-3: limited by tokens": {"n": 11.24, "d": 11.48, "against": "data", "of": "refit"},
+            "a small model, many tokens": {"n": 8.0, "d": 13.0, "against": "data"},
+            "without E: straight lines": {"above": True, "against": "compute", "of": "refit"},
+            "Kaplan: no E": {"of": "kaplan", "against": "size", "above": False},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         name = controls.select("Law", "of", list(NAMES), "refit", NAMES)
@@ -63,31 +72,24 @@ def panel() -> None:
             ("Due to finite N", size, "0 for N → ∞"),
             ("Due to finite D", data, "0 for D → ∞"),
         )
-    page.try_this(
-        {
-            "Chinchilla": {"n": 10.84, "d": 12.14, "against": "size", "of": "refit"},
-            "GPT-3: limited by tokens": {"n": 11.24, "d": 11.48, "against": "data", "of": "refit"},
-            "a small model, many tokens": {"n": 8.0, "d": 13.0, "against": "data"},
-            "without E: straight lines": {"above": True, "against": "compute", "of": "refit"},
-            "Kaplan: no E": {"of": "kaplan", "against": "size", "above": False},
-        }
-    )
     page.what_to_see(
         "Each curve flattens where the other quantity limits the loss: against size, the curve of 1 B tokens is flat "
         "from some ten billion parameters on. Against compute every size has a range where it is the best one, and the "
         f"dashed line, the compute-optimal frontier, touches them all. {law_curves.frontier_exponent()} "
         "Kaplan's law has no E: its loss goes to zero, below the entropy of any text."
     )
-    page.source(Law, KaplanLaw, law_curves.law_curves)
-    page.experiment(experiments.law, name, against, n, d, above)
-    st.caption(
-        "arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each law "
-        "speaks of its own text and tokens: compare shapes between papers, not losses. Alone, Kaplan's L(N) is "
-        "(8.8·10¹³ / N)^0.076 and L(D) is (5.4·10¹³ / D)^0.095; together the fit has the constants above."
-    )
     page.question(
         "GPT-3 trained 175 B parameters on 300 B tokens. Did parameters or tokens limit its loss more?",
         str(law_curves.due_to_size_and_data()),
+    )
+    page.how_it_is_computed(
+        page.experiment(experiments.law, name, against, n, d, above),
+        code=(Law, KaplanLaw, law_curves.law_curves),
+        papers=(
+            "arXiv:2001.08361, equations 1.1 to 1.5; arXiv:2203.15556, equations 2 and 10; arXiv:2404.10102. Each law "
+            "speaks of its own text and tokens: compare shapes between papers, not losses. Alone, Kaplan's L(N) is "
+            "(8.8·10¹³ / N)^0.076 and L(D) is (5.4·10¹³ / D)^0.095; together the fit has the constants above."
+        ),
     )
 
 

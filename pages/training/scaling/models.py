@@ -37,6 +37,15 @@ def ours() -> dict[str, int]:
 
 def panel() -> None:
     """The section."""
+    page.try_this(
+        {
+            "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
+            "Chinchilla against Gopher": {"view": "plane", "until": 2022, "who": "Chinchilla", "least": 0},
+            "over-trained": {"view": "plane", "until": 2025, "least": 1000, "who": "Llama 3 8B", "kind": "all"},
+            "with experts": {"view": "plane", "kind": "mixture", "who": "DeepSeek-V3", "until": 2025, "least": 0},
+            "sizes since the LSTM": {"view": "years", "kind": "all", "until": 2025, "least": 0},
+        }
+    )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         view = controls.segmented("Size against", "view", list(VIEWS), "plane", VIEWS)
@@ -52,15 +61,6 @@ def panel() -> None:
         else:
             _years(listed, chosen)
     st.dataframe(_table(listed), hide_index=True, height=280, placeholder="–")
-    page.try_this(
-        {
-            "2020: size first": {"view": "plane", "until": 2021, "who": "GPT-3", "least": 0, "kind": "all"},
-            "Chinchilla against Gopher": {"view": "plane", "until": 2022, "who": "Chinchilla", "least": 0},
-            "over-trained": {"view": "plane", "until": 2025, "least": 1000, "who": "Llama 3 8B", "kind": "all"},
-            "with experts": {"view": "plane", "kind": "mixture", "who": "DeepSeek-V3", "until": 2025, "least": 0},
-            "sizes since the LSTM": {"view": "years", "kind": "all", "until": 2025, "least": 0},
-        }
-    )
     page.what_to_see(
         "Until 2021 models grew and their text did not: GPT-3, Gopher and MT-NLG lie flat on about 300 B tokens, far "
         "below the line of 20. Chinchilla, a quarter of Gopher's size at about the same budget, moved up to it. Since "
@@ -68,20 +68,27 @@ def panel() -> None:
         "that costs. Over the years, the largest dense model of known size has stayed near 540 B since 2022; what is "
         "larger is a mixture of experts, with a small part of its parameters active per token."
     )
-    page.source(KnownModel, compute_budget.optimum)
+    programs = []
     if view == "plane" and listed:
-        page.experiment(experiments.models, [model.name for model in listed], chosen)
+        programs.append(page.experiment(experiments.models, [model.name for model in listed], chosen))
     elif listed:
-        page.experiment(experiments.years, [model.name for model in listed], ours(), chosen, LAST + 1.0)
-    st.caption(
-        "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is "
-        "active per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "
-        "fitted to dense models on another text: take it as a direction. Models whose makers do not say are left out."
-    )
+        names = [model.name for model in listed]
+        programs.append(page.experiment(experiments.years, names, ours(), chosen, LAST + 1.0))
     page.question(
         "Llama 3 8B read 15 T tokens, 1,875 for each parameter. Was that a mistake?",
         "Not for its makers. The same operations in a model of the compute-optimal size would have ended at a lower "
         "loss by the law, but inference with that larger model costs more. See both under “Over-training”.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=r"C \approx 6\,N D",
+        code=(KnownModel, compute_budget.optimum),
+        papers=(
+            "Sizes and tokens as the cited source of each row rounds them; of models with experts, N is what is active "
+            "per token, and 6 N D follows from that. The full line is the optimum of arXiv:2404.10102, which was "
+            "fitted to dense models on another text: take it as a direction. Models whose makers do not say are left "
+            "out."
+        ),
     )
 
 

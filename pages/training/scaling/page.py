@@ -32,6 +32,5 @@ page.begin(
     "Scaling laws: the loss of a language model falls along a smooth curve as parameters and tokens grow. Fitted to "
     "small models, the curve predicts **before a large one is trained** how a budget of *C* operations is best split "
     "into *N* parameters and *D* tokens.",
-    r"L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}, \qquad C \approx 6\,N D",
 )
-PARTS[controls.segmented("Look at", "part", list(PARTS), "budget", NAMES)]()
+PARTS[controls.sections("Look at", "part", list(PARTS), "budget", NAMES)]()

@@ -10,12 +10,12 @@ from pages.ui import cache
 def app():
     from pages.ui import controls, page, text
 
-    page.begin("What is it?", "It is this.", r"a = b")
+    page.begin("What is it?", "It is this.")
     controls.slider("Head", "head", 0, 7, 0)
     page.try_this({"three": {"head": 3}, "$x$ :red[y]": {"head": 4}})
     page.what_to_see("A stripe.")
-    page.source(text.visible, len)
     page.question("Why?", "Because.")
+    page.how_it_is_computed(formula=r"a = b", code=(text.visible, len), papers="arXiv:1706.03762")
 
 
 def test_a_page_has_its_rhythm():
@@ -23,11 +23,19 @@ def test_a_page_has_its_rhythm():
     assert not test.exception
     assert test.title[0].value == "What is it?"
     words = [markdown.value for markdown in test.markdown]
-    assert words == ["It is this.", "**What to see.** A stripe.", "**A question.** Why?", "Because."]
+    assert words == [
+        "It is this.",
+        "**What to see.** A stripe.",
+        "**A question.** Why?",
+        "Because.",
+        "arXiv:1706.03762",
+    ]
     assert test.latex[0].value == "$$\na = b\n$$"
     assert "def visible(token" in test.code[0].value
     assert "no Python source" in test.code[1].value
-    assert "tfcore.analysis.token_text.visible" in test.expander[0].label
+    assert [one.label for one in test.expander] == ["Answer", "How it is computed"]
+    assert [one.label for one in test.tabs] == ["Formula", "Code", "Papers"]
+    assert "tfcore.analysis.token_text.visible" in test.caption[-2].value
 
 
 def test_try_this_sets_the_control():
