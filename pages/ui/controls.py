@@ -104,11 +104,7 @@ def segmented(
 
 
 def sections(
-    label: str,
-    key: str,
-    options: Sequence[Option],
-    default: Option,
-    labels: Mapping[Option, str] | None = None,
+    label: str, key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None = None
 ) -> Option:
     """The sections of a page side by side, one of them open; the label is for screen readers alone."""
     draw = partial(
@@ -218,16 +214,37 @@ def toggle(label: str, key: str, default: bool = False, *, help: str | None = No
     return _bound(key, default, clean, draw, lambda on: str(on).lower())
 
 
-def text_area(label: str, key: str, default: str, max_chars: int, *, height: int = 100, help: str | None = None) -> str:
+def text_area(
+    label: str,
+    key: str,
+    default: str,
+    max_chars: int,
+    *,
+    height: int = 100,
+    help: str | None = None,
+    named: bool = True,
+) -> str:
     """A box for text of any length, of which the first `max_chars` characters count, and a button that runs the page
     on it: a click leaves the box, which sends what is in it.
 
     Longer text is cut, in the box too, and the page says so. Short text is in the address as it is, longer text
     compressed; see `links`.
+
+    Args:
+        named: whether the label is seen; of the text that a whole page is about it is for screen readers alone.
     """
     value = _typed(key, default, max_chars)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_area(label, key=key, height=height, help=help, persist_state="session")
+        seen: Any = "visible" if named else "collapsed"
+        st.text_area(
+            label,
+            key=key,
+            height=height,
+            help=help,
+            placeholder="Type or paste a text",
+            persist_state="session",
+            label_visibility=seen,
+        )
         st.button("Run", key=f"run {key}", help="Or Ctrl+Enter in the box")
     return _kept(key, value, default)
 

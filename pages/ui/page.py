@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -11,6 +12,7 @@ from pages.ui import controls, links, notices, program
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
+ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button without its words, of a letter
 PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
 
 
@@ -31,10 +33,26 @@ def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> No
 
 def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:
     """A row of buttons, each of which sets several controls at once: `{"pronoun": {"text": "...", "head": 5}}`."""
+    shown = _fitting(list(examples))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"{label}:", width="content")
-        for name, values in examples.items():
-            st.button(name, key=f"try {name}", on_click=controls.set_values, kwargs=dict(values))
+        for name in shown:
+            _example(name, examples[name])
+        if len(shown) < len(examples):
+            with st.popover("More", type="tertiary"):
+                for name in [name for name in examples if name not in shown]:
+                    _example(name, examples[name])
+
+
+def _fitting(names: list[str]) -> list[str]:
+    """As many names as fit into one row on a desktop."""
+    ends = accumulate(BUTTON + LETTER * len(name) for name in names)
+    count = sum(end <= ROW for end in ends)
+    return names if count >= len(names) - 1 else names[:count]
+
+
+def _example(name: str, values: Mapping[str, Any]) -> None:
+    st.button(name, key=f"try {name}", on_click=controls.set_values, kwargs=dict(values))
 
 
 def what_to_see(markdown: str) -> None:

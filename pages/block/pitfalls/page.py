@@ -106,7 +106,7 @@ page.begin(
     "A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake is "
     "trained now, on this server, beside a baseline without it, with the same seed and the same batches.",
 )
-kind = controls.segmented("Mistake", "kind", list(KINDS), "mask", NAMES)
+kind = controls.sections("Mistake", "kind", list(KINDS), "mask", NAMES)
 words = WORDS[kind]
 page.try_this(TRY)
 left, right = st.columns([1, 3], gap="large")
@@ -115,8 +115,8 @@ with left:
     beside = st.container()
 with right:
     st.markdown(words.claim)
-    st.code(words.change, language="diff", wrap_lines=True)
     picture = st.container()
+    st.code(words.change, language="diff", wrap_lines=True)
 live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
 if kind == "half":
     st.caption(str(half_precision(config)))

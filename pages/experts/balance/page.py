@@ -145,8 +145,8 @@ several = [
 configs: kept.Key = (several[0].without, *several)
 cured = next(config for config in several if config.remedy == remedy)
 with right:
-    st.markdown(WORDS[remedy].claim)
     picture = st.container()
+    st.markdown(WORDS[remedy].claim)
 known = kept.kept()
 live.watch(configs, draw, live.begin(configs, lambda: train(configs, known)))
 page.what_to_see(WORDS[remedy].see)

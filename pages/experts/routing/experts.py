@@ -62,6 +62,7 @@ def show() -> None:
         "arXiv:2202.08906, section 7)."
     )
     programs = [offer(now, scan, layer, at, expert, by)] if found.tokens else []
+    page.question(*QUESTION)
     page.how_it_is_computed(
         *programs,
         formula=reading.FORMULA,

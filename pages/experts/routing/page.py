@@ -1,7 +1,5 @@
 """Which expert takes which token: a text through a real mixture of experts, its router's scores under other rules."""
 
-import streamlit as st
-
 from pages.experts.routing import experts, shared, size, text, what_if
 from pages.ui import controls, page, places
 
@@ -20,12 +18,6 @@ page.begin(
     "parameters, of which few are active per token. Here is the routing of a trained model.",
 )
 page.try_this(text.TRY)
-show = controls.segmented("Show", "show", list(SHOW), "text", SHOW)
+show = controls.sections("Show", "show", list(SHOW), "text", SHOW)
 SECTIONS[show].show()
-st.caption(
-    "Papers: the router and its top k, arXiv:1701.06538 (equation 5); one expert per token and the capacity, "
-    "arXiv:2101.03961 (equations 2 and 3); Mixtral, arXiv:2401.04088; expert choice, arXiv:2202.09368; shared "
-    "and finer experts, arXiv:2401.06066."
-)
 places.link("balance", {}, "How the load is balanced in training, and what happens without.")
-page.question(*SECTIONS[show].QUESTION)

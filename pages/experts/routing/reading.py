@@ -15,6 +15,11 @@ from tfcore.analysis.one_text import FirstTokens
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import CheckpointError
 
+PAPERS = (
+    "The router and its top k: arXiv:1701.06538, equation 5. One expert per token and the capacity: arXiv:2101.03961, "
+    "equations 2 and 3. Mixtral: arXiv:2401.04088. Expert choice: arXiv:2202.09368. Shared and finer experts: "
+    "arXiv:2401.06066."
+)
 FORMULA = (
     r"y = \sum_{i \in \mathrm{top}_k(W_r x)} w_i\, E_i(x), \qquad "
     r"w_i = \frac{e^{(W_r x)_i}}{\sum_{j \in \mathrm{top}_k} e^{(W_r x)_j}}"

@@ -61,6 +61,7 @@ def show() -> None:
         experiment = page.experiment(experiments.without_the_shared, work, read)
     else:
         experiment = page.experiment(experiments.shares, work, read, at, now.top_k)
+    page.question(*QUESTION)
     page.how_it_is_computed(
         experiment,
         formula=(

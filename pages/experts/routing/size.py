@@ -86,10 +86,12 @@ def show() -> None:
     )
     published = config_of(base)
     cut = made(analysis.finer, published, split, shared)
+    page.question(*QUESTION)
     page.how_it_is_computed(
         page.experiment(experiments.sizes, made(analysis.expert_sizes, cut), made(analysis.expert_sizes, published)),
         formula=analysis.count_latex(config_of(base), now),
         code=(analysis.finer, analysis.expert_sizes, parameter_count.parameters, Experts),
+        papers=reading.PAPERS,
     )
 
 

@@ -81,10 +81,12 @@ def show() -> None:
         "context does. No expert is assigned to anything by hand; training adds only a loss for a balanced load."
     )
     routed = made(experiments.routed, made(experiments.mixture, now.model), now.pasted, reading.TOKENS)
+    page.question(*QUESTION)
     page.how_it_is_computed(
         page.experiment(experiments.who_takes_what, routed, at, token),
         formula=reading.FORMULA,
         code=(routers.choose_experts, routers.expert_weights, mix, text_routing.route),
+        papers=reading.PAPERS,
     )
 
 

@@ -106,6 +106,7 @@ def show() -> None:
     )
     network = made(experiments.mixture, now.model)
     runs = made(experiments.compared, network, now.pasted, reading.TOKENS, change)
+    page.question(*QUESTION)
     page.how_it_is_computed(
         page.experiment(experiments.other_rules, runs, change, at),
         formula=reading.FORMULA,
@@ -116,6 +117,7 @@ def show() -> None:
             text_routing.rerouted,
             text_routing.noisy_scores,
         ),
+        papers=reading.PAPERS,
     )
 
 

@@ -45,7 +45,7 @@ def panel() -> None:
     """Two heatmaps of the same text, and one pair of its words in numbers."""
     box, choice = st.columns([4, 1], vertical_alignment="bottom")
     with box:
-        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
     with choice:
         model_name = models.choose("decoder", "encoder", default=MODEL)
     offer_real(model_name, pasted)

@@ -47,7 +47,7 @@ page.begin(
 )
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with choice:
     name = models.choose(default=DEFAULT_MODEL)
 offer_real(name, pasted)

@@ -29,7 +29,7 @@ page.begin(
     "sinusoidal and learned position embeddings are **added to the embeddings**, RoPE **rotates queries and keys**, "
     "ALiBi **lowers scores** with distance.",
 )
-scheme = controls.segmented(
+scheme = controls.sections(
     "Scheme",
     "scheme",
     list(PANELS),

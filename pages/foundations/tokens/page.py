@@ -32,7 +32,7 @@ page.begin(
     "Not letters, pixels or sounds: everything is first **cut into tokens**, and each token becomes one vector. How it "
     "is cut decides how long the sequence is, and what it costs.",
 )
-part = controls.segmented("Cut up", "part", list(PARTS), "text", NAMES)
+part = controls.sections("Cut up", "part", list(PARTS), "text", NAMES)
 if part not in ("image", "sound"):
     uploads.forget()
 PARTS[part]()

@@ -29,15 +29,15 @@ page.begin(
     always=models.always(),
 )
 names = {key: name for key, (name, _) in PANELS.items()} | {TALK: "Conversation"}
-shown, choice = st.columns([4, 1], vertical_alignment="bottom")
-with shown:
-    section = controls.sections("See", "show", list(names), "token", names)
+section = controls.sections("See", "show", list(names), "token", names)
+box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
     model = models.choose("decoder", why_not=models.silent, default=models.first())
 if section == TALK:
     conversation.show(model)
 else:
-    pasted = controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68)
+    with box:
+        pasted = controls.text_area("Prompt", "text", text_of(model), CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     given = prompt(model, pasted)
     if given.ids:

@@ -105,7 +105,7 @@ box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with beside:
     model = models.choose("decoder", why_not=models.silent, default=models.first())
 with box:
-    pasted = controls.text_area("Text", "text", NAMES if model == REAL else PRONOUN, CHARACTERS, height=68)
+    pasted = controls.text_area("Text", "text", NAMES if model == REAL else PRONOUN, CHARACTERS, height=68, named=False)
 offer_real(model, pasted)
 real = TRY_REAL if REAL in models.fitting("decoder", why_not=models.silent) else {}
 page.try_this({**real, **TRY})

@@ -57,7 +57,7 @@ page.begin(
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with beside:
     model = models.choose("decoder", why_not=models.silent)
 offer_real(model, pasted)

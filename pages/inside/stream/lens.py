@@ -6,7 +6,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream import experiments
-from pages.inside.stream.choice import TOKENS, Choice
+from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -36,12 +36,15 @@ def choose_row(event: Event) -> None:
         controls.set_values(position=int(event["y"]))
 
 
-def logit_lens(choice: Choice) -> None:
+def logit_lens(reading: Reading) -> None:
     """The section."""
-    stages = choose_stages(choice.reading.model)
-    grid(choice, stages)
+    picture = st.container()
+    choice = choose(reading, has_reference=False)
+    stages = choose_stages(reading.model)
+    with picture:
+        grid(choice, stages)
     page.what_to_see(
-        f"Read a row from left to right. {own_token(choice.reading)} The correct next token, framed, is often "
+        f"Read a row from left to right. {own_token(reading)} The correct next token, framed, is often "
         "the prediction some layers before the end, and sometimes lost again."
     )
     experiment = on_the_way(choice)

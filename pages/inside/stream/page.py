@@ -6,7 +6,8 @@ from typing import Any
 import streamlit as st
 
 from pages.inside import reading as _reading
-from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS, Choice, choose
+from pages.inside.reading import Reading
+from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
 from pages.inside.stream.lens import logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
@@ -17,7 +18,7 @@ from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from tfcore.config import ModelConfig
 
-SECTIONS: dict[str, tuple[str, Callable[[Choice], None]]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Reading], None]]] = {
     "who": ("Direct logit attribution", who_wrote),
     "lens": ("Logit lens", logit_lens),
     "shape": ("Norm and cosine", shape),
@@ -57,7 +58,7 @@ page.begin(
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with beside:
     model = models.choose("decoder", why_not=no_sum)
 offer_real(model, pasted)
@@ -68,4 +69,4 @@ page.try_this(examples)
 reading = _reading.checked(model, pasted, TOKENS)
 names = {key: name for key, (name, _) in SECTIONS.items()}
 section = controls.sections("Look at", "show", list(SECTIONS), "who", names)
-SECTIONS[section][1](choose(reading, has_reference=section == "who"))
+SECTIONS[section][1](reading)

@@ -6,8 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
+from pages.inside.reading import Reading
 from pages.inside.stream import experiments
-from pages.inside.stream.choice import TOKENS, Choice
+from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, controls, fragments, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -44,11 +45,11 @@ def promoted(model: str, pasted: str, position: int, layer: int, head: int | Non
     return attribution.most_promoted(*cache.model(model), parts, layer, head, UP, DOWN)
 
 
-def who_wrote(choice: Choice) -> None:
+def who_wrote(reading: Reading) -> None:
     """The section."""
-    found = split(*choice.key, choice.token, choice.against)
-    latest = page.Latest()
     left, right = st.columns([5, 6], gap="large")
+    choice, latest = choose(reading, has_reference=True), page.Latest()
+    found = split(*choice.key, choice.token, choice.against)
     with left:
         adding_up(choice, found)
     with right:
@@ -89,21 +90,23 @@ def adding_up(choice: Choice, found: Contributions) -> None:
     """The sum, part after part."""
     total = attribution.logit_sum(found, choice.piece)
     many = len(attribution.instalments(found)) > attribution.LARGEST + 1
+    picture = st.container()
     whole = many and controls.toggle("Every part", "whole", False)
     shown = experiments.summed(found, choice.piece, whole)
+    with picture:
+        figure(
+            shown.figure,
+            key="sum",
+            height=shown.figure.layout.height,
+            table=lambda: table(found),
+            alt=shown.alt,
+            caption=f"Shares in the order of computation, all heads of a layer in one bar"
+            f"{'; the largest, and all others in one' if many and not whole else ''}. {shown.findings[1]}",
+        )
     st.markdown(
         f"Logit of **{_reading.shown(choice.piece)}** after {_reading.shown(choice.reading.tokens[choice.position])}, "
         f"{choice.versus}: **{total.logit_text}**. Sum of the {total.count} parts: **{total.total_text}** "
         f"(off by {total.error_text})."
-    )
-    figure(
-        shown.figure,
-        key="sum",
-        height=shown.figure.layout.height,
-        table=lambda: table(found),
-        alt=shown.alt,
-        caption=f"Shares in the order of computation, all heads of a layer in one bar"
-        f"{'; the largest, and all others in one' if many and not whole else ''}. {shown.findings[1]}",
     )
 
 
@@ -121,6 +124,7 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     """The board of all heads and feed-forward layers, and what the chosen one promotes."""
     shares, parts = attribution.shares_by_part(found)
     n_layers = len(shares)
+    picture = st.container()
     with st.container(horizontal=True, gap="medium"):
         first = (min(3, n_layers - 1), parts[0])
         if _reading.begins_with_strongest(cache.model(choice.reading.model)[0].config):
@@ -129,17 +133,18 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
         part = controls.select("Part", "part", parts, first[1])
     column = parts.index(part)
     shown = experiments.parts(found, (layer, column))
-    figure(
-        shown.figure,
-        key="board",
-        height=shown.figure.layout.height,
-        min_width=360,
-        on_click=partial(choose_part, parts, n_layers),
-        table=lambda: table(found),
-        alt=shown.alt,
-        caption=f"One field per head{' or feed-forward layer (FF)' if FORWARD in parts else ''}: (layer, part) = "
-        f"{shares.shape}. {shown.caption} Click a field to see what it writes.",
-    )
+    with picture:
+        figure(
+            shown.figure,
+            key="board",
+            height=shown.figure.layout.height,
+            min_width=360,
+            on_click=partial(choose_part, parts, n_layers),
+            table=lambda: table(found),
+            alt=shown.alt,
+            caption=f"One field per head{' or feed-forward layer (FF)' if FORWARD in parts else ''}: (layer, part) = "
+            f"{shares.shape}. {shown.caption} Click a field to see what it writes.",
+        )
     head = None if part == FORWARD else column
     written = promoted(*choice.key, layer, head)
     shown = experiments.promoted(written, choice.following)

@@ -3,8 +3,9 @@
 import pandas as pd
 import streamlit as st
 
+from pages.inside.reading import Reading
 from pages.inside.stream import experiments
-from pages.inside.stream.choice import TOKENS, Choice
+from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
@@ -17,11 +18,12 @@ MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 shape_of = cache.of_model(max_entries=12)(experiments.shape_of)
 
 
-def shape(choice: Choice) -> None:
+def shape(reading: Reading) -> None:
     """The section."""
-    reading, position = choice.reading, choice.position
-    found = shape_of(reading.model, reading.pasted, TOKENS)
-    for place, measure in zip(st.columns(2, gap="medium"), MEASURES, strict=True):
+    pictures = st.columns(2, gap="medium")
+    choice = choose(reading, has_reference=False)
+    position, found = choice.position, shape_of(reading.model, reading.pasted, TOKENS)
+    for place, measure in zip(pictures, MEASURES, strict=True):
         values = found.norm if measure == "norm" else found.cosine
         shown = experiments.shape(found, reading.first, position, measure)
         with place:

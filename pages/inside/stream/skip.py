@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.effects import prediction
+from pages.inside.reading import Reading
 from pages.inside.stream import experiments
-from pages.inside.stream.choice import TOKENS, Choice
+from pages.inside.stream.choice import TOKENS, Choice, choose
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -38,15 +39,16 @@ def one_skip(model: str, pasted: str, position: int, names: tuple[str, ...]) -> 
     return interventions.effect(cache.model(model)[0], ids, skipping.skip_edits(names), position)
 
 
-def skip(choice: Choice) -> None:
+def skip(reading: Reading) -> None:
     """The section."""
-    reading, position = choice.reading, choice.position
+    picture = st.container()
     skips = skipping.skips(cache.model(reading.model)[0].config)
     titles = [skipping.skip_name(names) for names in skips]
     chosen = controls.select("Skipped", "skip", titles, titles[-1])
-    row = titles.index(chosen)
+    row, choice = titles.index(chosen), choose(reading, has_reference=False)
     found = one_skip(*choice.key, skips[row])
-    prediction(reading, position, found, ("whole model", f"without {chosen}"), choice.token)
+    with picture:
+        prediction(reading, choice.position, found, ("whole model", f"without {chosen}"), choice.token)
     programs = []
     if len(reading.ids) > 1:
         programs.append(every_token(choice, titles, row))

@@ -13,6 +13,7 @@ from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.model import architectures as figures
 from tfcore.presets import PRESETS
 
+WIDTHS = [4, 4, 5]
 READ, WRITTEN = ["she", "saw", "him", "break", "the", "window"], ["elle", "le", "vit", "briser", "la", "fenêtre"]
 # kind: (title, what it is trained to do, what it is good for, blocks in the drawing)
 KINDS: dict[Architecture, tuple[str, str, str, int]] = {
@@ -74,15 +75,9 @@ def known() -> pd.DataFrame:
 @fragments.fragment
 def three_kinds(latest: page.Latest) -> None:
     """The drawings and the masks."""
-    with st.container(horizontal=True):
-        read = controls.slider("Source tokens", "read", 1, len(READ), len(READ))
-        written = controls.slider("Target tokens so far", "written", 1, len(WRITTEN), 4)
-    for place, (kind, (title, trained, good, layers)) in zip(
-        st.columns([4, 4, 5], gap="medium"), KINDS.items(), strict=True
-    ):
+    for place, (kind, (title, _, _, layers)) in zip(st.columns(WIDTHS, gap="medium"), KINDS.items(), strict=True):
         with place:
             st.subheader(title, anchor=False)
-            st.markdown(f"*{trained}* {good}")
             parts = [", then ".join(words.replace("<br>", " ") for words, _ in stack) for stack in figures.STACKS[kind]]
             figure(
                 figures.stack_figure(kind, layers, 330),
@@ -90,6 +85,13 @@ def three_kinds(latest: page.Latest) -> None:
                 alt=f"{title}: {'; '.join(parts)}",
                 height=330,
             )
+    for place, (_, trained, good, _) in zip(st.columns(WIDTHS, gap="medium"), KINDS.values(), strict=True):
+        place.markdown(f"*{trained}* {good}")
+    with st.container(horizontal=True):
+        read = controls.slider("Source tokens", "read", 1, len(READ), len(READ))
+        written = controls.slider("Target tokens so far", "written", 1, len(WRITTEN), 4)
+    for place, kind in zip(st.columns(WIDTHS, gap="medium"), KINDS, strict=True):
+        with place:
             shown = experiments.kinds(kind, READ[:read], WRITTEN[:written])
             figure(
                 shown.figure,

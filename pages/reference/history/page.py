@@ -11,7 +11,7 @@ page.begin(
     "From a neuron with a threshold in 1943 to models that read, write, see, fold proteins and move arms: what each "
     "step brought, who built on whom, and a page of this app that shows the idea.",
 )
-show = controls.segmented("Show", "show", list(SHOWN), "time", SHOWN)
+show = controls.sections("Show", "show", list(SHOWN), "time", SHOWN)
 if show == "sequences":
     sequences.panel()
 else:

@@ -39,9 +39,10 @@ QUESTION = (
 
 def choose_filter() -> tuple[str, str, str]:
     """The controls of the filter: field, family, words."""
-    field = controls.segmented("Field", "field", [ALL, *FIELDS], ALL, {ALL: "All", **FIELDS})
-    left, right = st.columns(2, gap="medium")
+    left, middle, right = st.columns(3, gap="medium")
     with left:
+        field = controls.select("Field", "field", [ALL, *FIELDS], ALL, {ALL: "All", **FIELDS})
+    with middle:
         family = controls.select("Family", "family", [ALL, *FAMILIES], ALL, {ALL: "All families", **FAMILIES})
     with right:
         words = controls.text_line("Search: a name, a year, a word", "words", "", LONGEST)

@@ -22,7 +22,7 @@ def show() -> str:
     with choice:
         model = models.choose()
     with box:
-        pasted = controls.text_area("Your text", "text", TEXT, CHARACTERS, height=68)
+        pasted = controls.text_area("Your text", "text", TEXT, CHARACTERS, height=68, named=False)
     offer_real(model, pasted)
     real = {"Mary or John?": {**NONE, "model": REAL, "text": NAMES}}
     shipped = {

@@ -173,7 +173,7 @@ page.begin(
 st.html(panel.STACKED)
 box, choice = st.columns([3, 2])
 with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68)
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
 with choice:
     model_name = models.choose("decoder", "encoder", why_not=models.silent)
 offer_real(model_name, pasted)

@@ -56,7 +56,7 @@ TRY: dict[str, dict[str, Any]] = {
 def panel() -> None:
     """Drag, and see every number follow."""
     page.try_this(TRY)
-    source = controls.segmented("Outcomes", "of", list(SOURCES), "hand", SOURCES)
+    source = controls.sections("Outcomes", "of", list(SOURCES), "hand", SOURCES)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)
@@ -96,8 +96,10 @@ def panel() -> None:
 def _by_hand(latest: page.Latest) -> None:
     boards, picture = st.columns([2, 3], gap="large")
     with boards:
+        drawn = st.container()
         n = controls.slider("Number of outcomes", "n", 2, len(LETTERS), 4)
-        names = list(LETTERS[:n])
+    names = list(LETTERS[:n])
+    with drawn:
         st.markdown("**P**, the true distribution")
         p = bars.read(f"p{n}", P_FIRST[:n])
         bars.show(f"p{n}", p, names, label="distribution P", hue=0, height=150)

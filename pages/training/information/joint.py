@@ -61,7 +61,7 @@ def first(down: int, across: int) -> tuple[int, ...]:
 def panel() -> None:
     """A joint table and its mutual information."""
     page.try_this(TRY)
-    source = controls.segmented("Table", "cells", list(SOURCES), "hand", SOURCES)
+    source = controls.sections("Table", "cells", list(SOURCES), "hand", SOURCES)
     latest = page.Latest()
     if source == "hand":
         _by_hand(latest)
