@@ -33,7 +33,6 @@ def prediction(
     pieces, before, after = tokenizer.tokens(ids), found.before[ids], found.after[ids]
     height = 96 + 34 * len(ids)
     lead = None if against is None else interventions.difference_change(found, token, against, tokenizer)
-    numbers(change, lead)
     figure(
         figures.before_after(text.tick_labels(pieces), before.tolist(), after.tolist(), names, height),
         key="prediction",
@@ -42,6 +41,7 @@ def prediction(
         alt=str(change),
         caption=str(change) if lead is None else f"{change} {lead}",
     )
+    numbers(change, lead)
 
 
 def numbers(change: PredictionChange, lead: DifferenceChange | None) -> None:

@@ -69,7 +69,10 @@ def show() -> None:
                 delta_arrow="off",
             )
     with right:
+        key, value = st.columns([3, 2], gap="medium")
+    with key:
         active_texts(layer, neuron, side)
+    with value:
         promoted(found)
     latest = page.Latest()
     own_text(layer, neuron, side, latest)

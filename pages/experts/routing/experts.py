@@ -39,6 +39,7 @@ def show() -> None:
         )
     scan = reading.scan_of(now.model)
     with right:
+        picture = st.container()
         numbers = list(range(1, now.n_experts + 1))
         draw = controls.segmented if now.n_experts <= reading.FEW else controls.select
         expert = int(draw("Expert", "expert", numbers, 1)) - 1
@@ -46,11 +47,12 @@ def show() -> None:
             without_scan(now)
         found = counted(now, scan, at, expert, by)
         where = "in this text" if scan is None else expert_scan.scanned_share(scan, at, expert)
-        st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
-        if found.tokens:
-            show_preferred(now, found, layer, expert, by)
-        else:
-            st.info("No token goes to this expert.")
+        with picture:
+            st.markdown(f"**Specialisation of expert {expert + 1} of layer {layer}**, by {BY[by]}, {where}")
+            if found.tokens:
+                show_preferred(now, found, layer, expert, by)
+            else:
+                st.info("No token goes to this expert.")
     if scan is not None:
         show_excerpts(now, scan, layer, at, expert)
         decides = expert_scan.token_decides(scan, now.layers, at, now.top_k)

@@ -35,12 +35,12 @@ def show() -> None:
         models.only(reading.SHARED, "its layers have a shared expert.")
     found = shared_in(now.model, now.pasted, reading.TOKENS)
     with right:
+        show_shares(now, found, at)
+        show_losses(now, found)
         st.markdown(
             f"In **{now.model}** a router chooses {now.top_k} of {now.n_experts} experts for a token. One more, the "
             "shared expert, is not routed: every token goes through it, with weight 1."
         )
-        show_losses(now, found)
-        show_shares(now, found, at)
     show_missed(now, found)
     example = (
         (

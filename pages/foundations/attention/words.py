@@ -90,6 +90,7 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
     """The two maps and the chosen pair."""
     n = len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
+    left, right = st.columns(2, gap="medium")
     one, two, three, four = st.columns(4)
     with one:
         first = controls.slider("First word (position)", "first", 0, n - 1, min(7, n - 1))
@@ -110,7 +111,6 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
     for column, (name, value) in zip(st.columns(4), metrics, strict=True):
         column.metric(name, value)
     chosen = controls.segmented("Compare embeddings by", "measure", list(MEASURES), "product", MEASURES)
-    left, right = st.columns(2, gap="medium")
     measure = MEASURES[chosen]
     widest = WIDEST if model_name == MODEL else result.largest_between  # tables are as large as they were trained
     with left:

@@ -28,15 +28,17 @@ def side_by_side(choice: Choice) -> None:
     """The section with two maps."""
     reading, model_name, part = choice.reading, choice.model_name, choice.part
     n_layers, n_heads = reading.found.heads.kind.shape
-    against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
-    page.try_this(examples(choice))
+    with choice.tries:
+        page.try_this(examples(choice))
     left, right = st.columns(2, gap="medium")
+    against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
+    one, two = st.columns(2, gap="medium")
     first_layer, first_head = first_view(choice)[:2]
-    with left:
+    with one:
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, first_layer)
         head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
     other, other_text, other_layer, other_head = reading, "", layer, head
-    with right:
+    with two:
         if against == "head":
             other_layer = controls.slider("Other layer", "layer2", 0, n_layers - 1, min(1, n_layers - 1))
             other_head = controls.slider("Other head", "head2", 0, n_heads - 1, min(1, n_heads - 1))

@@ -26,13 +26,14 @@ def cuts(choice: Choice) -> None:
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
         fragments.stop()
     width = config.n_heads * config.head_size
-    page.try_this(
-        {
-            "one head": {"n_heads": 1},
-            "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
-            "as it was trained": {"n_heads": config.n_heads},
-        }
-    )
+    with choice.tries:
+        page.try_this(
+            {
+                "one head": {"n_heads": 1},
+                "many small heads": {"n_heads": config.n_heads * 4 if config.head_size % 4 == 0 else config.n_heads},
+                "as it was trained": {"n_heads": config.n_heads},
+            }
+        )
     left, right = st.columns([1, 3], gap="medium")
     with left:
         options = head_splits.divisors(width)

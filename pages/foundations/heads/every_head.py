@@ -26,6 +26,7 @@ from tfcore.analysis.foundations.heads import head_kind, head_table, score_colum
 from tfcore.analysis.foundations.standard_kinds import standard_kinds
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.foundations import heads as figures
+from tfcore.figures.foundations.head_portrait import HEIGHT, TOKENS, first_drawn, portrait_width
 from tfcore.figures.shown import Shown
 
 ALL = -1  # of the ranges of tokens: the whole text
@@ -37,12 +38,13 @@ OF = {"head": "head", "mean": "layer mean", "rollout": "rollout"}
 def every_head(choice: Choice) -> None:
     """The section with all heads of the chosen part of the model."""
     scores = choice.reading.found.heads
+    picture = st.container()
     overview, beside = st.columns([25, 17], gap="medium")
     with overview:
         found = find_heads(choice)
     below = st.container()
     latest = page.Latest()
-    closer(choice, found, beside, below, latest)
+    closer(choice, found, (picture, beside, below), latest)
     st.subheader("Every head, measured", anchor=False)
     st.caption("Kind and score: of the model, on the standard texts. All other columns: on this text.")
     st.dataframe(
@@ -55,12 +57,19 @@ def every_head(choice: Choice) -> None:
 
 
 @fragments.fragment
-def closer(choice: Choice, heads: Found, beside: Any, below: Any, latest: page.Latest) -> None:
-    """One head in full and one token in some heads: a change of the token redraws only these."""
+def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: page.Latest) -> None:
+    """One head as arcs and in full, one token in some heads: a change of the token redraws only these.
+
+    Args:
+        places: above, beside and below the overview of all heads.
+    """
+    above, beside, below = places
     reading, patterns, (layer, head) = choice.reading, choice.reading.found.patterns, heads.selected
     n_query, n_key = patterns.shape[2:]
     with beside:
         token = controls.slider("Query token", "token", 0, n_query - 1, first_view(choice)[2])
+        if reading.within:
+            one_line(reading, layer, head, token, above)
         options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}
         with st.container(horizontal=True, vertical_alignment="bottom"):
             of = controls.segmented("Show", "of", list(options), "head", options)
@@ -89,6 +98,30 @@ def closer(choice: Choice, heads: Found, beside: Any, below: Any, latest: page.L
     else:
         experiment = experiments.layer_mean if of == "mean" else experiments.rolled_out
         latest.offer(experiment, choice.made, layer, token, view, window, choice.log)
+
+
+def one_line(reading: AttentionReading, layer: int, head: int, token: int, place: Any) -> None:
+    """The portrait of a head; a click on a word chooses it."""
+    shown = experiments.portrait(reading, layer, head, token)
+    first = first_drawn(len(reading.queries), token)
+
+    def choose(event: Event) -> None:
+        if isinstance(event["customdata"], int):
+            controls.set_values(token=first + event["customdata"])
+
+    labels = text.tick_labels(reading.queries)[first : first + TOKENS]
+    with place:
+        figure(
+            shown.figure,
+            key="portrait",
+            alt=shown.alt,
+            height=HEIGHT,
+            min_width=portrait_width(labels),
+            caption=f"Head {layer}.{head}. {shown.alt} Click a word to follow it. Pale: the strongest look of every "
+            "other token.",
+            table=lambda: map_table(reading.found.patterns[layer, head], reading.queries, reading.keys),
+            on_click=choose,
+        )
 
 
 def _choose_range(n: int, around: int | None) -> tuple[int, int] | None:

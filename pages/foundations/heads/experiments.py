@@ -21,6 +21,8 @@ from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit
 from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.foundations.head_map import kind_map, value_map
+from tfcore.figures.foundations.head_portrait import TOKENS, first_drawn
+from tfcore.figures.foundations.head_portrait import portrait as draw_portrait
 from tfcore.figures.foundations.head_splits import split_figure
 from tfcore.figures.foundations.heads import MAP_CELLS, SIDE_CELLS, View, lines
 from tfcore.figures.shown import Shown
@@ -56,6 +58,18 @@ def head(
     hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
     figure, findings = map_of(reading, reading.found.patterns[layer, head], token, view, window, log)
     return Shown(figure, findings + hidden)
+
+
+def portrait(reading: AttentionReading, layer: int, head: int, token: int) -> Shown:
+    """One head over a line of the text: arcs to the tokens that the chosen one attends to (arXiv:1706.03762, eq. 1)."""
+    pattern = reading.found.patterns[layer, head]
+    start = first_drawn(len(pattern), token)
+    stop = min(start + TOKENS, len(pattern))
+    most, drawn = map_findings(reading, pattern, token, (start, stop), MAP_CELLS)
+    labels = tick_labels(reading.queries)[start:stop]
+    figure = draw_portrait(pattern[start:stop, start:stop], labels, token - start)
+    hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
+    return Shown(figure, (most, drawn, *hidden))
 
 
 def layer_mean(

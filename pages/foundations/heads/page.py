@@ -37,6 +37,7 @@ SINK = (
     "without the tokens that a tokenizer puts around a text, such as [CLS] and [SEP], the other weights of each row "
     "are divided by their sum."
 )
+LOG = "Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
 SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
 SHOW = {"heads": every_head, "compare": side_by_side, "cuts": cuts}
 
@@ -61,18 +62,24 @@ usual = {
     "bos": "as usual",
 }
 there = models.names()
-page.try_this({label: {**usual, **values} for label, values in TRY.items() if values["model"] in there})
+tries = st.container()
 parts = model_parts(name)
 hide_sink, log, bos = False, False, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
-        bos = choose_bos(name)
-        hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
-        log = controls.toggle(
-            "Log scale", "log", help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
-        )
+        with st.popover("More settings"):
+            bos = choose_bos(name)
+            hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
+            log = controls.toggle(
+                "Log scale",
+                "log",
+                help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart.",
+            )
+if section == "heads":
+    with tries:
+        page.try_this({label: {**usual, **values} for label, values in TRY.items() if values["model"] in there})
 if not pasted:
     st.info("There is no text yet: type or paste some above, or pick an example.")
     fragments.stop()
@@ -83,4 +90,4 @@ if reading is None:
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
-SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log))
+SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log, tries))

@@ -96,6 +96,7 @@ class Choice:
     Args:
         bos, hide_sink: see read_attention.
         log: colours by the logarithm of the weight.
+        tries: the container of the examples.
     """
 
     reading: AttentionReading
@@ -105,6 +106,7 @@ class Choice:
     bos: bool | None
     hide_sink: bool
     log: bool
+    tries: Any
 
     @property
     def made(self) -> Any:

@@ -31,26 +31,28 @@ def beyond() -> None:
         st.info("The models of this panel are not trained yet: their recipe is ladder-positions.")
         return
     furthest, seeds = int(found.ends[-1]), len(found.loss["none"])
-    st.markdown(
-        f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on sequences "
-        f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
-    )
     page.try_this(TRY)
+    picture = st.container()
     shown = controls.several("Schemes", "shown", list(found.loss), NAMES)
     rise = controls.toggle("Rise of the loss over the trained length", "rise", default=False)
     names = {scheme: NAMES[scheme] for scheme in shown}
     drawn = experiments.beyond(found, names, rise)
-    figure(
-        drawn.figure,
-        key="beyond",
-        height=400,
-        min_width=360,
-        alt=f"Held-out loss by position for {', '.join(names.values())}. {drawn.alt}",
-        caption=f"{drawn.caption} Every point is the mean of {int(found.ends[0])} positions; bands hold all "
-        f"{seeds} seeds.",
-        table=lambda: pd.DataFrame(
-            {"position": found.ends, **{NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
-        ),
+    with picture:
+        figure(
+            drawn.figure,
+            key="beyond",
+            height=400,
+            min_width=360,
+            alt=f"Held-out loss by position for {', '.join(names.values())}. {drawn.alt}",
+            caption=f"{drawn.caption} Every point is the mean of {int(found.ends[0])} positions; bands hold all "
+            f"{seeds} seeds.",
+            table=lambda: pd.DataFrame(
+                {"position": found.ends, **{NAMES[scheme]: found.mean(scheme) for scheme in found.loss}}
+            ),
+        )
+    st.markdown(
+        f"**Length extrapolation.** {len(NAMES)} decoders, alike in all but their positions, were trained on sequences "
+        f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
     )
     page.what_to_see(
         f"{length_extrapolation.losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "

@@ -17,6 +17,8 @@ FEWEST = 8  # positions of a table that is shown
 MOST = 128
 TASKS: dict[learned_positions.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
+FORMULA = r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}"
+PAPERS = "Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2."
 learn = cache.data(max_entries=4)(learned_positions.learn_positions)
 
 
@@ -32,16 +34,10 @@ def no_table(config: ModelConfig, _: object) -> str | None:
 
 def learned() -> None:
     """The panel of learned position vectors."""
-    st.markdown(
-        "**The table of position embeddings starts as noise and is trained like any other weight**: nothing in it says "
-        "that 3 is next to 4, so what becomes of it depends on the task."
-    )
-    st.latex(r"x_p = E[\mathrm{token}_p] + P[p], \qquad P \in \mathbb{R}^{n_{max} \times d} \text{ trained}")
-    source = controls.segmented(
+    source = controls.sections(
         "Which table?", "table", ["here", "model"], "here", {"here": "Trained here and now", "model": "Of a model"}
     )
     {"here": _here, "model": _of_a_model}[source]()
-    st.caption("Learned positions: arXiv:1705.03122, section 3.1; used by BERT (arXiv:1810.04805) and GPT-2")
 
 
 def _here() -> None:
@@ -76,6 +72,7 @@ def _here() -> None:
             caption=shown.caption,
         )
     page.what_to_see(
+        "The table of position embeddings starts as noise and is trained like any other weight. "
         "To repeat one of the last four tokens, neighbouring positions may be confused; to repeat exactly the previous "
         "token, they must not be. Compare the cosines of neighbours under both tasks: the caption has the number. Both "
         "are runs of a Transformer of one "
@@ -90,7 +87,9 @@ def _here() -> None:
     )
     page.how_it_is_computed(
         page.experiment(experiments.learned, made(learned_positions.learn_positions, task), step),
+        formula=FORMULA,
         code=(learned_positions.learn_positions, learned_positions.draw_batch),
+        papers=PAPERS,
     )
 
 
@@ -150,5 +149,7 @@ def _of_a_model() -> None:
     )
     page.how_it_is_computed(
         page.experiment(experiments.position_vectors, made(learned_positions.position_table, model_name, n), head),
+        formula=FORMULA,
         code=(learned_positions.position_table,),
+        papers=PAPERS,
     )

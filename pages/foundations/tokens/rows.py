@@ -125,7 +125,6 @@ def _windows(result: Windows, at: int) -> None:
 
 def protein() -> None:
     """The panel on signal_tokens."""
-    st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
     page.try_this(
         {
             "ubiquitin": {"residues": UBIQUITIN},
@@ -167,6 +166,7 @@ def protein() -> None:
         lengths = sorted({*LENGTHS, n})
         shown = experiments.cost(lengths, lengths, lengths.index(n), "tokens", length.residues_text)
         cost.curve(shown, lengths, lengths, "tokens")
+    st.markdown("**A protein needs no learned vocabulary: it is written in 20 letters, and each residue is a token.**")
     page.what_to_see(
         "One residue, one token, nothing is joined: a change of a single residue can break a protein, so none may "
         "hide inside a longer piece. The colours group residues by how their side chains behave. The price is "

@@ -33,11 +33,8 @@ search = cache.of_model(max_entries=64)(analysis.search_text)
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    st.markdown(
-        "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
-        "likely: a likely text behind an unlikely first token can be found."
-    )
     page.try_this(TRY)
+    picture = st.container()
     places = st.columns(4, gap="medium", vertical_alignment="bottom")
     with places[0]:
         beams = controls.slider("Beam width", "beams", 1, 6, 3)
@@ -64,8 +61,13 @@ def show(prompt: Prompt) -> None:
     stop_ids = ends(prompt.model) if sentence else prompt.stop_ids
     given = prompt.model, prompt.pasted, TOKENS, beams, steps, penalty, stop_ids
     tree = search(*given)
-    _tree(prompt, tree)
+    with picture:
+        _tree(prompt, tree)
     _results(tree)
+    st.markdown(
+        "**Beam search keeps several hypotheses.** Each step extends all of them by every token and keeps the most "
+        "likely: a likely text behind an unlikely first token can be found."
+    )
     page.what_to_see(
         "Above the dotted line are the hypotheses that are kept, the likeliest at the top, below it those that were "
         "considered and pruned. Follow a line to the left to read a text. The thick line is the text with the best "

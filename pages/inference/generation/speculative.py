@@ -51,11 +51,6 @@ def kinds(prompt: Prompt) -> dict[str, str]:
 
 def show(prompt: Prompt) -> None:
     """The section."""
-    st.markdown(
-        "**Draft tokens, then verify them in one pass.** A cheap draft model proposes a few tokens; the target model "
-        "verifies them in one pass and accepts or rejects each, so that the distribution of the text is exactly the "
-        "target model's."
-    )
     page.try_this(TRY)
     found = kinds(prompt)
     places = st.columns(5, gap="medium", vertical_alignment="bottom")
@@ -88,6 +83,11 @@ def show(prompt: Prompt) -> None:
             _closer(prompt, passes, experiments.speculative(job.items, guesses), gain)
 
     live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
+    st.markdown(
+        "**Draft tokens, then verify them in one pass.** A cheap draft model proposes a few tokens; the target model "
+        "verifies them in one pass and accepts or rejects each, so that the distribution of the text is exactly the "
+        "target model's."
+    )
     page.what_to_see(
         "Green draft tokens were accepted, orange ones rejected, grey ones discarded behind a rejected one; blue "
         "tokens are the target model's own, one per pass. In the bars, accepted draft tokens and the residual draws "

@@ -34,11 +34,6 @@ tiled = cache.of_model(max_entries=24)(experiments.tiled)
 
 def panel() -> None:
     """The tiles, the numbers of one query, and the result beside the plain way's."""
-    st.markdown(
-        "**Flash attention never writes the scores to memory.** A GPU has a large slow memory (HBM) and a small fast "
-        "one (SRAM). The scores are computed in SRAM tile by tile, used, and discarded; the result is the same up to "
-        "rounding."
-    )
     page.try_this(TRY)
     left, right = st.columns([1, 4], gap="medium")
     with left:
@@ -68,6 +63,11 @@ def panel() -> None:
         with second:
             _numbers(chosen, result, tile)
     _metrics(result, tile)
+    st.markdown(
+        "**Flash attention never writes the scores to memory.** A GPU has a large slow memory (HBM) and a small fast "
+        "one (SRAM). The scores are computed in SRAM tile by tile, used, and discarded; the result is the same up to "
+        "rounding."
+    )
     page.what_to_see(
         "Each tile of scores exists only in SRAM: it is used and discarded (grey); the matrix is never stored whole. "
         "For the framed query three things are kept (online softmax): the running maximum m, the normaliser l and the "

@@ -24,10 +24,6 @@ around = cache.of_model(max_entries=32)(experiments.around)
 
 def panel() -> None:
     """The ring, who met whom, the numbers of one query, and the work of every device."""
-    st.markdown(
-        "**Sequence parallelism.** Each device holds the queries of its part of the sequence, and blocks of keys and "
-        "values travel around the ring."
-    )
     page.try_this(
         {
             "the last step": {"devices": 4, "step": 4},
@@ -64,6 +60,10 @@ def panel() -> None:
         with second:
             _query(chosen, result, step)
     _work(n, devices, layout, causal, step)
+    st.markdown(
+        "**Sequence parallelism.** Each device holds the queries of its part of the sequence, and blocks of keys and "
+        "values travel around the ring."
+    )
     page.what_to_see(
         "Squares (KV blocks) travel, circles (queries) stay: after as many steps as there are devices every query has "
         "met every key, and no device ever held more than its own and one other block. Each block is merged by the "

@@ -22,10 +22,6 @@ compare = cache.data(max_entries=256)(memory_traffic.compare_traffic)
 
 def panel() -> None:
     """Bars of what is moved, and the same against the size of SRAM."""
-    st.markdown(
-        "**Memory traffic.** Arithmetic is fast, access to the large memory (HBM) is slow. Counted here: each value "
-        "read from it or written to it, for one head, with M values of fast memory (SRAM)."
-    )
     page.try_this(
         {
             "an A100": {"length": 12, "width": 64, "kilobytes": 192, "loop": "keys", "causal": False},
@@ -53,7 +49,6 @@ def panel() -> None:
     at = SIZES.index(kilobytes)
     found = every[at]
     with right:
-        _metrics(memory_traffic.moved(found))
         shown = experiments.traffic(found)
         figure(
             shown.figure,
@@ -63,6 +58,7 @@ def panel() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
+        _metrics(memory_traffic.moved(found))
         shown = experiments.traffic_by_sram(SIZES, every, at)
         figure(
             shown.figure,
@@ -72,6 +68,10 @@ def panel() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
+    st.markdown(
+        "**Memory traffic.** Arithmetic is fast, access to the large memory (HBM) is slow. Counted here: each value "
+        "read from it or written to it, for one head, with M values of fast memory (SRAM)."
+    )
     page.what_to_see(
         "Plain and tiled traffic grow with n², but tiles move about n²d²/M values instead of 4 n²: with d = 64 and 192 "
         "kB the bars of scores and weights vanish and little comes in their place. The marks are the loads and stores "

@@ -72,6 +72,7 @@ def plain(model: str, pasted: str) -> list[int]:
 
 def patch(reading: Reading, row: DeltaGenerator) -> None:
     """The section; `row` is where the choice of what is measured stands."""
+    drawn = st.container()
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text")
     side_by_side(reading, source)
@@ -88,7 +89,8 @@ def patch(reading: Reading, row: DeltaGenerator) -> None:
     except ValueError as problem:
         st.info(f"{str(problem).capitalize()}.")
     else:
-        programs.append(picture(reading, source, both, texts))
+        with drawn:
+            programs.append(picture(reading, source, both, texts))
     words(programs)
 
 
@@ -107,6 +109,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
     network, tokenizer = cache.model(target.model)
     n = len(both.target)
     kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
+    above = st.container()
     with st.container(horizontal=True, gap="medium"):
         kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
         names = patching.patched_names(network.config, kind)
@@ -135,15 +138,16 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
         )
 
     steps = patching.groups(network.config, both)
-    fill(
-        ("patches", *texts, kind),
-        knock_outs.operations(network, len(names) * (n - both.differing[0]), n - both.differing[0]),
-        lambda: patching.patch_each(network, both, kind),
-        lambda: every_patch(*texts, kind),
-        draw,
-        steps,
-        "group",
-    )
+    with above:
+        fill(
+            ("patches", *texts, kind),
+            knock_outs.operations(network, len(names) * (n - both.differing[0]), n - both.differing[0]),
+            lambda: patching.patch_each(network, both, kind),
+            lambda: every_patch(*texts, kind),
+            draw,
+            steps,
+            "group",
+        )
     patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
     prediction(target, n - 1, change, ("this text", patched), *both.answers)
     continuations(

@@ -149,12 +149,6 @@ def _guessed(model_name: str, pasted: str, latest: page.Latest) -> None:
 def _numbers(shown: Shown, p: tuple[float, ...], q: tuple[float, ...], names: list[str]) -> None:
     """All numbers of two distributions, and the pictures of them."""
     result = analysis.compare(np.array(p), np.array(q))
-    metrics = analysis.entropy_numbers(result).metrics
-    with st.container(horizontal=True, gap="small"):
-        for name, words in METRICS.items():
-            st.metric(name, metrics[name], help=words, width=88 if len(name) < 12 else 120)
-    identity = analysis.entropy_identity(result, names)
-    st.markdown(f"**{'Infinite' if identity.ruled_out else 'Checked now'}**: {text.escape(identity)}")
 
     def table() -> pd.DataFrame:
         return pd.DataFrame(
@@ -175,6 +169,12 @@ def _numbers(shown: Shown, p: tuple[float, ...], q: tuple[float, ...], names: li
         alt=shown.alt,
         caption=f"{shown.caption} P and Q have shape ({len(names)},).",
     )
+    metrics = analysis.entropy_numbers(result).metrics
+    with st.container(horizontal=True, gap="small"):
+        for name, words in METRICS.items():
+            st.metric(name, metrics[name], help=words, width=88 if len(name) < 12 else 120)
+    identity = analysis.entropy_identity(result, names)
+    st.markdown(f"**{'Infinite' if identity.ruled_out else 'Checked now'}**: {text.escape(identity)}")
     terms = experiments.terms(p, q, names)
     figure(
         terms.figure,

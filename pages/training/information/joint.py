@@ -145,11 +145,6 @@ def _board(key: str, cells: tuple[int, ...], rows: Sequence[str], columns: Seque
 def _numbers(shown: Shown, table: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
     """The three ways, and the pictures."""
     result = analysis.joint_information(table)
-    metrics = analysis.shared_information(result).metrics
-    with st.container(horizontal=True, gap="small"):
-        for name, words in METRICS.items():
-            st.metric(name, metrics[name], help=words, width=94)
-    st.markdown(f"**Checked now, three ways**: {text.escape(analysis.three_ways(result))}")
 
     def numbers() -> pd.DataFrame:
         return pd.DataFrame(
@@ -167,6 +162,11 @@ def _numbers(shown: Shown, table: np.ndarray, rows: Sequence[str], columns: Sequ
         )
 
     figure(shown.figure, key="overlap", height=220, table=numbers, alt=shown.alt, caption=shown.alt)
+    metrics = analysis.shared_information(result).metrics
+    with st.container(horizontal=True, gap="small"):
+        for name, words in METRICS.items():
+            st.metric(name, metrics[name], help=words, width=94)
+    st.markdown(f"**Checked now, three ways**: {text.escape(analysis.three_ways(result))}")
     cells = experiments.cells(table, rows, columns)
     figure(
         cells.figure,

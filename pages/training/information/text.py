@@ -140,25 +140,27 @@ def _text(model_name: str) -> str:
 def _token_by_token(model_name: str, pasted: str, found: TextBits, latest: page.Latest) -> None:
     """The coloured text, its numbers, and one token looked at."""
     n = len(found.ids)
+    picture = st.container()
+    at = int(controls.slider("Token looked at", "at", 0, n - 1, min(29, n - 1)))
+    with picture:
+        shown = found.tokens[:CHIPS]
+        text.chips(
+            shown,
+            key="chips",
+            selected=at,
+            shade=[float(bits) / FULL for bits in found.bits[:CHIPS]],
+            titles=[f"{bits:.2f} bits" for bits in found.bits[:CHIPS]],
+            notes=[f"{bits:.1f}" for bits in found.bits[:CHIPS]] if n <= NOTED else None,
+            on_select=lambda index: controls.set_values(at=index),
+            label="The text, stronger where it surprised the model",
+        )
+    more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
+    start = text.escape(text_bits.first_token(found))
+    st.caption(f"Bits of each token, given all before it; full colour from {FULL} bits on. {start}{more}")
     metrics = text_bits.text_cost(found).metrics
     with st.container(horizontal=True):
         for name, words in METRICS.items():
             st.metric(name, metrics[name], help=words, width=124)
-    at = int(controls.slider("Token looked at", "at", 0, n - 1, min(29, n - 1)))
-    shown = found.tokens[:CHIPS]
-    text.chips(
-        shown,
-        key="chips",
-        selected=at,
-        shade=[float(bits) / FULL for bits in found.bits[:CHIPS]],
-        titles=[f"{bits:.2f} bits" for bits in found.bits[:CHIPS]],
-        notes=[f"{bits:.1f}" for bits in found.bits[:CHIPS]] if n <= NOTED else None,
-        on_select=lambda index: controls.set_values(at=index),
-        label="The text, stronger where it surprised the model",
-    )
-    more = f" Only the first {CHIPS} tokens are drawn; all count." if n > CHIPS else ""
-    start = text.escape(text_bits.first_token(found))
-    st.caption(f"Bits of each token, given all before it; full colour from {FULL} bits on. {start}{more}")
     _one(model_name, pasted, found, at, latest)
 
 
