@@ -29,6 +29,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROW = re.compile(r"\[\n[-+\w.,\n]*\n\]")  # a list of numbers alone
 NEAR = 2e-3  # results of two processors differ by less
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
+LABELLED = ("button", "download_button", "expander", "page_link")
 CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "checkbox", "text_input", "number_input")
 
 
@@ -40,13 +41,16 @@ def record(test: AppTest) -> dict[str, Any]:
     for name, (head, spec) in figures(test).items():
         said += [head["alt"], head["caption"]]
         drawn[name] = [*(_summary(trace) for trace in spec["data"]), _summary(spec["layout"])]
+    said += _texts(test)
     elements = [e for kind in (*CONTROLS, "button_group") for e in test.get(kind) if getattr(e, "key", None)]
     controls = {str(element.key): _control(element) for element in elements}
     return {
         "words": said,
         "controls": controls,
         "figures": drawn,
+        "components": _components(test),
         "tables": {k: _table(v) for k, v in tables(test).items()},
+        "lists": [_table(element.value) for element in test.dataframe],
     }
 
 
@@ -55,9 +59,32 @@ def ask_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "session", lambda: SimpleNamespace(csv_wanted=Everything()))
 
 
+def _texts(test: AppTest) -> list[str]:
+    """Paragraphs, formulas and labels: how each begins, a checksum of its words, and its numbers."""
+    texts = [f"{kind} {element.value}" for kind in ("markdown", "latex") for element in test.get(kind)]
+    for kind in LABELLED:
+        protos = [element.proto for element in test.get(kind)]
+        texts += [f"{kind} {proto.label} {getattr(proto, 'query_string', '')}" for proto in protos]
+    return [f"{text[:40]} {_checksum(text)} {' '.join(NUMBER.findall(text))}".strip() for text in texts]
+
+
+def _checksum(text: str) -> str:
+    """Of a text without its numbers, in letters."""
+    return f"{crc32(NUMBER.sub('#', text).encode()):08x}".translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+def _components(test: AppTest) -> dict[str, list[list[float]]]:
+    """What is handed to components that are no figures: maps of the model, tokens as chips, bars, the player."""
+    found: dict[str, list[list[float]]] = {}
+    for element in test.get("bidi_component"):
+        if element.proto.json and element.proto.component_name != "copy_link":
+            found.setdefault(element.proto.component_name, []).append(_summary(json.loads(element.proto.json)))
+    return found
+
+
 def _table(frame: pd.DataFrame) -> list[Any]:
     """A table in a few words and numbers: its columns, and of each its length, mean, spread and centre of mass."""
-    columns = {str(name): frame[name].tolist() for name in frame}
+    columns = {str(name): frame[name].astype(object).where(frame[name].notna(), np.nan).tolist() for name in frame}
     kinds = {name: values for name, values in columns.items() if not any(isinstance(v, str) for v in values)}
     words = [f"{name}: {'|'.join(map(str, columns[name]))[:60]}" for name in columns if name not in kinds]
     return [len(frame), ", ".join(columns)[:300], words, _summary([np.array(v, dtype=float) for v in kinds.values()])]
@@ -160,7 +187,7 @@ def written(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    words = "comes_to_the_numbers or thing_to_try"
+    words = "comes_to_the_numbers or thing_to_try or every_choice"
     run = [
         sys.executable,
         "-m",

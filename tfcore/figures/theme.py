@@ -23,7 +23,7 @@ Scale = list[list[float | str]]
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 
 FONT = "'Source Sans', 'Segoe UI', Arial, sans-serif"
-MONO = "'Source Code', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+MONO = "'Source Code Pro', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # role: (on light paper, on dark paper). Hues after Okabe and Ito; darkened or lightened until each stands out from
 # its paper by at least 3 to 1. paper, ink, grid and accent equal .streamlit/config.toml (a test compares them).

@@ -60,7 +60,6 @@ def activations() -> None:
         st.metric("Slope there", places[True].number)
     found, inputs = curves(), inputs_of(model_name, TEXT, layer)
     with right:
-        st.latex(FORMULAS[kind])
         for place, is_slope in zip(st.columns(2, gap="medium"), places, strict=True):
             shown = experiments.curve(found, kind, x, is_slope)
             rows = found.slope if is_slope else found.value
@@ -96,6 +95,7 @@ def activations() -> None:
     )
     page.how_it_is_computed(
         page.experiment(experiments.activations, read, model_name, layer, kind, x),
+        formula=FORMULAS[kind],
         code=(functions.SLOPES[kind], FeedForward),
         papers="GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.",
     )

@@ -101,6 +101,7 @@ def by_depth(norm: Norm, init: Init) -> GradientFall:
 
 def first_steps() -> None:
     """The panel of the first training steps."""
+    tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n_layers = controls.slider(
@@ -120,15 +121,16 @@ def first_steps() -> None:
             curves(n_layers, list(job.items))
 
     live.watch(key, draw, job)
-    page.try_this(
-        {
-            "shallow": {"deep": 2, "rate": 0.006},
-            "deeper": {"deep": 16, "rate": 0.006},
-            "a smaller learning rate": {"deep": 8, "rate": 0.001},
-            "another seed": {"seed": (seed + 1) % 10},
-            "a short warm-up": {"deep": 8, "rate": 0.006, "warmup": 10},
-        }
-    )
+    with tries:
+        page.try_this(
+            {
+                "shallow": {"deep": 2, "rate": 0.006},
+                "deeper": {"deep": 16, "rate": 0.006},
+                "a smaller learning rate": {"deep": 8, "rate": 0.001},
+                "another seed": {"seed": (seed + 1) % 10},
+                "a short warm-up": {"deep": 8, "rate": 0.006, "warmup": 10},
+            }
+        )
     page.what_to_see(
         "Compare for each placement the curve with warm-up and the one without: the caption has their losses, and says "
         "which networks have begun to learn. Move the layers, the learning rate and the warm-up: what post-LN needs "

@@ -25,6 +25,7 @@ passes = cache.data(max_entries=64)(two_passes)
 
 def dropout() -> None:
     """The panel of dropout."""
+    tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
         p = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
@@ -64,15 +65,16 @@ def dropout() -> None:
             alt=shown.alt,
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "as in 2017": {"p": 0.1, "training": True},
-            "half": {"p": 0.5, "training": True},
-            "nearly all": {"p": 0.9, "training": True},
-            "inference": {"training": False},
-            "another draw": {"draw": (seed + 1) % 100, "training": True},
-        }
-    )
+    with tries:
+        page.try_this(
+            {
+                "as in 2017": {"p": 0.1, "training": True},
+                "half": {"p": 0.5, "training": True},
+                "nearly all": {"p": 0.9, "training": True},
+                "inference": {"training": False},
+                "another draw": {"draw": (seed + 1) % 100, "training": True},
+            }
+        )
     page.what_to_see(
         "What is dropped is drawn anew at every step of training. The rest is multiplied by 1/(1 − p), so that the "
         "mean is the same as at inference, when nothing is dropped: single draws scatter around it as the theory "

@@ -48,6 +48,7 @@ def products_panel() -> None:
         "**A longer sum spreads wider.** q · k adds up d_k products. If the entries of q and k have mean 0 and "
         "variance 1, each product does too, so the variance of the sum is d_k; dividing by √d_k brings it back to 1."
     )
+    tries = st.container()
     left, right = st.columns([1, 4], gap="medium")
     with left:
         at, seed = _width_slider(), _seed_slider()
@@ -83,14 +84,15 @@ def products_panel() -> None:
             f"after the division, the line at 1. {shown.alt}",
             caption=shown.caption,
         )
-    page.try_this(
-        {
-            "one number": {"width": 0},
-            "a small head: 64": {"width": 6},
-            "a wide head: 1,024": {"width": 10},
-            "draw again": {"seed": seed % 20 + 1},
-        }
-    )
+    with tries:
+        page.try_this(
+            {
+                "one number": {"width": 0},
+                "a small head: 64": {"width": 6},
+                "a wide head: 1,024": {"width": 10},
+                "draw again": {"seed": seed % 20 + 1},
+            }
+        )
     page.what_to_see(
         "Move d_k: the left histogram spreads like √d_k, the right one stays. The normal curve is drawn from the "
         "variance alone, not fitted. At d_k = 1 the histogram is not normal at all, but sharply peaked with long "

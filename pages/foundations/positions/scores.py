@@ -110,6 +110,7 @@ def alibi() -> None:
         "**ALiBi has no position embeddings**: every head subtracts its own slope times the distance from the scores, "
         "so some heads attend mostly to near tokens and others hardly prefer any."
     )
+    tries = st.container()
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n_heads = controls.slider("Number of heads", "heads", 1, 32, 8)
@@ -150,14 +151,15 @@ def alibi() -> None:
         alt=f"On a logarithmic axis: {slopes}",
         caption=f"{slopes} Click a bar to choose the head.",
     )
-    page.try_this(
-        {
-            "the steepest slope": {"head": 0},
-            "the flattest slope": {"head": n_heads - 1},
-            "12 heads": {"heads": 12, "head": 8},
-            "a longer sequence": {"seq": 128},
-        }
-    )
+    with tries:
+        page.try_this(
+            {
+                "the steepest slope": {"head": 0},
+                "the flattest slope": {"head": n_heads - 1},
+                "12 heads": {"heads": 12, "head": 8},
+                "a longer sequence": {"seq": 128},
+            }
+        )
     page.what_to_see(
         "The colours keep their meaning while you change heads: full colour is a bias of −8, which leaves a token "
         "1/2981 of its weight. Steep heads fade after a few tokens, flat ones hardly at all. With a number of heads "

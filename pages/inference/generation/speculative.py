@@ -53,17 +53,14 @@ def show(prompt: Prompt) -> None:
     """The section."""
     page.try_this(TRY)
     found = kinds(prompt)
-    places = st.columns(5, gap="medium", vertical_alignment="bottom")
-    with places[0]:
+    left, right = st.columns([1, 3], gap="large")
+    with left:
         kind = controls.select("Draft model", "draft", list(found), next(iter(found)), found)
-    with places[1]:
         guesses = controls.slider("Draft length γ", "guesses", 1, LONGEST, 2)
-    with places[2]:
         temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
-    with places[3]:
         tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
-    with places[4]:
         chosen_seed = seed()
+        beside = st.container()
     sampling = Sampling(temperature=temperature)
     network, draft = prompt.network, make(prompt.model, kind)
     key = ("speculation", prompt, kind, guesses, temperature, tokens, chosen_seed)
@@ -75,11 +72,13 @@ def show(prompt: Prompt) -> None:
         passes = [one for one in job.items if isinstance(one, Pass)]
         total = min(tokens, network.config.max_seq_len - len(prompt.ids))
         done = sum(len(one.ids) for one in passes)
-        live.bar(key, job, done, total, {"seed": (chosen_seed + 1) % (SEEDS + 1)}, work="text", step="token")
+        with beside:
+            live.bar(key, job, done, total, {"seed": (chosen_seed + 1) % (SEEDS + 1)}, work="text", step="token")
         if passes:
             gain = analysis.speed_up(passes, [one for one in job.items if isinstance(one, Timing)], guesses)
-            _text(prompt, passes, job.active)
-            _numbers(analysis.acceptance_found(passes, guesses), gain)
+            with right:
+                _text(prompt, passes, job.active)
+                _numbers(analysis.acceptance_found(passes, guesses), gain)
             _closer(prompt, passes, experiments.speculative(job.items, guesses), gain)
 
     live.watch(key, draw, live.begin(key, work, PATIENCE), EVERY)
@@ -160,7 +159,7 @@ def _text(prompt: Prompt, passes: list[Pass], is_active: bool) -> None:
         titles=None if is_active else titles,
         label="Every draft token, accepted or rejected, with its acceptance probability",
     )
-    st.caption(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
+    st.markdown(text.escape(joined(prompt, [token for one in passes for token in one.ids])))
 
 
 def guess_of_chip(passes: list[Pass]) -> list[int]:

@@ -40,6 +40,7 @@ def show(prompt: Prompt) -> None:
     with left:
         tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
         sampling, chosen_seed = filters(), seed()
+        beside = st.container()
     plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)
     network = prompt.network
@@ -48,11 +49,12 @@ def show(prompt: Prompt) -> None:
         texts = decoding.by_strategy(job.items)
         done = max(len(one) for one in texts.values())
         again = {"seed": (chosen_seed + 1) % (SEEDS + 1)}
-        live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
-        _texts(prompt, texts, tokens, job.active)
+        with beside:
+            live.bar(key, job, done, tokens, again, work="text", step="token", rate=True)
+        with right:
+            _texts(prompt, texts, tokens, job.active)
 
-    with right:
-        live.watch(key, draw, live.begin(key, lambda: decoding.continue_beside(network, plan), PATIENCE), EVERY)
+    live.watch(key, draw, live.begin(key, lambda: decoding.continue_beside(network, plan), PATIENCE), EVERY)
     page.what_to_see(
         "The stronger its colour, the more probable a token was. Greedy decoding and beam search find likely texts, "
         "which tend to repeat as they get longer: compare the share of repeated trigrams. Pure sampling follows the "
@@ -86,7 +88,12 @@ def show(prompt: Prompt) -> None:
 
 
 def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is_active: bool) -> None:
-    """The curves, and each text in chips."""
+    """Each text, in words and in chips, and the curves."""
+    rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
+    for row in rows:
+        for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
+            with place:
+                _one(prompt, name, texts[name], is_active)
     shown = experiments.strategies(texts, tokens)
     figure(
         shown.figure,
@@ -96,11 +103,6 @@ def _texts(prompt: Prompt, texts: dict[Strategy, list[Written]], tokens: int, is
         caption=f"How likely the model finds each text up to each token. {shown.caption}",
         table=lambda: _table(prompt, texts),
     )
-    rows: tuple[tuple[Strategy, ...], ...] = (("greedy", "beam"), ("sampling", "pure"))
-    for row in rows:
-        for place, name in zip(st.columns(2, gap="medium"), row, strict=True):
-            with place:
-                _one(prompt, name, texts[name], is_active)
 
 
 def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) -> None:
@@ -110,6 +112,7 @@ def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) 
     if not found:
         st.caption("Comes when the others are done" if is_active else "Nothing was written.")
         return
+    st.markdown(text.escape(joined(prompt, ids)))
     st.caption(str(decoding.text_score(name, found)))
     text.chips(
         prompt.tokenizer.tokens(ids),
@@ -118,7 +121,6 @@ def _one(prompt: Prompt, name: Strategy, found: list[Written], is_active: bool) 
         shade=[one.probability for one in found],
         titles=None if is_active else [one.title for one in found],
     )
-    st.caption(text.escape(joined(prompt, ids)))
 
 
 def _table(prompt: Prompt, texts: dict[Strategy, list[Written]]) -> pd.DataFrame:

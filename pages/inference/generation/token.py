@@ -33,6 +33,7 @@ sampled = cache.of_model(max_entries=128)(experiments.sampled)
 def show(prompt: Prompt) -> None:
     """The section."""
     page.try_this({name: {"drawn": 0, **values} for name, values in TRY.items()})
+    writing = st.container()
     left, right = st.columns([1, 3], gap="large")
     with left:
         sampling, chosen_seed = filters(), seed()
@@ -43,8 +44,9 @@ def show(prompt: Prompt) -> None:
     result = sampled(*given)
     with right:
         _bars(prompt, result)
+    with writing:
+        _written(prompt, result)
     _line(result)
-    _written(prompt, result)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _ranks(result)
@@ -116,7 +118,6 @@ def _written(prompt: Prompt, result: NextToken) -> None:
     """The end of the text, with what was drawn."""
     given = list(prompt.ids[-30:])
     new = [*result.before, result.token]
-    st.caption(f"The text so far, with the token just drawn; {len(new)} drawn in all:")
     text.chips(
         prompt.tokenizer.tokens(given + new),
         key="sofar",
@@ -124,7 +125,8 @@ def _written(prompt: Prompt, result: NextToken) -> None:
         label="The text so far",
         shade=[0.0] * len(given) + [0.5] * (len(new) - 1) + [1.0],
     )
-    st.caption(f"Seed, text and settings give: {text.escape(joined(prompt, new))}")
+    drawn = "1 token" if len(new) == 1 else f"{len(new)} tokens"
+    st.markdown(f"**{drawn.capitalize()} drawn:** {text.escape(joined(prompt, new))}")
 
 
 def _ranks(result: NextToken) -> None:

@@ -50,7 +50,6 @@ def panel() -> None:
             )
             for knob in one.knobs
         }
-        st.latex(one.equation)
     found = sequence_length(kind, values)
     shown = experiments.cut(kind, found)
     with right:
@@ -67,6 +66,7 @@ def panel() -> None:
                 columns=["kind", "model", "tokens"],
             ),
         )
+        st.latex(one.equation)
         with st.container(horizontal=True, gap="medium"):
             st.metric("Tokens", found.tokens_text, width="content")
             st.metric("Scores per head", found.scores_text, width="content", help="n × n")

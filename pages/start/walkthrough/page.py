@@ -156,6 +156,12 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         experiment = page.experiment(experiments.answer, walk, panel.TOP)
     else:
         experiment = page.experiment(experiments.stage, walk, name, head, "after")
+    page.question(
+        "At which stages can one token get any information about another?",
+        "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "
+        "keys of other rows, and the weights then sum their values. Everything else, from the embedding to the last "
+        "softmax, treats each row by itself.",
+    )
     page.how_it_is_computed(
         experiment,
         formula=explained.equation,
@@ -188,9 +194,3 @@ followed = first_tokens(model_name, pasted, TOKENS)
 notices.tokens(followed.total, len(followed.ids))
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)
-page.question(
-    "At which stages can one token get any information about another?",
-    "In attention only, from the scores to the weighted sum of values: a row of scores compares its query with the "
-    "keys of other rows, and the weights then sum their values. Everything else, from the embedding to the last "
-    "softmax, treats each row by itself.",
-)

@@ -36,11 +36,13 @@ TRY = {
 
 page.begin(
     "Train a model, here and now",
-    "A small Transformer starts from random weights and learns a task from examples in seconds to minutes. Choose the "
-    "task, and watch the loss, the attention patterns and the answers.",
+    "A small Transformer starts from random weights and learns a task from examples: watch its loss, attention and "
+    "answers.",
 )
 page.try_this(TRY)
-section = controls.sections("See", "show", list(SECTIONS), "train", SECTIONS)
+top = st.container(horizontal=True, horizontal_alignment="distribute")
+with top:
+    section = controls.sections("See", "show", list(SECTIONS), "train", SECTIONS)
 left, right = st.columns([1, 2], gap="large")
 with left:
     now = choose()
@@ -53,7 +55,8 @@ with right:
     elif section == "compare":
         compare(seen, _lab_run.mine())
     else:
-        _lab_run.bar(seen, now)
+        with top:
+            _lab_run.bar(seen, now)
         _lab_watch.watch(seen, now)
         if seen is not None:
             keep(seen)

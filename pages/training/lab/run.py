@@ -156,11 +156,10 @@ def bar(seen: Seen | None, now: LabSpec | str) -> None:
             )
 
 
-def state(seen: Seen | None, now: LabSpec | str) -> None:
-    """How far the run is, and whose."""
+def state(seen: Seen | None) -> None:
+    """How far the run is."""
     steps = seen.spec.steps if seen is not None else 1
     st.progress(min(1.0, seen.step / steps) if seen is not None else 0.0, progress(seen))
-    st.caption(whose(seen, now))
 
 
 def progress(seen: Seen | None) -> str:

@@ -29,8 +29,10 @@ def compare(seen: Seen | None, names: list[str]) -> None:
     if not found:
         st.info("There is no run yet: start one.")
     else:
+        picture = st.container()
         measure = controls.segmented("Compared by held-out", "by", list(MEASURES), "accuracy", MEASURES)
-        _curves(found, measure)
+        with picture:
+            _curves(found, measure)
         _table(found)
     page.what_to_see(
         "Change one thing, press Start, and come back: both runs are here, as long as the server keeps them (the link "

@@ -35,20 +35,22 @@ def watch(seen: Seen | None, now: LabSpec | str) -> None:
 
 
 def _draw(seen: Seen | None, now: LabSpec | str) -> None:
-    _lab_run.state(seen, now)
+    _lab_run.state(seen)
     if seen is None or seen.look is None or seen.curves is None:
         st.info(
             "The first look at the model comes when its worker has started; where there is much to do, other work "
             "goes first."
         )
+        st.caption(_lab_run.whose(seen, now))
         return
+    course(seen, seen.curves, (seen.name, seen.step))
+    st.caption(_lab_run.whose(seen, now))
     show(seen, seen.curves, seen.look)
 
 
 def show(seen: Seen, curves: Curves, now: Look) -> None:
-    """Curves, the finding, maps, the answer."""
+    """The finding, maps, the answer."""
     names, same = token_names(seen.spec), (seen.name, seen.step)
-    course(seen, curves, same)
     st.markdown(f"**Found.** {training_runs.stage(curves, seen.spec.task)}")
     maps(now, text.tick_labels(names, 4), same)
     answer(now, names, same)

@@ -38,7 +38,6 @@ def panel() -> None:
         off, exponents = ladder_fit.ladder_errors(found), ladder_fit.ladder_exponents(found.law)
         st.caption(f"{off.counts} {exponents.web}")
     with right:
-        st.latex(found.law.latex)
         shown = experiments.rungs(found)
         figure(
             shown.figure,
@@ -85,6 +84,7 @@ def panel() -> None:
     page.how_it_is_computed(
         page.experiment_of("The ladder", experiments.rungs, made(experiments.fitted, sizes or None)),
         page.experiment_of("The residuals", experiments.residuals, made(experiments.fitted, sizes or None)),
+        formula=found.law.latex,
         code=(scaling_laws.fit_law, scaling_laws.Law, ladder_fit.as_written, rungs, scaling),
         papers=(
             "The form of the law and the fit by a Huber error of log L: arXiv:2203.15556, equations 2 and 3, section "

@@ -44,13 +44,17 @@ def portrait(
     edges = _columns(labels)
     middle = (edges[:-1] + edges[1:]) / 2 - 0.5
     size = float(np.clip(BROAD / (edges[-1] * LETTER), *SIZES))
-    weights = pattern[chosen]
+    weights = pattern[chosen].astype(float)
     arcs = [(q, int(row.argmax()), float(row.max()), False) for q, row in enumerate(pattern) if q != chosen]
     arcs = [arc for arc in arcs if arc[2] >= OTHERS and arc[0] != arc[1]]
     arcs += [(chosen, int(k), float(weights[k]), True) for k in np.argsort(weights) if weights[k] >= FAINT]
     furthest = max((abs(middle[q] - middle[k]) for q, k, *_ in arcs), default=1.0) or 1.0
-    shapes = [_arc(middle[q], middle[k], weight, strong, furthest) for q, k, weight, strong in arcs if q != k]
-    shapes += [_box(edges, int(k), weights[k]) for k in np.flatnonzero(weights >= FAINT)]
+    shapes = [
+        _arc(float(middle[q]), float(middle[k]), weight, strong, float(furthest))
+        for q, k, weight, strong in arcs
+        if q != k
+    ]
+    shapes += [_box(edges, int(k), float(weights[k])) for k in np.flatnonzero(weights >= FAINT)]
     shapes.append({**_box(edges, chosen, 0.0), "line": {"color": "@query", "width": 2}})
     words = {
         "type": "scatter",
@@ -73,7 +77,11 @@ def portrait(
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         showlegend=False,
         shapes=shapes,
-        annotations=[_number(middle[k], weights[k], size) for k in np.argsort(-weights)[:NAMED] if weights[k] >= FAINT],
+        annotations=[
+            _number(float(middle[k]), float(weights[k]), size)
+            for k in np.argsort(-weights)[:NAMED]
+            if weights[k] >= FAINT
+        ],
     )
     return build([words], layout)
 

@@ -1,0 +1,65 @@
+"""The grammar of a page: title, claim, text with Run, Try this, figure, what to see, question, how it is computed."""
+
+from itertools import pairwise
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.experiments_to_visit import LIVE_PAGES
+
+PICTURES = ("tf_figure", "token_chips", "tf_line_map", "tf_parts_map", "tf_planes", "tf_bars", "tf_river")
+DRAWER = "How it is computed"
+# A list of terms, a conversation, and trainings that have just begun.
+WITHOUT_PICTURE = {"reference/glossary/page.py", "inside/induction/page.py", *LIVE_PAGES}
+
+
+def faults(test: AppTest, file: str) -> list[str]:
+    """What of a page stands where it should not."""
+    nodes = [_named(node) for node in test.main]
+    nodes = [node for node in nodes if node[0] not in ("main", "flex_container", "column", "empty", "transparent")]
+    found = [
+        f"the box “{name}” has no Run beside it"
+        for (kind, name), (_, after) in zip(nodes, [*nodes[1:], ("", "")], strict=True)
+        if kind == "text_area" and after != "Run"
+    ]
+    if nodes[0][0] != "title" or [kind for kind, _ in nodes].index("markdown") > 2:
+        found.append("it does not begin with a title and a claim")
+    order = {
+        "Try this": _first(nodes, "caption", "Try this:", "Rounds to try:"),
+        "a picture": _first(nodes, "picture"),
+        "what to see": _first(nodes, "markdown", "**What to see.**"),
+        "a question": _last(nodes, "markdown", "**A question.**"),
+        DRAWER: _last(nodes, "expander", DRAWER),
+    }
+    if order["a picture"] is None and file in WITHOUT_PICTURE:
+        del order["a picture"]
+    tabs = {tab.label for tab in test.tabs}
+    if not test.info:  # a page that says why there is nothing to see has less
+        found += [f"there is no {name}" for name, place in order.items() if place is None]
+        found += [] if "Code" in tabs else ["no code is shown"]
+    places = [(place, name) for name, place in order.items() if place is not None]
+    found += [f"{two} comes before {one}" for (a, one), (b, two) in pairwise(places) if b < a]
+    formula, picture = _first(nodes, "latex"), order.get("a picture")
+    if formula is not None and picture is not None and formula < picture:
+        found.append("a formula comes before the picture")
+    return found
+
+
+def _named(node: Any) -> tuple[str, str]:
+    """Kind and words of an element; pictures of all kinds are pictures."""
+    kind = getattr(node, "type", "")
+    if kind == "bidi_component":
+        name = node.proto.component_name
+        return ("picture", name) if name in PICTURES else (kind, name)
+    if kind in ("markdown", "caption", "title", "latex"):
+        return kind, node.value
+    return kind, getattr(node, "label", "") or ""
+
+
+def _first(nodes: list[tuple[str, str]], kind: str, *begins: str) -> int | None:
+    return next((i for i, (k, name) in enumerate(nodes) if k == kind and name.startswith(begins or ("",))), None)
+
+
+def _last(nodes: list[tuple[str, str]], kind: str, begins: str) -> int | None:
+    places = [i for i, (k, name) in enumerate(nodes) if k == kind and name.startswith(begins)]
+    return places[-1] if places else None
