@@ -46,13 +46,17 @@ def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this")
 
 def _fitting(names: list[str]) -> list[str]:
     """As many names as fit into one row on a desktop."""
-    ends = accumulate(BUTTON + LETTER * len(name) for name in names)
-    count = sum(end <= ROW for end in ends)
-    return names if count >= len(names) - 1 else names[:count]
+    ends = list(accumulate(BUTTON + LETTER * len(name) for name in names))
+    return names if ends[-1] <= ROW else [name for name, end in zip(names, ends, strict=True) if end <= ROW - BUTTON]
 
 
 def _example(name: str, values: Mapping[str, Any]) -> None:
     st.button(name, key=f"try {name}", on_click=controls.set_values, kwargs=dict(values))
+
+
+def more_settings() -> Any:
+    """The container of the controls that are not always in sight; one a section."""
+    return st.popover("More settings")
 
 
 def what_to_see(markdown: str) -> None:

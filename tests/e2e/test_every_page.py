@@ -21,6 +21,17 @@ LOOK = """() => ({
   unnamed: [...document.querySelectorAll(".tf-picture, img")].filter(
     e => !e.getAttribute("aria-label") && !e.hasAttribute("alt")).map(e => e.outerHTML.slice(0, 200)),
 })"""
+# Where the first picture begins, on the page as a whole: a figure, a map, tokens, a chart to drag.
+FIRST_PICTURE = """() => {
+  const main = document.querySelector('[data-testid="stMain"]')
+  const title = main.querySelector("h1").getBoundingClientRect().bottom
+  const tops = [...main.querySelectorAll('.js-plotly-plot, [data-testid^="stBidi"]')]
+    .map(e => e.getBoundingClientRect()).filter(box => box.top > title && box.width > 200 && box.height > 24)
+    .map(box => box.top + main.scrollTop)
+  return Math.min(...tops)
+}"""
+LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
+NO_PICTURE = ("/glossary",)
 # What sticks out of the window, unless it scrolls in a box of its own.
 OVERFLOW = """() => {
   const main = document.querySelector('[data-testid="stMain"]')
@@ -76,6 +87,7 @@ def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
     desk.page.emulate_media(color_scheme="light")
     visitor = desk.open(path + SHORT.get(path, ""))
     figures = assert_complete(visitor, "light")
+    assert path in NO_PICTURE or visitor.page.evaluate(FIRST_PICTURE) <= LOWEST
     assert bool(figures) == (path not in WITHOUT_FIGURES)
     assert accessible.unreachable(visitor.page) == []
     visitor.page.emulate_media(color_scheme="dark")
@@ -91,6 +103,7 @@ def test_what_is_folded_away_is_legible_too(visit, server, scheme):
     for folded in page.get_by_test_id("stMain").get_by_test_id("stExpander").locator("summary").all():
         folded.click()
         visitor.wait_until_still()  # it pushes the others down, away from under a pointer
+    page.get_by_role("tab", name="Code").click()
     page.locator(".tf-save summary").first.click()
     expect(page.locator('[data-testid="stExpander"] details:not([open])')).to_have_count(0)
     expect(page.locator(".token.comment").first).to_be_visible()
@@ -114,6 +127,7 @@ def test_faults_would_be_noticed(visit, server):
 def test_a_phone_shows_everything_without_scrolling_sideways(phone, path):
     visitor = phone.open(path)
     assert visitor.page.evaluate(OVERFLOW) == []
+    assert path in NO_PICTURE or visitor.page.evaluate(FIRST_PICTURE) <= LOWEST_ON_PHONE
     for name in visitor.names():
         box = visitor.figure(name).bounding_box()
         assert box is not None

@@ -36,13 +36,18 @@ def renamed(key, was):
     return former_labels.present(key, was)
 
 
+def single(value):
+    """One choice of many side by side is a list of one; of a dropdown, which it may have become, a word."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
 @pytest.mark.parametrize("line", LINES, ids=[f"{line['release']} {urlsplit(line['link']).path}" for line in LINES])
 def test_an_old_link_shows_what_it_did(line):
     path, query = urlsplit(line["link"]).path, urlsplit(line["link"]).query
     test = opened(FILES[path], **dict(parse_qsl(query, keep_blank_values=True)))
     now = json.loads(json.dumps(shown(test)))
     expected = {key: renamed(key, was) for key, was in line["shows"].items()}
-    assert {key: now.get(key) for key in expected} == expected
+    assert {key: single(now.get(key)) for key in expected} == {key: single(was) for key, was in expected.items()}
     words = said(test, "caption")
     assert "Corrected" not in words
     assert "This link has version" not in words

@@ -125,18 +125,19 @@ left, right = st.columns([1, 3], gap="large")
 below = st.container()
 with left:
     chosen = choose_strength(remedy)
-    how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
-    positions = controls.segmented(
-        "Positions",
-        "positions",
-        list(PLACES),
-        "sinusoidal",
-        PLACES,
-        help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. RoPE "
-        "leaves the embeddings as they are, and choices differ.",
-    )
-    steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
-    seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
+    with page.more_settings():
+        how = controls.segmented("Load as", "draw", list(DRAWN), "bands", DRAWN)
+        positions = controls.segmented(
+            "Positions",
+            "positions",
+            list(PLACES),
+            "sinusoidal",
+            PLACES,
+            help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. RoPE "
+            "leaves the embeddings as they are, and choices differ.",
+        )
+        steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
+        seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)
     beside = st.container()
 several = [
     replace(config, positions=positions, seed=seed, steps=steps)

@@ -69,7 +69,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
-        with st.popover("More settings"):
+        with page.more_settings():
             bos = choose_bos(name)
             hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
             log = controls.toggle(

@@ -48,11 +48,10 @@ def truth(text: str, layer: int, head: int) -> np.ndarray:
 
 def test_default_view_is_a_whole_page():
     test = opened()
-    assert set(figures(test)) == {"map", "mosaic", "closer", "one-token"}
+    assert set(figures(test)) == {"portrait", "map", "mosaic", "closer", "one-token"}
     assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
     assert test.text_area(key="text").value
-    assert "arXiv:1706.03762" in said(test)
-    assert any("tfcore." in expander.label for expander in test.expander)
+    assert "arXiv:1706.03762" in said(test, "markdown")
     assert test.dataframe[0].value.shape[0] == cache.model("stories")[0].config.n_layers * 6
     assert "Corrected" not in said(test)
     assert "Adjusted" not in said(test)

@@ -79,7 +79,7 @@ def test_any_prompt(pasted):
 def test_the_figures_that_everybody_quotes():
     test = sized(of="your own, by sliders")
     assert metrics(test)["KV cache per sequence"] == ("85.9 GB", "80.0 GiB")
-    assert "85{,}899{,}345{,}920" in test.latex[1].value
+    assert "85{,}899{,}345{,}920" in test.latex[0].value
     test.selectbox(key="kv_heads").set_value(8)
     assert metrics(run(test))["KV cache per sequence"] == ("10.7 GB", "10.0 GiB")
     test.segmented_control(key="unit").set_value("binary")
@@ -95,7 +95,7 @@ def test_the_figures_that_everybody_quotes():
     ],
 )
 def test_the_product_is_written_out(address, factors):
-    left, right = sized(**address).latex[1].value.strip("$\n").replace("{,}", "").split(" = ")
+    left, right = sized(**address).latex[0].value.strip("$\n").replace("{,}", "").split(" = ")
     written = [float(factor) for factor in left.split(r"\cdot")]
     assert written == factors
     assert int(right.removesuffix(r"\ \text{bytes}")) == np.prod(factors)

@@ -76,7 +76,7 @@ def test_a_number_is_graded_at_once_and_a_known_mistake_is_named():
     assert question.hints[name] in test.warning[0].value
     assert "The experiment that settles it" in said(test, "caption")
     assert links_of(test)
-    assert any(question.problem.__name__ in expander.label for expander in test.expander), "how it was computed"
+    assert any(f"{question.problem.__name__}`" in caption.value for caption in test.caption), "how it was computed"
 
 
 def test_a_wrong_option_says_why_and_leads_to_its_experiment():

@@ -63,7 +63,7 @@ def test_a_claim_is_shown_with_its_code(claim, number, verdict):
     assert CLAIMS[claim].said in said(test, "subheader")
     assert number in said(test, "markdown")
     assert f"is {verdict}: " in figures(test)["ratios"][0]["alt"]
-    assert any(CLAIMS[claim].compute.__name__ in expander.label for expander in test.expander)
+    assert any(f"{CLAIMS[claim].compute.__name__}`" in caption.value for caption in test.caption)
 
 
 def test_nothing_found_is_said():

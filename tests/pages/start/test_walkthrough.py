@@ -50,7 +50,7 @@ def test_every_stop_is_reached_and_says_what_it_did(name):
             assert {"before", "after"} <= set(drawn), stage
             assert f"stage {stage}:" in drawn["after"][0]["alt"]
         assert "**What to see.**" in visits.said(test, "markdown")
-        assert test.expander[0].label.startswith("The code that computed it: `tfcore."), stage
+        assert any(caption.value.startswith("`tfcore.") for caption in test.caption), stage
         assert len(test.metric) == 2
 
 
