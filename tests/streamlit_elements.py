@@ -27,6 +27,7 @@ def draw() -> None:
     st.code(CODE, language="python")
     st.code(CHANGE, language="diff")
     st.latex("x^2")
+    st.text_area("Text")
     st.progress(0.5)
     with st.columns(2)[0], st.container(height=200, key="walk-box"):
         st.write("The end")

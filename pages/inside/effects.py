@@ -47,7 +47,7 @@ def prediction(
 def numbers(change: PredictionChange, lead: DifferenceChange | None) -> None:
     """The change of the prediction, as numbers in a row."""
     plain: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off", "width": "content"}
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         st.metric(
             f"Probability of {_reading.shown(change.token)}",
             change.after_text,

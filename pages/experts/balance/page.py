@@ -133,8 +133,8 @@ with left:
             list(PLACES),
             "sinusoidal",
             PLACES,
-            help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. RoPE "
-            "leaves the embeddings as they are, and choices differ.",
+            help="Added to small embeddings, sinusoidal positions make the router's inputs alike for all characters. "
+            "RoPE leaves the embeddings as they are, and choices differ.",
         )
         steps = controls.slider("Training steps", "steps", 40, 500, 300, 20)
         seed = controls.slider("Seed of weights and batches", "seed", 0, 20, 0)

@@ -63,8 +63,8 @@ def rope() -> None:
         figure(
             figures.rotary_pairs_figure(result),
             key="pairs",
-            height=230,
-            min_width=620,
+            height=400,
+            min_width=480,
             table=lambda: pd.DataFrame({"pair": result.pairs, "share": result.products}),
             alt=pairs,
             caption=f"{pairs} In bold: the share of q · k.",

@@ -28,13 +28,13 @@ NONE = "none"
 def facts(config: ModelConfig, name: str, costs: ModelCosts) -> None:
     """The numbers beside the picture."""
     found = parameters_found(name, costs)
-    metric("Parameters", whole(found.total), short(found.total))
+    metric("Parameters", short(found.total), whole(found.total))
     if found.active != found.total:
-        metric("Active per token", whole(found.active), found.active_share)
-    metric("12 N d² + V d says", whole(found.formula), found.formula_error)
+        metric("Active per token", short(found.active), found.active_share)
+    metric("12 N d² + V d", short(found.formula), found.formula_error)
     other = "untied" if config.tie_embeddings else "tied"
     st.metric(f"Unembedding {other}", short(costs.other_tying))
-    metric("FLOPs per token, forward", short(costs.flops.forward), f"6 N in training: {short(costs.flops.six_n)}")
+    metric("FLOPs per token", short(costs.flops.forward), f"in training: {short(costs.flops.six_n)}")
     if (sizes := published_sizes(config)) is not None:
         st.caption(sizes.sentence)
 

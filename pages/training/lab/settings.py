@@ -19,8 +19,8 @@ NAMES: dict[TaskName, str] = {
     "characters": "characters of your text",
 }
 SAYS: dict[TaskName, str] = {
-    "induction": "Random tokens that repeat after a random period. In the second copy each next token is predictable: "
-    "it is the one that followed the earlier occurrence (arXiv:2209.11895).",
+    "induction": "Random tokens that repeat after a random period: in the second copy each next token is the one that "
+    "followed before (arXiv:2209.11895).",
     "copy": "Letters, an arrow, and the same letters again.",
     "reverse": "Letters, an arrow, and the letters backwards: the model must count.",
     "sort": "Letters, an arrow, and the letters in order: the model must compare.",

@@ -37,6 +37,7 @@ def test_a_head_is_chosen_found_and_seen_without_the_sink(visit, real_server, pa
     np.testing.assert_allclose(drawn(visitor), patterns[23, 4], atol=1e-4)
 
     before = visitor.drawn("closer")
+    visitor.page.get_by_role("button", name="More settings").click()
     visitor.page.get_by_text("Hide first token").click()
     visitor.wait_for_address(hide="true")
     visitor.expect_drawing("closer", unlike=before)

@@ -51,7 +51,7 @@ def test_default_view_is_a_whole_page():
     assert set(figures(test)) == {"portrait", "map", "mosaic", "closer", "one-token"}
     assert all(head["alt"] and head["csv"] for head, _ in figures(test).values())
     assert test.text_area(key="text").value
-    assert "arXiv:1706.03762" in said(test, "markdown")
+    assert "arXiv:1706.03762" in visits.said(test, "markdown")
     assert test.dataframe[0].value.shape[0] == cache.model("stories")[0].config.n_layers * 6
     assert "Corrected" not in said(test)
     assert "Adjusted" not in said(test)

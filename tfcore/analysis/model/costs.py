@@ -73,7 +73,8 @@ class ParametersFound(Finding):
 
     @property
     def formula_error(self) -> str:
-        return f"{self.formula / self.total - 1:+.1%} off"
+        off = self.formula / self.total - 1
+        return "within 0.05%" if abs(off) < 5e-4 else f"{off:+.1%} off"
 
     @property
     def sentence(self) -> str:

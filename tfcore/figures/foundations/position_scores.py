@@ -13,7 +13,7 @@ from tfcore.figures import theme
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.foundations.positions import Panel, heatmap, line, side_by_side, square_axes
 
-SPACING = 2.7  # from circle to circle, whose radius is 1
+SPACING, ROW = 3.6, 3.2  # from circle to circle, whose radius is 1, to the right and down
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
 TABLE = 24  # dimensions shown of output vectors
 SCORE_LIMIT = 8.0  # of the colour scale of what a scheme changes scores by
@@ -54,21 +54,21 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
     return theme.build(traces, layout)
 
 
-def rotary_pairs_figure(result: RotaryScores, height: int = 230) -> go.Figure:
+def rotary_pairs_figure(result: RotaryScores, height: int = 400) -> go.Figure:
     """Some pairs of dimensions as arrows in their planes: which way the query points and, shorter, the key."""
     n = len(result.pairs)
-    centres = SPACING * np.arange(n)
+    columns = -(-n // 2)  # in two rows
+    centres, middles = SPACING * (np.arange(n) % columns), -ROW * (np.arange(n) // columns)
     circle = np.linspace(0, 2 * math.pi, 49)
-    x, y = centres[:, None] + np.cos(circle), np.tile(np.sin(circle), (n, 1))
+    x, y = centres[:, None] + np.cos(circle), middles[:, None] + np.sin(circle)
     traces = [line(_broken(x), _broken(y), "", "@grid", "", width=1, showlegend=False)]
     for points, role, length in ((result.query, "query", 1.0), (result.key, "key", 0.72)):
         tips = length * points / np.hypot(*points.T)[:, None]
-        foot = np.zeros(n)
         turn = np.degrees(np.arctan2(tips[:, 0], tips[:, 1]))  # clockwise from upwards, as plotly counts
         traces.append(
             line(
                 _broken(np.column_stack((centres, centres + tips[:, 0]))),
-                _broken(np.column_stack((foot, tips[:, 1]))),
+                _broken(np.column_stack((middles, middles + tips[:, 1]))),
                 role,
                 f"@{role}",
                 "",
@@ -83,17 +83,17 @@ def rotary_pairs_figure(result: RotaryScores, height: int = 230) -> go.Figure:
             )
         )
     notes = []
-    for x0, pair, share in zip(centres, result.pairs, result.products, strict=True):
+    for x0, y0, pair, share in zip(centres, middles, result.pairs, result.products, strict=True):
         turns = result.wavelengths[pair]
-        words = f"one turn in<br>{turns:,.0f}" if turns >= 100 else f"one turn in<br>{turns:.1f}"
+        words = f"one turn in {turns:,.0f}" if turns >= 100 else f"one turn in {turns:.1f}"
         place = {"x": x0, "showarrow": False, "font": {"size": 12, "color": "@ink"}}
-        notes.append({**place, "y": 1.08, "yanchor": "bottom", "text": f"pair {pair}"})
-        notes.append({**place, "y": -1.1, "yanchor": "top", "text": f"{words}<br><b>{share:+.2f}</b>"})
+        notes.append({**place, "y": y0 + 1.08, "yanchor": "bottom", "text": f"pair {pair}"})
+        notes.append({**place, "y": y0 - 1.1, "yanchor": "top", "text": f"{words}: <b>{share:+.2f}</b>"})
     hidden = {"visible": False, "showgrid": False}
     layout = theme.base_layout(
         height,
-        xaxis={**hidden, "range": [-SPACING / 2, (n - 0.5) * SPACING]},
-        yaxis={**hidden, "range": [-2.3, 1.5], "scaleanchor": "x"},
+        xaxis={**hidden, "range": [-SPACING / 2, (columns - 0.5) * SPACING]},
+        yaxis={**hidden, "range": [-ROW - 1.6, 1.5], "scaleanchor": "x"},
         annotations=notes,
         margin={"l": 4, "r": 4, "b": 16},
     )

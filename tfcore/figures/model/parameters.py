@@ -43,9 +43,13 @@ def count_figure(count: ParameterCount, view: View, height: int) -> go.Figure:
     return draw(count, height)
 
 
+SMALL = 0.015  # of all parameters: a slice of less has its share written below the ring
+
+
 def ring_figure(count: ParameterCount, height: int) -> go.Figure:
     """The share of every component."""
     names = list(count.by_component)
+    small = {name: value for name, value in count.by_component.items() if value < SMALL * count.total}
     trace = {
         "type": "pie",
         "hole": 0.58,
@@ -53,7 +57,7 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "values": list(count.by_component.values()),
         "sort": False,
         "direction": "clockwise",
-        "texttemplate": "%{text}<br>%{percent}",
+        "texttemplate": ["%{text}<br>%{percent}" if name not in small else "" for name in names],
         "textposition": "outside",
         "automargin": True,
         "text": [name.replace(" ", "<br>") for name in names],  # narrow, for a phone
@@ -70,7 +74,18 @@ def ring_figure(count: ParameterCount, height: int) -> go.Figure:
         "xref": "paper",
         "yref": "paper",
     }
-    layout = base_layout(height, showlegend=False, annotations=[note], margin={"l": 90, "r": 110, "t": 40, "b": 40})
+    rest = ", ".join(f"{name} {value / count.total:.2%}" for name, value in small.items())
+    below = {
+        "text": f"too thin to see: {rest}" if rest else "",
+        "showarrow": False,
+        "font": {"size": 12, "color": "@muted"},
+        "x": 0.5,
+        "y": -0.1,
+        "xref": "paper",
+        "yref": "paper",
+    }
+    margin = {"l": 90, "r": 110, "t": 40, "b": 40}
+    layout = base_layout(height, showlegend=False, annotations=[note, below], margin=margin)
     del layout["xaxis"], layout["yaxis"]
     return build([trace], layout)
 
