@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, links, notices, program
+from pages.ui import controls, fragments, links, notices, program
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
+OPEN = False  # whether drawers begin open
 ROW, BUTTON, LETTER = 900, 42, 7  # pixels: of a row of examples, of a button without its words, of a letter
 PROGRAMS = {"py": ("{} as a Python script", program.script), "ipynb": ("as a notebook", program.notebook)}
 
@@ -128,6 +129,18 @@ def how_it_is_computed(
         papers: Markdown, with arXiv id and equation.
         terms: of the glossary.
     """
+    _drawer(experiments, formula, tuple(code), papers, tuple(terms))
+
+
+@fragments.fragment
+def _drawer(
+    experiments: Sequence[Experiment | Latest],
+    formula: str | None,
+    code: Sequence[Callable[..., Any] | type],
+    papers: str | None,
+    terms: Sequence[str],
+) -> None:
+    """Empty until it is opened: what shows code and formulas are large scripts, which the figures need not wait for."""
     offered = [one for one in experiments if not isinstance(one, Latest) or one.experiment]
     tabs: dict[str, Callable[[], Any]] = {}
     if formula:
@@ -138,10 +151,13 @@ def how_it_is_computed(
         tabs["Script and notebook"] = partial(_programs, offered)
     if papers or terms:
         tabs["Papers" if not terms else "Papers and terms" if papers else "Terms"] = partial(_papers, papers, terms)
-    with st.expander("How it is computed"):
-        for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
-            with tab:
-                draw()
+    name = _now(offered[0]).function.__name__ if offered else code[0].__qualname__
+    drawer = st.expander("How it is computed", OPEN, key=f"computed {name}", on_change="rerun")
+    if drawer.open:
+        with drawer:
+            for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
+                with tab:
+                    draw()
 
 
 def _sources(code: Sequence[Callable[..., Any] | type]) -> None:

@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 
 from pages.inference.kv_cache import watch as _kv_cache_watch
-from pages.ui import places
+from pages.ui import page, places
 from pages.ui.work import jobs, runs
 from pages.ui.work.run_records import Limits
 from pages.ui.work.workers import Workers
@@ -31,6 +31,12 @@ def _short_training(monkeypatch):
     monkeypatch.setattr(balance, "HELD_OUT", 2)
     monkeypatch.setattr(_kv_cache_watch, "STEPS", 16)
     monkeypatch.setattr(_kv_cache_watch, "MOST", 24)
+
+
+@pytest.fixture(autouse=True)
+def _open_drawers(monkeypatch):
+    """What says how things are computed is there without a click."""
+    monkeypatch.setattr(page, "OPEN", True)
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ def test_effects_are_estimated_and_then_exact(visit, real_server):
     assert found[11, 9] == pytest.approx(lead() - lead(Edit.zero("blocks.11.mlp_out")), abs=2e-3)
     visitor.click_cell("board", 1, 20)
     visitor.wait_for_address(edit="parts you name")
-    assert "20.1" in visitor.said()["parts"]
+    visitor.wait_until("part => new URL(location.href).searchParams.get('parts')?.includes(part)", "20.1")
 
 
 def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server):
