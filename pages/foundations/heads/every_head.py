@@ -26,7 +26,7 @@ from tfcore.analysis.foundations.heads import head_kind, head_table, score_colum
 from tfcore.analysis.foundations.standard_kinds import standard_kinds
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.foundations import heads as figures
-from tfcore.figures.foundations.head_portrait import HEIGHT, TOKENS, first_drawn, portrait_width
+from tfcore.figures.foundations.head_portrait import HEIGHT, TOKENS, first_drawn, portrait_place, portrait_width
 from tfcore.figures.shown import Shown
 
 ALL = -1  # of the ranges of tokens: the whole text
@@ -117,6 +117,7 @@ def one_line(reading: AttentionReading, layer: int, head: int, token: int, place
             alt=shown.alt,
             height=HEIGHT,
             min_width=portrait_width(labels),
+            at=portrait_place(labels, token - first),
             caption=f"Head {layer}.{head}. {shown.alt} Click a word to follow it. Pale: the strongest look of every "
             "other token.",
             table=lambda: map_table(reading.found.patterns[layer, head], reading.queries, reading.keys),

@@ -57,7 +57,8 @@ class Slot:
 
 
 def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
-    """The questions of a round: chapters in turn, none twice; where there are too few, numbers with other values."""
+    """The questions of a round: chapters in turn, none twice; where there are too few, numbers with other values. Each
+    chapter begins with what is easiest."""
     rng = Random(f"round {seed}")
     pools = {}
     for chapter in chapters:
@@ -76,7 +77,7 @@ def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
         found += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: LENGTH - len(found)]]
         again += 1
     rank = list(CHAPTERS).index
-    return tuple(sorted(found, key=lambda slot: rank(slot.chapter)))
+    return tuple(sorted(found, key=lambda slot: (rank(slot.chapter), slot.question.level)))
 
 
 # ---- one question with its values ----

@@ -31,6 +31,12 @@ def portrait_width(labels: Sequence[str]) -> int:
     return min(BROAD, int(_columns(labels)[-1] * LETTER * SIZES[0]) + 16)
 
 
+def portrait_place(labels: Sequence[str], chosen: int) -> int:
+    """Where the chosen word stands, in pixels of `portrait_width`."""
+    edges = _columns(labels)
+    return int((edges[chosen] + edges[chosen + 1]) / 2 / edges[-1] * portrait_width(labels))
+
+
 def portrait(
     pattern: Float[ndarray, "query key"], labels: Sequence[str], chosen: int, *, height: int = HEIGHT
 ) -> go.Figure:
