@@ -81,8 +81,10 @@ def read(model: str, pasted: str, threshold: float = 0.0) -> Drawn:
     return Drawn(model, pasted, first_tokens(*given), heads, flow, changed, ranked)
 
 
-def show(drawn: Drawn, opened: Sequence[int], rank: int, story: str, on_rank: Callable[[int], None]) -> None:
-    """Draw it, and what is measured behind it.
+def show(
+    drawn: Drawn, opened: Sequence[int], rank: int, story: str, on_rank: Callable[[int], None]
+) -> tuple[list[list[float]], bool]:
+    """Draw it, and what is measured behind it; returns the effects of all heads, and whether all are measured.
 
     Args:
         opened: layers drawn wide; none: those whose attention carried most.
@@ -124,6 +126,7 @@ def show(drawn: Drawn, opened: Sequence[int], rank: int, story: str, on_rank: Ca
             on_column=lambda place: _fold(columns[place], wide, drawn.flow),
             on_ribbon=lambda layer, head, query, _: _see(drawn, layer, head, query),
         )
+    return effects, all(exact)
 
 
 def asked_layers(model: str) -> list[int]:

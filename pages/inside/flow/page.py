@@ -2,20 +2,21 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.flow import experiments
 from pages.inside.tokens import ranked
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, page, text
 from pages.ui import flow as river
 from pages.ui.components.figure import figure
 from pages.ui.flow import TOKENS, Drawn
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from tfcore.analysis.inside import information_flow
+from tfcore.analysis.inside import head_measures, information_flow
 from tfcore.analysis.inside.information_flow import Flow
 from tfcore.figures.shown import Shown
 
@@ -39,7 +40,23 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 }
 
 
-def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
+def compare(drawn: Drawn, token: int, effects: list[list[float]], is_exact: bool) -> pd.DataFrame | None:
+    """Which heads come first by share of the state, by share of the logit and by effect, in a sentence; returns all
+    three as a table. None where a head is changed, as effects are those of the model as it is, or has no share."""
+    config, direct = models.config(drawn.model), written(drawn.model, drawn.pasted, TOKENS, token)
+    if drawn.heads or direct is None:
+        return None
+    carried = head_measures.carried_by_head(drawn.flow, config.n_layers, config.n_heads)
+    word = text.visible(cache.model(drawn.model)[1].tokens([token])[0])
+    found = head_measures.compare(word, carried, direct, np.array(effects), is_exact=is_exact)
+    st.markdown(f"**Three measures.** {text.escape(found)}")
+    names = [f"{layer}.{head}" for layer, head in np.ndindex(carried.shape)]
+    columns = {"share of the state": carried, "share of the logit": direct, "effect when off (nats)": np.array(effects)}
+    table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
+    return table.sort_values("effect when off (nats)", ascending=False)
+
+
+def explain(drawn: Drawn, shown: Shown, threshold: float, measures: pd.DataFrame | None) -> None:
     """What to see, the same as numbers, the equations, the code, the program, a question."""
     page.what_to_see(
         "Follow the golden stream at the bottom from the right to the left: it is the state that predicts. Where a "
@@ -59,7 +76,10 @@ def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
             caption=shown.caption,
             table=lambda: table,
         )
-        st.dataframe(table.head(ROWS), hide_index=True)
+        routes, heads = st.columns(2, gap="medium")
+        routes.dataframe(table.head(ROWS), hide_index=True)
+        if measures is not None:
+            heads.dataframe(measures, hide_index=True, height=35 * ROWS)
     given = drawn.model, drawn.pasted, TOKENS
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
@@ -81,8 +101,11 @@ def explain(drawn: Drawn, shown: Shown, threshold: float) -> None:
             r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
             r"\rVert_1)} \end{gathered}"
         ),
-        code=(information_flow.trace, information_flow.layer_guesses),
-        papers="Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2.",
+        code=(information_flow.trace, information_flow.layer_guesses, head_measures.direct_by_head),
+        papers=(
+            "Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2; direct "
+            "logit attribution: arXiv:2211.00593, section 3.1; estimates of effects: arXiv:2310.10348."
+        ),
     )
 
 
@@ -94,6 +117,8 @@ def route_table(flow: Flow, tokens: list[str]) -> pd.DataFrame:
     ]
     return pd.DataFrame(rows, columns=["head", "from", "to", "share"])
 
+
+written = cache.of_model(max_entries=64)(head_measures.direct_by_head)
 
 page.begin(
     "Where does the next word come from?",
@@ -113,7 +138,7 @@ reading = _reading.checked(model, pasted, TOKENS)
 opened = river.asked_layers(model)
 stage = st.container()
 row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-with st.expander("More settings"):
+with row, page.more_settings():
     threshold = controls.slider(
         "Follow routes of at least (% of a sum)",
         "threshold",
@@ -134,5 +159,6 @@ with row:
     river.restore(drawn)
 shown = experiments.routes(*cache.model(model), pasted, TOKENS, drawn.flow, drawn.guesses, drawn.heads)
 with stage:
-    river.show(drawn, opened, rank, shown.alt, lambda place: controls.set_values(word=place))
-explain(drawn, shown, threshold / 100)
+    effects, is_exact = river.show(drawn, opened, rank, shown.alt, lambda place: controls.set_values(word=place))
+measures = compare(drawn, drawn.ranked[rank], effects, is_exact)
+explain(drawn, shown, threshold / 100, measures)
