@@ -1,4 +1,4 @@
-"""A hint under a text that a small model cannot know: one click opens it in a real one."""
+"""A hint under a text that a small model cannot know: one click opens it in a real one, or a story instead."""
 
 import streamlit as st
 
@@ -10,6 +10,11 @@ from tfcore.analysis.training.familiarity import Familiarity
 from tfcore.analysis.training.familiarity import familiarity as measured
 
 TOKENS = 256  # of the text that are read
+STORIES = {  # what it does know
+    "a lost ball": "Max lost his red ball. One day Max found the red",
+    "a boy named Sam": "Sam was a little boy. One day, Sam said that",
+    "at the park": "Lily was very happy. She went to the park and saw a big",
+}
 
 
 @cache.data(max_entries=64)
@@ -20,12 +25,24 @@ def familiarity(model: str, pasted: str) -> Familiarity | None:
 
 
 def offer_real(model: str, pasted: str) -> None:
-    """The hint, where it helps: the text is strange to the model, and there is one that reads any English."""
-    if not model.startswith(DEFAULT) or REAL not in available() or not pasted:
+    """The hint, where it helps: the text is strange to the model. With it, the model that reads any English where it is
+    there, and texts that this one knows."""
+    if not model.startswith(DEFAULT) or not pasted:
         return
     found = familiarity(model, pasted)
     if found is None or not found.is_strange:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(str(found), width="content")
-        st.button(f"Open this text in {REAL}", on_click=controls.set_values, kwargs={"model": REAL}, key="open in real")
+        st.caption(f"It only knows children's stories: {found}", width="content")
+        if REAL in available():
+            st.button(
+                f"Open this text in {REAL}", on_click=controls.set_values, kwargs={"model": REAL}, key="open in real"
+            )
+        for name, story in STORIES.items():
+            st.button(
+                f"Or: {name}",
+                on_click=controls.set_values,
+                kwargs={"text": story},
+                key=f"story {name}",
+                type="tertiary",
+            )

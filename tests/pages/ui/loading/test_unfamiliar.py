@@ -2,6 +2,7 @@
 
 import pytest
 
+from pages.ui.loading.unfamiliar import STORIES
 from tests.analysis.training.test_familiarity import NEWS, STORY
 from tests.pages.visits import opened, run, said
 
@@ -36,5 +37,12 @@ def test_nothing_is_offered_for_a_story(real_models):
     assert offered(opened("foundations/heads/page.py", model="stories", text=STORY)) == []
 
 
-def test_nothing_is_offered_where_there_is_no_real_model():
-    assert offered(opened("foundations/heads/page.py", model="stories", text=NEWS)) == []
+def test_stories_are_offered_too_and_alone_where_there_is_no_real_model():
+    test = opened("foundations/heads/page.py", model="stories", text=NEWS)
+    assert offered(test) == []
+    assert "It only knows children's stories" in said(test, "caption")
+    for name, story in STORIES.items():
+        run(test.button(key=f"story {name}").click())
+        assert test.text_area(key="text").value == story
+        assert "only knows" not in said(test, "caption")
+        test = opened("foundations/heads/page.py", model="stories", text=NEWS)
