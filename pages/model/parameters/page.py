@@ -30,7 +30,7 @@ def facts(config: ModelConfig, name: str, costs: ModelCosts) -> None:
     found = parameters_found(name, costs)
     metric("Parameters", short(found.total), whole(found.total))
     if found.active != found.total:
-        metric("Active per token", short(found.active), found.active_share)
+        metric("Active per token", short(found.active), f"{whole(found.active)}: {found.active_share}")
     metric("12 N d² + V d", short(found.formula), found.formula_error)
     other = "untied" if config.tie_embeddings else "tied"
     st.metric(f"Unembedding {other}", short(costs.other_tying))
