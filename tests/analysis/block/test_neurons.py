@@ -157,7 +157,7 @@ def test_what_is_said_of_a_neuron():
         "its activation 4.52."
     )
     assert (found.strongest, found.probability) == ("4.52", "91.2%")
-    assert found.ablated == "34.5% without this neuron (zero ablation)"
+    assert found.ablated == "34.5% without it"
 
 
 @pytest.mark.parametrize(("record", "at"), [(4.0, 2), (-4.0, 1)])

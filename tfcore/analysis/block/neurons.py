@@ -213,7 +213,7 @@ class Promotion(Finding):
     @property
     def ablated(self) -> str:
         """The same without the neuron, in words."""
-        return f"{self.without_it:.1%} without this neuron (zero ablation)"
+        return f"{self.without_it:.1%} without it"
 
 
 def promotion(

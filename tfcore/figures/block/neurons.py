@@ -22,7 +22,7 @@ def promoted_figure(
     height: int,
     *,
     up: str = PROMOTED,
-    axis: str = "direct change of the logit, at the strongest text",
+    axis: str = "change of the logit",
 ) -> go.Figure:
     """The tokens whose logits a neuron (or another part of a model) raises most, and those it lowers most.
 
