@@ -5,7 +5,17 @@ from dataclasses import asdict
 
 import torch
 
-from benchmarks import beside_training, effects, experts, forward, generation, in_place, real_model, results
+from benchmarks import (
+    beside_training,
+    effects,
+    experts,
+    first_figure,
+    forward,
+    generation,
+    in_place,
+    real_model,
+    results,
+)
 
 BENCHMARKS = {
     "real": real_model,
@@ -15,6 +25,7 @@ BENCHMARKS = {
     "generation": generation,
     "experts": experts,
     "training": beside_training,
+    "first": first_figure,
 }
 
 

@@ -16,10 +16,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 APP = (sys.executable, "app.py")
 # A page with nothing but a slider, as app.py's own `main` would serve it.
-EMPTY = (
-    *(sys.executable, "-m", "uvicorn", "benchmarks.empty:app", "--log-level", "warning"),
+_UVICORN = (
+    *(sys.executable, "-m", "uvicorn", "--log-level", "warning"),
     *("--ws", "websockets-sansio", "--ws-per-message-deflate", "false"),
 )
+EMPTY = (*_UVICORN, "benchmarks.empty:app")
+PLAIN = (*_UVICORN, "benchmarks.plain:app")  # the same with one st.plotly_chart
 TROUBLE = re.compile(r"^Traceback|\bERROR\b|\bException\b", re.MULTILINE)
 
 

@@ -8,7 +8,17 @@ import pytest
 import torch
 
 import tfcore
-from benchmarks import beside_training, effects, experts, forward, generation, in_place, real_model, results
+from benchmarks import (
+    beside_training,
+    effects,
+    experts,
+    first_figure,
+    forward,
+    generation,
+    in_place,
+    real_model,
+    results,
+)
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
@@ -47,6 +57,12 @@ def test_results_come_back_and_make_a_table(tmp_path):
     table = forward.table(result).splitlines()
     assert table[2] == "| 32 | 0.89 | 1.07 | 1.03 | 1.20 | 40 | 80, 90, 75 |"
     assert table[-1].endswith(f"{result['date']}.")
+
+
+def test_the_first_figure_stands_beside_that_of_a_plain_page():
+    row = first_figure.First("heads", {"page": 2.4, "plain": 1.6}, 1.5)
+    assert first_figure.table(results.stamped([asdict(row)])).splitlines()[2] == "| heads | 1.50 | 2.40, 1.60 |"
+    assert first_figure.measure(device="cuda") == []
 
 
 def test_without_the_real_model_nothing_of_it_is_measured():
