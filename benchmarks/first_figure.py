@@ -1,6 +1,6 @@
 """From the address to the first drawn figure in Chromium: pages of the app, and a page of Streamlit with one chart."""
 
-import shutil
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks import results
 from benchmarks.servers import APP, PLAIN, serving
 from benchmarks.timing import Seconds, ratio
+from tests.e2e.windows import find_chromium
 
 ROUNDS = {"residuals": 9, "heads": 9, "positions": 9}  # page -> rounds
 PATIENCE = 60_000  # milliseconds
@@ -53,7 +54,7 @@ def measure(rounds: dict[str, int] | None = None, device: str = "cpu") -> list[F
 def chromium() -> Iterator[Browser]:
     """A browser, closed afterwards."""
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--disable-gpu"])
+        running = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=["--disable-gpu"])
         yield running
         running.close()
 

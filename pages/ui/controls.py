@@ -95,10 +95,23 @@ def segmented(
     labels: Mapping[Option, str] | None = None,
     *,
     help: str | None = None,
+    named: bool = True,
 ) -> Option:
-    """A few choices side by side, exactly one of them on. The address carries the label of the option."""
+    """A few choices side by side, exactly one of them on. The address carries the label of the option.
+
+    Args:
+        named: whether the label is seen; otherwise it is for screen readers alone.
+    """
     draw = partial(
-        st.segmented_control, label, list(options), default=default, key=key, help=help, required=True, wrap=True
+        st.segmented_control,
+        label,
+        list(options),
+        default=default,
+        key=key,
+        help=help,
+        required=True,
+        wrap=True,
+        label_visibility="visible" if named else "collapsed",
     )
     return _choice(key, options, default, labels, draw)
 
@@ -107,17 +120,7 @@ def sections(
     label: str, key: str, options: Sequence[Option], default: Option, labels: Mapping[Option, str] | None = None
 ) -> Option:
     """The sections of a page side by side, one of them open; the label is for screen readers alone."""
-    draw = partial(
-        st.segmented_control,
-        label,
-        list(options),
-        default=default,
-        key=key,
-        required=True,
-        wrap=True,
-        label_visibility="collapsed",
-    )
-    return _choice(key, options, default, labels, draw)
+    return segmented(label, key, options, default, labels, named=False)
 
 
 def several(

@@ -41,7 +41,7 @@ def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this")
             _example(name, examples[name])
         if len(shown) < len(examples):
             with st.popover("More", type="tertiary"):
-                for name in [name for name in examples if name not in shown]:
+                for name in list(examples)[len(shown) :]:
                     _example(name, examples[name])
 
 
