@@ -248,7 +248,7 @@ class MaskedHead(nn.Module):
         self.activation = ACTIVATIONS[config.activation]
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
-    def forward(self, x: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         return self.ln(self.activation(self.dense(x)))
 
 

@@ -1,30 +1,28 @@
-"""The river of a text in a decoder, with all that can be done to it: on a page of its own, and on the front page."""
+"""The river of a text in any model, with all that can be done to it: on a page of its own, and on the front page."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
-from jaxtyping import Float
-from numpy import ndarray
 
 from pages.ui import cache, controls, links, text
 from pages.ui.components import dragging, river
-from pages.ui.reading import FirstTokens, first_tokens, kinds_of
+from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.inside import attribution_patching, flow_columns, information_flow, knock_outs
+from tfcore.analysis.foundations.attention_maps import Part
+from tfcore.analysis.inside import flow_columns, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
+from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
-from tfcore.analysis.inside.knock_outs import LayerEffects
-from tfcore.analysis.inside.quantities import Quantity, quantity_name
-from tfcore.analysis.one_text import first_tokens as read_tokens
+from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 TOKENS = 40
 NEXT = 7  # next tokens at the mouth
 LEAST = 0.005  # of the state: routes below are pooled
-ALL_OPEN = 8  # layers of a model that are all drawn wide
+ALL_OPEN = 9  # layers of a model that are all drawn wide
 OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
 
@@ -34,104 +32,136 @@ class Drawn:
     """A text, and what was drawn of it.
 
     Args:
+        choice: which token is explained, where there is a choice.
         heads: those that are changed, as in "2.5*0".
-        ranked: the most probable next tokens of the model as it is.
+        ranked: the most probable next tokens of the model as it is; none without a language head.
     """
 
     model: str
     pasted: str
-    read: FirstTokens
+    choice: int | None
+    passage: Passage
     heads: str
     flow: Flow
     guesses: LayerGuesses
     ranked: list[int]
 
+    @property
+    def layers(self) -> tuple[AttentionLayer, ...]:
+        """The attention layers of the model."""
+        return attention_layers(cache.model(self.model)[0].config)
 
-def estimate(model: Transformer, tokenizer: Tokenizer, text: str, token: int) -> Float[ndarray, "layer part"]:
-    """By how much the log-probability of the next token falls without each part, all estimated at once."""
-    ids = read_tokens(model, tokenizer, text, TOKENS).ids
-    return attribution_patching.estimate_effects(model, ids, Quantity("prediction", token), "zero")
-
-
-def by_layer(model: Transformer, tokenizer: Tokenizer, text: str, token: int) -> Iterator[LayerEffects]:
-    """The same measured, layer by layer."""
-    ids = read_tokens(model, tokenizer, text, TOKENS).ids
-    return knock_outs.knock_out_each(model, ids, Quantity("prediction", token), "zero")
-
-
-def every_layer(model: Transformer, tokenizer: Tokenizer, text: str, token: int) -> list[LayerEffects]:
-    """The same, of all layers."""
-    return list(by_layer(model, tokenizer, text, token))
+    @property
+    def story(self) -> information_flow.Story:
+        """What the picture shows, in a sentence."""
+        network, tokenizer = cache.model(self.model)
+        first = self.guesses.ranked(1)
+        guess = tokenizer.tokens(first)[0] if first else None
+        probability = float(self.guesses.final.max()) if first else 0.0
+        factors = information_flow.factors_of(network, self.heads)
+        return information_flow.story(self.flow, self.passage.tokens, guess, probability, factors)
 
 
+Explained = tuple[int | None, int | None]  # a token, and another one whose logit is taken off
+
+
+def measure(
+    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Explained
+) -> Iterator[HeadEffects]:
+    """The effects of all heads, more of them exact each time, estimates first."""
+    return head_measures.measure_heads(model, read_passage(model, tokenizer, text, TOKENS, choice), *explained)
+
+
+def measure_all(
+    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Explained
+) -> HeadEffects:
+    """The exact effects of all heads."""
+    passage = read_passage(model, tokenizer, text, TOKENS, choice)
+    *_, last = head_measures.measure_heads(model, passage, *explained, estimate=False)
+    return last
+
+
+read_text = cache.of_model(max_entries=256)(passages.read_passage)
 traced = cache.of_model(max_entries=256)(information_flow.read_flow)
 guessed = cache.of_model(max_entries=256)(information_flow.read_guesses)
-estimated = cache.of_model(max_entries=64)(estimate)
-measured = cache.of_model(max_entries=64)(every_layer)
+measured = cache.of_model(max_entries=64)(measure_all)
 
 
-def read(model: str, pasted: str, threshold: float = 0.0) -> Drawn:
-    """The river of a text, traced; what is to be drawn before any other control that is said in the address."""
+def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
+    """The river of a text, traced; what is to be drawn before any other control that is said in the address.
+
+    Args:
+        choice, threshold: see read_flow.
+    """
     config = cache.model(model)[0].config
-    heads = written_factors(river.read("heads", config.n_layers, config.n_heads))
-    given = model, pasted, TOKENS
+    heads = written_factors(river.read("heads", len(attention_layers(config)), config.n_heads))
+    given = model, pasted, TOKENS, choice
     flow: Flow = traced(*given, threshold, heads)
     plain, changed = guessed(*given, ""), guessed(*given, heads)
-    ranked = plain.final.argsort()[::-1][:NEXT].tolist()
-    return Drawn(model, pasted, first_tokens(*given), heads, flow, changed, ranked)
+    return Drawn(model, pasted, choice, read_text(*given), heads, flow, changed, plain.ranked(NEXT))
 
 
 def show(
-    drawn: Drawn, opened: Sequence[int], rank: int, story: str, on_rank: Callable[[int], None]
-) -> tuple[list[list[float]], bool]:
-    """Draw it, and what is measured behind it; returns the effects of all heads, and whether all are measured.
+    drawn: Drawn,
+    opened: Sequence[int],
+    explained: Explained,
+    story: str,
+    on_rank: Callable[[int], None],
+    on_token: Callable[[int], None] | None = None,
+) -> HeadEffects:
+    """Draw it, and what is measured behind it; returns the effects of all heads.
 
     Args:
         opened: layers drawn wide; none: those whose attention carried most.
-        rank: of the next token on which heads are measured.
+        explained: what heads are measured on.
         story: what the picture shows, in a sentence.
         on_rank: told the place of the next token that was clicked, among those of the model as it is.
+        on_token: told the place of the token of the text that was clicked.
     """
     network, tokenizer = cache.model(drawn.model)
-    n_layers = network.config.n_layers
+    n_layers = len(drawn.layers)
     wide = list(opened) or flow_columns.strongest_layers(drawn.flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
     stage = st.container()
-    token = drawn.ranked[rank]
-    effects, exact = head_effects(drawn, token)
-    following = drawn.guesses.final.argsort()[::-1][:NEXT].tolist()
+    found = head_effects(drawn, explained)
+    following = drawn.guesses.ranked(NEXT)
     columns = flow_columns.columns(drawn.flow, wide, LEAST)
-    guesses = zip(tokenizer.tokens(list(drawn.guesses.best)), drawn.guesses.probability, strict=True)
     with stage:
         river.show(
             "heads",
             river.River(
-                tokens=[text.visible(piece) for piece in drawn.read.tokens],
+                tokens=[text.visible(piece) for piece in drawn.passage.tokens],
                 flow=drawn.flow,
                 columns=columns,
-                effects=effects,
-                exact=exact,
-                measure=quantity_name(Quantity("prediction", token), tokenizer),
+                effects=found.values.tolist(),
+                exact=found.exact.tolist(),
+                measure=head_measures.explained(network, drawn.passage, tokenizer, *explained),
                 kinds=kinds(drawn.model),
-                guesses=[(text.visible(piece), probability) for piece, probability in guesses],
+                guesses=[
+                    None if token is None else (text.visible(tokenizer.tokens([token])[0]), probability)
+                    for token, probability in zip(drawn.guesses.best, drawn.guesses.probability, strict=True)
+                ],
                 following=[
                     (text.visible(piece), float(drawn.guesses.final[i]))
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
-                word=following.index(token) if token in following else None,
+                word=following.index(explained[0]) if explained[0] in following else None,
                 story=story,
+                linked=drawn.passage.blank not in drawn.passage.ids and not drawn.passage.written,
+                choosing=on_token is not None,
             ),
             information_flow.factors_of(network, drawn.heads),
             foldable=n_layers > ALL_OPEN,
             on_word=lambda place: _measure(drawn.ranked, following[place], on_rank),
             on_column=lambda place: _fold(columns[place], wide, drawn.flow),
             on_ribbon=lambda layer, head, query, _: _see(drawn, layer, head, query),
+            on_token=on_token or (lambda _: None),
         )
-    return effects, all(exact)
+    return found
 
 
 def asked_layers(model: str) -> list[int]:
     """The layers of a large model that the address or a click wants wide; none where it says nothing."""
-    n_layers = cache.model(model)[0].config.n_layers
+    n_layers = len(attention_layers(cache.model(model)[0].config))
     if n_layers <= ALL_OPEN:
         return []
 
@@ -153,40 +183,45 @@ def asked_rank() -> int:
 
 
 def kinds(model: str) -> list[list[str]]:
-    """What each head does, by layer and head."""
-    found = kinds_of(model)
+    """What each head does, by attention layer and head."""
     config = cache.model(model)[0].config
-    if found is None:
-        return [["broad"] * config.n_heads] * config.n_layers
-    return [[str(kind) for kind in layer] for layer in found.kind]
+
+    def of(part: Part | None, layers: int) -> list[list[str]]:
+        found = kinds_of(model, part)
+        if found is None:
+            return [["broad"] * config.n_heads] * layers
+        return [[str(kind) for kind in layer] for layer in found.kind]
+
+    if config.architecture != "encoder-decoder":
+        return of(None, config.n_layers)
+    own, cross = of("decoder", config.decoder_layers), of("cross", config.decoder_layers)
+    return of("encoder", config.encoder_layers) + [row for pair in zip(own, cross, strict=True) for row in pair]
 
 
-def head_effects(drawn: Drawn, token: int) -> tuple[list[list[float]], list[bool]]:
-    """Of every head on a token's log-probability: measured where that is quick or done, else estimated meanwhile."""
+def head_effects(drawn: Drawn, explained: Explained) -> HeadEffects:
+    """Of every head: measured where that is quick or done, else estimated, or nothing yet, and filled in meanwhile."""
     network, tokenizer = cache.model(drawn.model)
-    n_layers, n_heads = network.config.n_layers, network.config.n_heads
-    given = drawn.model, drawn.pasted, token
-    guess = estimated(*given)
-    if knock_outs.operations(network, guess.size, len(drawn.read.ids)) <= FEW:
-        found = measured(*given)
-    else:
-        key = ("flow", *given)
-        job = live.begin(key, lambda: by_layer(network, tokenizer, drawn.pasted, token))
-        live.watch(key, lambda now: _bar(key, now, n_layers), job)
-        found = list(job.items)
-    exact = knock_outs.all_effects(found, n_layers) if found else float("nan") * guess
-    values, _ = knock_outs.merged(guess, exact)
-    known = {one.layer for one in found}
-    return values[:, :n_heads].tolist(), [layer in known for layer in range(n_layers)]
+    n_layers, n_heads = len(drawn.layers), network.config.n_heads
+    given = drawn.model, drawn.pasted, drawn.choice, explained
+    if knock_outs.operations(network, n_layers * n_heads, len(drawn.passage.tokens)) <= FEW:
+        return measured(*given)
+    key = ("flow", *given)
+    job = live.begin(key, lambda: measure(network, tokenizer, drawn.pasted, drawn.choice, explained), wait=0.0)
+    begun = bool(job.items)
+    live.watch(key, lambda now: _bar(key, now, n_layers, begun), job)
+    return job.items[-1] if job.items else head_measures.unmeasured(network)
 
 
-def _bar(key: Hashable, job: jobs.Job, layers: int) -> None:
-    live.bar(key, job, len(job.items), layers, {}, work="measurement", step="layer", fresh="")
+def _bar(key: Hashable, job: jobs.Job, layers: int, begun: bool) -> None:
+    if job.items and not begun:
+        st.rerun()  # there are estimates now: the heads get their sizes
+    done = int(job.items[-1].exact.sum()) if job.items else 0
+    live.bar(key, job, done, layers, {}, work="measurement", step="layer", fresh="")
 
 
 def write(drawn: Drawn, temperature: float) -> None:
     """A button that draws the next token, which joins the text."""
-    full = drawn.read.total >= TOKENS
+    full = drawn.passage.total >= TOKENS
     st.button(
         "Write the next token",
         key="write",
@@ -204,7 +239,7 @@ def restore(drawn: Drawn) -> None:
 
 
 def _write(drawn: Drawn, temperature: float) -> None:
-    token = information_flow.draw_token(drawn.guesses, temperature, seed=drawn.read.total)
+    token = information_flow.draw_token(drawn.guesses, temperature, seed=drawn.passage.total)
     controls.set_values(text=drawn.pasted + cache.model(drawn.model)[1].decode([token]))
 
 

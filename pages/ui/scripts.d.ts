@@ -118,6 +118,7 @@ interface RiverData {
   seq: number
   tokens: string[]
   target: number
+  layers: string[] // names of the attention layers
   columns: RiverColumn[]
   stream: number[][] // before each layer and after the last one, by token
   feedforward: number[][] // by layer and token
@@ -128,10 +129,12 @@ interface RiverData {
   kinds: string[][] // by layer and head
   hues: Record<string, string> // kind -> role of the theme
   factors: Record<string, number> // "layer.head" -> what it is multiplied by
-  guesses: [token: string, probability: number][] // after each layer; empty where the model has no words
+  guesses: ([token: string, probability: number] | null)[] // after each layer
   next: [token: string, probability: number][]
   word: number | null // which of these is explained
   foldable: boolean
+  linked: boolean // whether a click on a ribbon is told of
+  choosing: boolean // whether a click on a token is told of
   story: string
   label: string
 }

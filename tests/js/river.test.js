@@ -10,6 +10,7 @@ const DATA = {
   seq: 0,
   tokens: ["<a>", "·b", "·c"],
   target: 2,
+  layers: ["layer 0", "layer 1", "layer 2", "layer 3"],
   columns: [
     { first: 0, last: 0, open: true, ribbons: [[2, 0, 0.3, 1], [2, 1, 0.1, null]] },
     { first: 1, last: 3, open: false, ribbons: [[2, 1, 0.2, null]] },
@@ -27,6 +28,8 @@ const DATA = {
   next: [["·b", 0.9], ["·c", 0.1]],
   word: 0,
   foldable: true,
+  linked: true,
+  choosing: false,
   story: "b comes from a",
   label: "The flow",
 }
@@ -116,9 +119,30 @@ test("a click on a bar, a column and a ribbon is sent", () => {
   const { find, sent } = shown()
   const click = node => node.dispatchEvent(new window.MouseEvent("click", { bubbles: true }))
   click(find('[aria-label="·c, 10.0 %: explain it"]')[0])
-  click(find('[aria-label^="Layers 1 to 3"]')[0])
+  click(find('[aria-label^="layer 1 to layer 3"]')[0])
   click(find('path[data-key="r0.1:0-2"]')[0])
   assert.deepEqual(sent(), [["word", 1], ["open", 1], ["ribbon", [0, 1, 2, 0]]])
+})
+
+test("a token is chosen by a click or a key where that is told, and its guesses have room", () => {
+  const { find, sent } = shown({ ...DATA, target: 1, choosing: true, linked: false })
+  const token = find('[aria-label^="<a>:"]')[0]
+  assert.equal(token.getAttribute("role"), "button")
+  token.dispatchEvent(new window.MouseEvent("click", { bubbles: true }))
+  press(token, "Enter")
+  find('path[data-key="r0.1:0-2"]')[0].dispatchEvent(new window.MouseEvent("click", { bubbles: true }))
+  assert.deepEqual(sent(), [["token", 0], ["token", 0]])
+  assert.equal(find('[aria-label^="·b:"]')[0].getAttribute("aria-pressed"), "true")
+  const rows = lay({ ...DATA, target: 1 }, 1000).rows, last = lay(DATA, 1000).rows
+  assert.equal(rows[2].y - rows[1].y, last[2].y - last[1].y + 18)
+})
+
+test("layers have their own names, and guesses only where there are some", () => {
+  const named = { ...DATA, layers: ["encoder 0", "decoder 0", "cross 0", "cross 1"], guesses: [null, null, null, ["·b", 0.9]], next: [] }
+  const { find } = shown(named)
+  assert.ok(find('[aria-label^="head encoder 0.1,"]')[0])
+  assert.ok(!find('[aria-label^="after"]').length)
+  assert.ok(lay(named, 1000).width <= 1000)
 })
 
 test("keys switch a head off and on, and change it in steps that end", () => {

@@ -1,7 +1,7 @@
 """The experiment of the page on the flow of information."""
 
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, factors_of, story
-from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.inside.passages import read_passage
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inside.information_flow import shares, shares_height
 from tfcore.figures.shown import Shown
@@ -10,10 +10,19 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 
 def routes(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, flow: Flow, guesses: LayerGuesses, heads: str
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    choice: int | None,
+    flow: Flow,
+    guesses: LayerGuesses,
+    heads: str,
 ) -> Shown:
-    """Where the state at the end of a text came from: its shares in the streams of all tokens, layer by layer."""
-    read = first_tokens(model, tokenizer, text, limit)
-    token = tokenizer.tokens([int(guesses.final.argmax())])[0]
-    told = story(flow, read.tokens, token, float(guesses.final.max()), factors_of(model, heads))
-    return Shown(shares(flow, tick_labels(read.tokens, 10), shares_height(len(read.tokens))), (told,))
+    """Where the state at a token came from: its shares in the streams of all tokens, layer by layer."""
+    tokens = read_passage(model, tokenizer, text, limit, choice).tokens
+    first = guesses.ranked(1)
+    guess = tokenizer.tokens(first)[0] if first else None
+    probability = float(guesses.final.max()) if first else 0.0
+    told = story(flow, tokens, guess, probability, factors_of(model, heads))
+    return Shown(shares(flow, tick_labels(tokens, 10), shares_height(len(tokens))), (told,))

@@ -1,23 +1,26 @@
 """The river: a text through all layers of a model at once, traced back from the next token."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.inside import reading as _reading
 from pages.inside.flow import experiments
 from pages.inside.tokens import ranked
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui import flow as river
 from pages.ui.components.figure import figure
-from pages.ui.flow import TOKENS, Drawn
+from pages.ui.flow import TOKENS, Drawn, Explained
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
 from tfcore.analysis.inside import head_measures, information_flow
+from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow
+from tfcore.analysis.inside.passages import Passage
+from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.shown import Shown
 
 CHARACTERS = 1_500
@@ -27,46 +30,112 @@ PRONOUN = "Sam was a little boy. One day, Sam said that"
 BALL = "Once upon a time there was a little dog named Max. Max lost his red ball. One day Max found the red"
 NAMES = "When Mary and John went to the store, John gave a drink to"
 CAPITAL = "The capital of France is Paris. The capital of Italy is"
-NONE = {"heads": "", "word": 0, "open": ""}
+TIRED = "The animal didn't cross the street because it was too tired."
+MASKED = "The dog was very ___ because he had lost his bone."
+BOOK = "She gave me a red book yesterday."
+FIRST = {REAL: NAMES, "fill": MASKED, "translate": BOOK, "minilm": TIRED}
+NOTHING = -1  # in place of the rank of a token
+NONE = {"heads": "", "word": 0, "against": NOTHING, "open": ""}
 TRY: dict[str, dict[str, Any]] = {
     "he or she?": {**NONE, "model": "stories", "text": PRONOUN},
     "head 2.5 off": {**NONE, "model": "stories", "text": PRONOUN, "heads": "2.5*0"},
     "head 2.5 turned round": {**NONE, "model": "stories", "text": PRONOUN, "heads": "2.5*-2"},
+    "a masked token": {**NONE, "model": "fill", "text": MASKED, "token": 5},
+    "a translation": {**NONE, "model": "translate", "text": BOOK, "token": 4},
     "a red ball again": {**NONE, "model": "stories", "text": BALL},
 }
-TRY_REAL: dict[str, dict[str, Any]] = {
-    "Mary or John?": {**NONE, "model": REAL, "text": NAMES},
-    "the capital of Italy": {**NONE, "model": REAL, "text": CAPITAL},
+TRY_REAL: dict[str, dict[str, dict[str, Any]]] = {
+    REAL: {
+        "Mary or John?": {**NONE, "model": REAL, "text": NAMES},
+        "the capital of Italy": {**NONE, "model": REAL, "text": CAPITAL},
+    },
+    "minilm": {"what “it” takes in": {"heads": "", "open": "", "model": "minilm", "text": TIRED, "token": 10}},
 }
 
 
-def compare(drawn: Drawn, token: int, effects: list[list[float]], is_exact: bool) -> pd.DataFrame | None:
+HEADS = (
+    "Each dot above a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
+    "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
+    "all depends on."
+)
+WHAT_TO_SEE: dict[Architecture, str] = {
+    "decoder": (
+        "Follow the golden stream at the bottom from the right to the left: it is the state that predicts. Where a "
+        "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
+        f"below the stream are what the model would say if it stopped there (logit lens). {HEADS}"
+    ),
+    "encoder": (
+        "Follow the golden stream of the token that is explained from the right to the left: ribbons join it from "
+        "both sides, as every token of an encoder attends to those after it, too. Click another token to explain "
+        f"that one. {HEADS}"
+    ),
+    "encoder-decoder": (
+        "Above are the tokens that were read, below those written so far; the last of these predicts the next. "
+        "In the encoder nothing goes from one part to the other; in the layers of cross-attention ribbons bring what "
+        "was read to what is written. Choose another token of the translation, and see which words it is made from. "
+        f"{HEADS}"
+    ),
+}
+
+
+def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model cannot be shown, or None: a decoder has to say what comes next."""
+    return models.silent(config, tokenizer) if config.architecture == "decoder" else None
+
+
+def choose_token(passage: Passage) -> int | None:
+    """A control for the token that is explained; None where there is no choice."""
+    if not passage.choices:
+        return None
+    labels = {place: f"{place}: {text.visible(piece)}" for place, piece in enumerate(passage.choices)}
+    label = "Token of the translation" if passage.written else "Token explained"
+    return controls.select(label, "token", list(labels), passage.choice, labels)
+
+
+def choose_explained(drawn: Drawn) -> Explained:
+    """Controls for what heads are measured on: a token that may come here, or the difference of two."""
+    if not drawn.ranked:
+        return None, None
+    options = ranked(cache.model(drawn.model)[1].tokens(drawn.ranked))
+    with st.container(width=220):
+        rank = controls.select("Heads are measured on", "word", list(options), 0, options)
+    others = {NOTHING: "nothing", **options}
+    with st.container(width=200):
+        other = controls.select("less the logit of", "against", list(others), NOTHING, others)
+    return drawn.ranked[rank], None if other in (NOTHING, rank) else drawn.ranked[other]
+
+
+def compare(drawn: Drawn, explained: Explained, effects: HeadEffects) -> pd.DataFrame | None:
     """Which heads come first by share of the state, by share of the logit and by effect, in a sentence; returns all
     three as a table. None where a head is changed, as effects are those of the model as it is, or has no share."""
-    config, direct = models.config(drawn.model), written(drawn.model, drawn.pasted, TOKENS, token)
-    if drawn.heads or direct is None:
+    token, other = explained
+    direct = None if token is None or drawn.heads else written(drawn.model, drawn.pasted, TOKENS, token, other)
+    if direct is None:
         return None
-    carried = head_measures.carried_by_head(drawn.flow, config.n_layers, config.n_heads)
-    word = text.visible(cache.model(drawn.model)[1].tokens([token])[0])
-    found = head_measures.compare(word, carried, direct, np.array(effects), is_exact=is_exact)
-    st.markdown(f"**Three measures.** {text.escape(found)}")
-    names = [f"{layer}.{head}" for layer, head in np.ndindex(carried.shape)]
-    columns = {"share of the state": carried, "share of the logit": direct, "effect when off (nats)": np.array(effects)}
+    carried = head_measures.carried_by_head(drawn.flow, direct.shape[1])
+    words = [
+        text.visible(piece)
+        for piece in cache.model(drawn.model)[1].tokens([one for one in explained if one is not None])
+    ]
+    is_exact = bool(effects.exact.all())
+    found = head_measures.compare(
+        words[0], carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
+    )
+    if effects.values.any():
+        st.markdown(f"**Three measures.** {text.escape(found)}")
+    names = [drawn.flow.head(layer, head) for layer, head in np.ndindex(carried.shape)]
+    unit = "nats" if other is None else "logits"
+    effect = f"effect when off ({unit})"
+    columns = {"share of the state": carried, "share of the logit": direct, effect: effects.values}
     table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
-    return table.sort_values("effect when off (nats)", ascending=False)
+    return table.sort_values(effect, ascending=False)
 
 
 def explain(drawn: Drawn, shown: Shown, threshold: float, measures: pd.DataFrame | None) -> None:
     """What to see, the same as numbers, the equations, the code, the program, a question."""
-    page.what_to_see(
-        "Follow the golden stream at the bottom from the right to the left: it is the state that predicts. Where a "
-        "ribbon joins it, a head brought something from another token; its colour is the kind of the head. The words "
-        "below the stream are what the model would say if it stopped there (logit lens). Each dot above a layer is a "
-        "head, as large as the effect of switching it off: click it, or drag it up and down. Width and effect are "
-        "different things: a wide ribbon may carry what later layers do not use, and a thin one what all depends on."
-    )
+    page.what_to_see(WHAT_TO_SEE[cache.model(drawn.model)[0].config.architecture])
     with st.expander("The same as numbers"):
-        table = route_table(drawn.flow, drawn.read.tokens)
+        table = route_table(drawn.flow, drawn.passage.tokens)
         figure(
             shown.figure,
             key="shares",
@@ -80,7 +149,7 @@ def explain(drawn: Drawn, shown: Shown, threshold: float, measures: pd.DataFrame
         routes.dataframe(table.head(ROWS), hide_index=True)
         if measures is not None:
             heads.dataframe(measures, hide_index=True, height=35 * ROWS)
-    given = drawn.model, drawn.pasted, TOKENS
+    given = drawn.model, drawn.pasted, TOKENS, drawn.choice
     page.question(
         "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
         "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
@@ -109,10 +178,10 @@ def explain(drawn: Drawn, shown: Shown, threshold: float, measures: pd.DataFrame
     )
 
 
-def route_table(flow: Flow, tokens: list[str]) -> pd.DataFrame:
+def route_table(flow: Flow, tokens: Sequence[str]) -> pd.DataFrame:
     """The widest routes, one a row."""
     rows = [
-        (f"{route.layer}.{route.head}", tokens[route.key], tokens[route.query], round(route.share, 4))
+        (flow.head(route.layer, route.head), tokens[route.key], tokens[route.query], round(route.share, 4))
         for route in flow.routes
     ]
     return pd.DataFrame(rows, columns=["head", "from", "to", "share"])
@@ -128,13 +197,17 @@ page.begin(
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
 with beside:
-    model = models.choose("decoder", why_not=models.silent, default=models.first())
+    model = models.choose(why_not=why_not, default=models.first())
 with box:
-    pasted = controls.text_area("Text", "text", NAMES if model == REAL else PRONOUN, CHARACTERS, height=68, named=False)
+    pasted = controls.text_area("Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
 offer_real(model, pasted)
-real = TRY_REAL if REAL in models.fitting("decoder", why_not=models.silent) else {}
+real = {name: does for one, group in TRY_REAL.items() if one in models.fitting() for name, does in group.items()}
 page.try_this({**real, **TRY})
-reading = _reading.checked(model, pasted, TOKENS)
+usual = river.read_text(model, pasted, TOKENS)
+notices.tokens(usual.total, len(usual.ids), "text")
+if not pasted.strip() or not usual.ids:
+    st.info("There is no text yet: type or paste some above, or pick an example.")
+    fragments.stop()
 opened = river.asked_layers(model)
 stage = st.container()
 row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
@@ -148,17 +221,25 @@ with row, page.more_settings():
         0.5,
         help="0 follows everything, and the streams of every layer add up to 1; arXiv:2403.00824 prunes routes",
     )
-drawn = river.read(model, pasted, threshold / 100)
+    temperature = controls.slider(
+        "Temperature of what is written", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable"
+    )
 with row:
-    with st.container(width=240):
-        options = ranked(cache.model(model)[1].tokens(drawn.ranked))
-        rank = controls.select("Heads are measured on", "word", list(options), 0, options)
-    with st.container(width=240):
-        temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable")
-    river.write(drawn, temperature)
+    with st.container(width=220):
+        choice = choose_token(usual)
+    drawn = river.read(model, pasted, choice, threshold / 100)
+    explained = choose_explained(drawn)
+    if cache.model(model)[0].config.architecture == "decoder":
+        river.write(drawn, temperature)
     river.restore(drawn)
-shown = experiments.routes(*cache.model(model), pasted, TOKENS, drawn.flow, drawn.guesses, drawn.heads)
+shown = experiments.routes(*cache.model(model), pasted, TOKENS, choice, drawn.flow, drawn.guesses, drawn.heads)
 with stage:
-    effects, is_exact = river.show(drawn, opened, rank, shown.alt, lambda place: controls.set_values(word=place))
-measures = compare(drawn, drawn.ranked[rank], effects, is_exact)
-explain(drawn, shown, threshold / 100, measures)
+    effects = river.show(
+        drawn,
+        opened,
+        explained,
+        shown.alt,
+        lambda place: controls.set_values(word=place),
+        (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
+    )
+explain(drawn, shown, threshold / 100, compare(drawn, explained, effects))

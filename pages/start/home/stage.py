@@ -5,7 +5,6 @@ import streamlit as st
 from pages.ui import cache, controls, flow, links, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
-from tfcore.analysis.inside.information_flow import factors_of, story
 
 CHARACTERS = 2_000
 REAL = "smollm2"
@@ -34,20 +33,13 @@ def show() -> str:
     if network.config.architecture != "decoder" or models.silent(network.config, tokenizer):
         st.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
         return model
-    if not flow.first_tokens(model, pasted, flow.TOKENS).ids:
+    if not flow.read_text(model, pasted, flow.TOKENS).ids:
         st.info("There is no text yet: type or paste some above, or pick an example.")
         return model
     opened, rank = flow.asked_layers(model), flow.asked_rank()
     drawn = flow.read(model, pasted)
-    best = int(drawn.guesses.final.argmax())
-    told = story(
-        drawn.flow,
-        drawn.read.tokens,
-        tokenizer.tokens([best])[0],
-        float(drawn.guesses.final[best]),
-        factors_of(network, drawn.heads),
-    )
-    flow.show(drawn, opened, rank, str(told), lambda place: controls.set_values(measured=str(place)))
+    explained = drawn.ranked[rank], None
+    flow.show(drawn, opened, explained, str(drawn.story), lambda place: controls.set_values(measured=str(place)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         flow.write(drawn, temperature=0.0)
         flow.restore(drawn)

@@ -79,6 +79,7 @@ function create(parent, data) {
   view.speed.title = "Speed of the wave"
   button(buttons, "SVG", () => save(new Blob([serialised(view)], { type: "image/svg+xml" }), "flow.svg"))
   button(buttons, "PNG", () => void bitmap(view))
+  button(buttons, "HTML", () => save(new Blob([standalone(view)], { type: "text/html" }), "flow.html"))
   view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
   view.observer.observe(scroll)
   views.set(parent, view)
@@ -238,7 +239,11 @@ function mark(view) {
     return node
   }
   for (const { row, x, y, turn, share } of scene.rows) {
-    const node = group("row" + row, { tabindex: 0, role: "img", "aria-label": `${data.tokens[row]}: ${percent(share)} of the state began here` })
+    const began = `${data.tokens[row]}: ${percent(share)} of the state began here`
+    const node = group("row" + row, data.choosing
+      ? { tabindex: 0, role: "button", "aria-pressed": String(row === data.target), "aria-label": `${began}. Explain this token`, class: "tf-press" }
+      : { tabindex: 0, role: "img", "aria-label": began })
+    make("title", {}, node, began + (data.choosing ? ". Click: explain this token" : ""))
     const words = make("text", {
       x, y, fill: roles.ink, "fill-opacity": 0.55 + 0.45 * Math.min(4 * share, 1), "font-size": 12.5,
       "font-weight": share >= 0.15 || row === data.target ? 700 : 400, "text-anchor": turn ? "start" : "end",
@@ -248,19 +253,21 @@ function mark(view) {
     const ancestry = () => light(view, reached(edges(view.scene), { kind: "node", column: -1, row }))
     node.onpointerenter = node.onfocus = ancestry
     node.onpointerleave = node.onblur = () => light(view, null)
+    pressed(node, data.choosing ? () => view.send("token", row) : null)
   }
   for (const head of scene.columns) {
-    const words = head.open ? `${head.first}` : head.first === head.last ? `${head.first}` : `${head.first}–${head.last}`
-    const many = head.first === head.last ? `Layer ${head.first}` : `Layers ${head.first} to ${head.last}`
+    const first = data.layers[head.first], last = data.layers[head.last]
+    const words = head.first === head.last ? shortened(first) : `${shortened(first)}–${shortened(last)}`
+    const many = head.first === head.last ? first : `${first} to ${last}`
     const does = head.open ? "fold it" : "open the one that carries most"
     const node = group(`col${head.first}-${head.last}`, data.foldable ? { tabindex: 0, role: "button", "aria-label": `${many}: ${does}`, class: "tf-press" } : {})
     make("title", {}, node, data.foldable ? `${many}: ${does}` : many)
-    make("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? `layer ${words}` : words)
+    make("text", { x: head.x, y: head.y, fill: head.open ? roles.attention : roles.muted, "font-size": head.open ? 12.5 : 11, "font-weight": head.open ? 700 : 400, "text-anchor": scene.down ? "start" : "middle" }, node, head.open && head.roomy ? first : words)
     pressed(node, data.foldable ? () => view.send("open", head.index) : null)
   }
   for (const dot of scene.dots) headDot(view, group("dot" + dot.name, {}), dot)
   for (const guess of scene.guesses) {
-    const node = group("guess" + guess.layer, { role: "img", "aria-label": `after layer ${guess.layer}: ${guess.words}` })
+    const node = group("guess" + guess.layer, { role: "img", "aria-label": `after ${data.layers[guess.layer]}: ${guess.words}` })
     make("text", { x: guess.x, y: guess.y, fill: roles.ink, "font-size": 11.5, "font-weight": 600, "text-anchor": "middle" }, node, guess.words)
   }
   for (const bar of scene.bars) {
@@ -290,6 +297,10 @@ function pressed(node, act) {
   }
 }
 
+// Where there is little room: the number of a layer alone.
+/** @param {string} layer */
+const shortened = layer => layer.replace(/^layer /, "")
+
 /** @param {number} share */
 const percent = share => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`
 
@@ -299,10 +310,10 @@ function headDot(view, node, dot) {
   const factor = view.factors[dot.name] ?? 1
   const colour = tint(dot.colour, view.colours)
   set(node, {
-    tabindex: 0, role: "slider", class: "tf-head", "aria-label": `head ${dot.name}, ${dot.kind}: ${dot.effect}`, "aria-orientation": "vertical",
+    tabindex: 0, role: "slider", class: "tf-head", "aria-label": `head ${dot.label}, ${dot.kind}: ${dot.effect}`, "aria-orientation": "vertical",
     "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`,
   })
-  make("title", {}, node, `head ${dot.name}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
+  make("title", {}, node, `head ${dot.label}, ${dot.kind}: ${dot.effect}. Click: off and on; drag up or down: from −2 to 2`)
   make("circle", { cx: dot.x, cy: dot.y, r: 8, fill: "transparent" }, node)
   make("circle", { cx: dot.x, cy: dot.y, r: dot.r, fill: factor === 0 ? roles.paper : colour, stroke: factor === 1 ? colour : roles.ink, "stroke-width": factor === 1 ? 0 : 1.5 }, node)
   if (factor !== 1) make("text", { x: dot.x, y: dot.y - 10, fill: roles.ink, "font-size": 10, "font-weight": 700, "text-anchor": "middle" }, node, factor === 0 ? "off" : `×${factor}`.replace("-", "−"))
@@ -359,13 +370,32 @@ function change(view, name, factor, final) {
 // ---- files ----
 
 /** @param {View} view */
-function serialised(view) {
+function copied(view) {
   const copy = /** @type {SVGSVGElement} */ (view.svg.cloneNode(true))
   const paper = document.createElementNS(SVG, "rect")
   set(paper, { width: view.scene.width, height: view.scene.height, fill: view.colours.roles.paper })
   copy.prepend(paper)
   set(copy, { xmlns: SVG, "font-family": "sans-serif" })
-  return new XMLSerializer().serializeToString(copy)
+  return copy
+}
+
+/** @param {View} view */
+const serialised = view => new XMLSerializer().serializeToString(copied(view))
+
+// A page of its own: the picture, whose parts say what they are on hover, the story, and where it came from.
+/** @param {View} view */
+function standalone(view) {
+  const page = document.implementation.createHTMLDocument(view.data.label)
+  const { roles } = view.colours
+  html("meta", "", page.head).setAttribute("charset", "utf-8")
+  html("style", "", page.head).textContent =
+    `body { margin: 24px; font-family: sans-serif; background: ${roles.paper}; color: ${roles.ink} } svg { max-width: 100%; height: auto }`
+  const figure = html("figure", "", page.body)
+  figure.append(copied(view))
+  html("figcaption", "", figure).textContent = view.data.story
+  const link = html("a", "", page.body)
+  link.href = link.textContent = location.href
+  return "<!doctype html>" + new XMLSerializer().serializeToString(page.documentElement)
 }
 
 /** @param {View} view */

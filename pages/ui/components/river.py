@@ -33,10 +33,12 @@ class River:
         effects, exact: by layer and head, by how much what is measured falls without it; whether that is no estimate.
         measure: what that is, in words.
         kinds: of the heads, by layer and head.
-        guesses: after each layer the top prediction and its probability.
+        guesses: after each layer the top prediction and its probability; None where there is none.
         following: the most probable next tokens with their probabilities, the first first.
         word: the place in `following` of the token that is measured.
         story: what the picture shows, in a sentence.
+        linked: whether a click on a ribbon is told of.
+        choosing: whether a click on a token is told of.
     """
 
     tokens: Sequence[str]
@@ -46,10 +48,12 @@ class River:
     exact: Sequence[bool]
     measure: str
     kinds: Sequence[Sequence[str]]
-    guesses: Sequence[tuple[str, float]]
+    guesses: Sequence[tuple[str, float] | None]
     following: Sequence[tuple[str, float]]
     word: int | None
     story: str
+    linked: bool = True
+    choosing: bool = False
 
 
 def read(key: str, n_layers: int, n_heads: int) -> Factors:
@@ -73,6 +77,7 @@ def show(
     on_word: Callable[[int], None],
     on_column: Callable[[int], None],
     on_ribbon: Callable[[int, int, int, int], None],
+    on_token: Callable[[int], None],
 ) -> None:
     """Draw it, and take what is changed.
 
@@ -83,9 +88,10 @@ def show(
         on_word: told the place of the next token that was clicked.
         on_column: told the place of the column whose number was clicked.
         on_ribbon: told layer, head, query and key of the ribbon that was clicked, while the page runs.
+        on_token: told the place of the token that was clicked.
     """
     state = f"{key}:river"
-    n_layers, n = len(river.flow.straight), len(river.tokens)
+    n_layers, n = len(river.flow.layers), len(river.tokens)
     n_heads = len(river.effects[0])
 
     def heard(name: str) -> Any:
@@ -104,12 +110,17 @@ def show(
         if (place := target({"to": heard("open")}, 0, len(river.columns) - 1)) is not None:
             on_column(place)
 
+    def token() -> None:
+        if (place := target({"to": heard("token")}, 0, n - 1)) is not None:
+            on_token(place)
+
     chosen = _component(
         key=state,
         data=_data(river, factors, foldable, dragging.answered(state)),
         on_moved_change=moved,
         on_word_change=word,
         on_open_change=column,
+        on_token_change=token,
         on_ribbon_change=lambda: None,
     )
     match chosen.get("ribbon"):
@@ -119,6 +130,7 @@ def show(
 
 
 def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str, Any]:
+    n_layers = len(river.flow.layers)
     names = sorted({kind for row in river.kinds for kind in row})
     ribbons = [
         [[one.query, one.key, round(one.share, 4), one.head] for one in column.ribbons] for column in river.columns
@@ -127,6 +139,7 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "seq": seq,
         "tokens": list(river.tokens),
         "target": river.flow.target,
+        "layers": [name if " " in name else f"layer {name}" for name in river.flow.layers],
         "columns": [
             {"first": column.first, "last": column.last, "open": column.open, "ribbons": flows}
             for column, flows in zip(river.columns, ribbons, strict=True)
@@ -140,12 +153,14 @@ def _data(river: River, factors: Factors, foldable: bool, seq: int) -> dict[str,
         "kinds": [list(row) for row in river.kinds],
         "hues": {name: LOUDER.get(name, kind_colour(name)) for name in names},
         "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
-        "guesses": [[token, round(probability, 4)] for token, probability in river.guesses],
+        "guesses": [one and [one[0], round(one[1], 4)] for one in river.guesses],
         "next": [[token, round(probability, 5)] for token, probability in river.following],
         "word": river.word,
         "foldable": foldable,
+        "linked": river.linked,
+        "choosing": river.choosing,
         "story": river.story,
-        "label": f"The flow of information through {n_word(len(river.tokens))} and {len(river.flow.straight)} layers",
+        "label": f"The flow of information through {n_word(len(river.tokens))} and {n_layers} layers",
     }
 
 

@@ -1,9 +1,10 @@
 // Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
 // "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
 const WIDE = 620 // pixels from which layers run to the right
-const LEFT = 100, RIGHT = 228, BELOW = 30 // margins of a wide page
+const LEFT = 100, RIGHT = 228, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens and without
 const HEADER = 52, DOTS = 15, DOT = 11 // pixels: of layers' numbers, of a row of heads, of a head
 const ROOMY = 84 // pixels of an open layer from which its number says that it is one
+const SAID = 18 // pixels below the token that is explained, for the guesses at it
 const FULL = 56, FULL_OF_MANY = 44, MANY = 20 // pixels across of the whole state; with more tokens than that
 const FAINT = 0.002 // share of the state below which a stream is only hinted at
 const FEW = 12 // tokens on a narrow page
@@ -23,7 +24,7 @@ const NARROWEST = 70 // pixels along of an open layer
  * @property {string} title
  * @property {[number, number, number, number]} [ribbon] layer, head, query, key
  */
-/** @typedef {{ name: string, x: number, y: number, r: number, colour: string, kind: string, effect: string }} Dot */
+/** @typedef {{ name: string, label: string, x: number, y: number, r: number, colour: string, kind: string, effect: string }} Dot */
 /**
  * @typedef {object} Scene
  * @property {number} width
@@ -45,7 +46,8 @@ export function lay(data, size) {
   const left = down ? 34 : LEFT
   const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
   const folded = down ? 30 : FOLDED
-  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - RIGHT - folds * folded) / Math.max(opens, 1)))
+  const right = data.next.length ? RIGHT : ALONE
+  const open = down ? 104 : Math.max(NARROWEST, Math.min(230, (size - LEFT - right - folds * folded) / Math.max(opens, 1)))
   const inRow = headsInRow(data, 0.76 * open), top = down ? 92 : HEADER + DOTS * Math.ceil(data.effects[0].length / inRow)
   const c = across(data, rows, full, down ? left : top, down ? (size - left - 12) / rows.length : 0)
   const end = Math.max(...rows.map(i => c[i])) + full / 2
@@ -59,7 +61,7 @@ export function lay(data, size) {
   const shapes = [...nodes(data, rows, c, full, places), ...flows(data, is, c, full, places)]
   /** @type {Scene} */
   const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [] }
-  scene.width = down ? size : Math.max(size, a + RIGHT)
+  scene.width = down ? size : Math.max(size, a + right)
   scene.height = down ? a + 34 + 24 * data.next.length : end + BELOW
   scene.rows = rows.map(row => ({ row, share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
   data.columns.forEach((one, index) => {
@@ -67,14 +69,19 @@ export function lay(data, size) {
     scene.columns.push({ index, first: one.first, last: one.last, open: one.open, roomy: !down && open >= ROOMY, x: down ? 0 : middle, y: down ? middle + 4 : 16 })
     if (!one.open) return
     scene.dots.push(...dots(data, one, down ? { x: left, y: a0 + 8, along: size - left } : { x: a0, y: 40, along: b1 - a0 }))
-    const [word, probability] = data.guesses[one.first] || []
-    if (word === undefined || probability === undefined) return
+    const guess = data.guesses[one.first]
+    if (!guess) return
+    const [word, probability] = guess
     const x = Math.min(b1 + 4, a1 - 20)
     if (!down) scene.guesses.push({ layer: one.first, words: fitting(word, `${Math.round(100 * probability)} %`, a1 - a0), x, y: c[data.target] + full / 2 + 17 })
   })
   bars(data, scene, c, full, a, down)
   return scene
 }
+
+// As in "2.5" or "cross 0.5".
+/** @param {RiverData} data @param {number} layer @param {number} head */
+const headName = (data, layer, head) => `${data.layers[layer].replace(/^layer /, "")}.${head}`
 
 // A guess, without its number or the end of its word where there is no room for them.
 /** @param {string} word @param {string} number @param {number} room */
@@ -102,7 +109,7 @@ function across(data, rows, full, start, pitch) {
     const first = i === rows[0]
     at += pitch ? (first ? pitch / 2 : pitch) : first ? Math.max(half, 8) : Math.max(least, before + half + 7)
     c[i] = at
-    before = half
+    before = half + (i === data.target && !pitch && data.next.length ? SAID : 0)
   }
   return c
 }
@@ -127,7 +134,7 @@ function nodes(data, rows, c, full, places) {
       const r = Math.min(3 + 16 * Math.sqrt(wrote / Math.PI), 13), at = (from + to) / 2
       found.push({
         ...said, key: `f${layer}:${row}`, kind: "lozenge", at: [at, c[row], r, at, c[row], r], column: k - 1, row, from: row,
-        colour: "@feedforward", opacity: 0.85, title: `feed-forward ${layer} wrote ${(100 * wrote).toFixed(1)} % of the state, at ${data.tokens[row]}`,
+        colour: "@feedforward", opacity: 0.85, title: `feed-forward after ${data.layers[layer]} wrote ${(100 * wrote).toFixed(1)} % of the state, at ${data.tokens[row]}`,
       })
     }
   }
@@ -159,7 +166,7 @@ function flows(data, is, c, full, places) {
       const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of the state`
       if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
       const kind = data.kinds[one.first][head]
-      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, title: `head ${one.first}.${head} (${kind}) ${told}. Click: see this head`, ribbon: [one.first, head, query, key] })
+      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, query, key]) } : {}) })
     })
   })
   return found
@@ -191,7 +198,7 @@ function dots(data, column, { x, y, along }) {
   const per = headsInRow(data, along)
   const step = Math.min(18, along / per)
   return effects.map((effect, head) => ({
-    name: `${layer}.${head}`, kind: kinds[head], colour: data.hues[kinds[head]],
+    name: `${layer}.${head}`, label: headName(data, layer, head), kind: kinds[head], colour: data.hues[kinds[head]],
     x: x + (along - step * per) / 2 + step * ((head % per) + 0.5), y: y + DOTS * Math.floor(head / per),
     r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)),
     effect: `without it, ${data.measure} ${effect >= 0 ? "falls" : "rises"} by ${Math.abs(effect).toFixed(2)}${data.exact[layer] ? "" : " (estimate)"}`,

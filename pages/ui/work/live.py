@@ -22,13 +22,17 @@ FIRST = 2.0  # seconds that a page waits at most for the first look
 Seen = TypeVar("Seen", bound=Snapshot | None)
 
 
-def begin(key: Hashable, work: jobs.Work, patience: float = float("inf")) -> jobs.Job:
-    """The job of this key: begun unless it was stopped here, and with something to show already; see jobs.start."""
+def begin(key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: float = FIRST) -> jobs.Job:
+    """The job of this key: begun unless it was stopped here; see jobs.start.
+
+    Args:
+        wait: seconds to wait at most until there is something to show.
+    """
     if session().stopped_job == key:
         return jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("stopped")
     job = jobs.JOBS.start(key, work, jobs.visitor(), patience)
     if job.active and not job.items:
-        jobs.JOBS.wait(key, 1, FIRST)
+        jobs.JOBS.wait(key, 1, wait)
     return jobs.JOBS.look(key, jobs.visitor()) or job
 
 

@@ -6,13 +6,14 @@ import pytest
 from tests import small
 from tfcore.analysis.inside.flow_columns import columns, strongest_layers
 from tfcore.analysis.inside.information_flow import trace
+from tfcore.analysis.inside.passages import of_ids
 
 TEXT = small.ids(1, 9)[0].tolist()
 
 
 def test_columns_open_and_folded():
     model = small.model(n_layers=5)
-    found = trace(model, TEXT, 8)
+    found = trace(model, of_ids(TEXT, 8))
     drawn = columns(found, [2], least=0.0)
     assert [(one.first, one.last, one.open) for one in drawn] == [(0, 1, False), (2, 2, True), (3, 4, False)]
     assert [(one.first, one.open) for one in columns(found, range(5))] == [(i, True) for i in range(5)]
@@ -36,7 +37,7 @@ def test_columns_open_and_folded():
 
 
 def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():
-    found = trace(small.model(n_layers=3), TEXT, 8)
+    found = trace(small.model(n_layers=3), of_ids(TEXT, 8))
     [folded] = columns(found, [], most=10**6)
     whole = found.moved[2] @ found.moved[1] @ found.moved[0]
     for one in folded.ribbons:
@@ -45,7 +46,7 @@ def test_folded_layers_carry_what_their_layers_carry_one_after_the_other():
 
 
 def test_the_layers_that_carry_most():
-    found = trace(small.model(n_layers=5), TEXT, 8)
+    found = trace(small.model(n_layers=5), of_ids(TEXT, 8))
     kept = strongest_layers(found, 2)
     assert kept == sorted(kept)
     assert min(found.carried[kept]) >= max(np.delete(found.carried, kept))

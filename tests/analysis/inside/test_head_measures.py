@@ -7,7 +7,11 @@ import pytest
 import torch
 
 from tfcore.analysis.inside import head_measures
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.information_flow import read_flow
+from tfcore.analysis.inside.knock_outs import all_effects
+from tfcore.analysis.inside.passages import read_passage
+from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 
@@ -16,8 +20,8 @@ PRONOUN = "Sam was a little boy. One day, Sam said that"
 
 def test_what_a_head_carries_is_the_sum_of_its_routes_between_tokens():
     model, tokenizer = load("stories")
-    flow = read_flow(model, tokenizer, PRONOUN, 40, 0.0, "")
-    found = head_measures.carried_by_head(flow, 4, 6)
+    flow = read_flow(model, tokenizer, PRONOUN, 40)
+    found = head_measures.carried_by_head(flow, 6)
     one = [r.share for r in flow.routes if (r.layer, r.head) == (2, 5) and r.key < r.query]
     assert found[2, 5] == pytest.approx(sum(one))
     assert found.sum() == pytest.approx(sum(r.share for r in flow.routes if r.key != r.query))
@@ -81,3 +85,82 @@ def test_where_they_disagree_a_sentence_says_so(places, words):
         matrix[place] = 1.0
     assert words in str(head_measures.compare("x", *matrices, is_exact=False))
     assert "(partly estimated)" in str(head_measures.compare("x", *matrices, is_exact=False))
+
+
+# ---- effects of all heads ----
+
+
+def last(model, passage, *explained):
+    *_, found = head_measures.measure_heads(model, passage, *explained)
+    assert found.exact.all()
+    return found.values
+
+
+def test_effects_in_a_decoder_are_estimated_then_measured():
+    model, tokenizer = load("stories")
+    passage = read_passage(model, tokenizer, PRONOUN, 40)
+    first, *others = head_measures.measure_heads(model, passage, 5, None)
+    quantity = Quantity("prediction", 5)
+    np.testing.assert_allclose(first.values, estimate_effects(model, passage.ids, quantity, "zero")[:, :6], atol=1e-5)
+    assert [one.exact.sum() for one in (first, *others)] == [0, 1, 2, 3, 4]
+    slow = list(head_measures.knock_out_heads(model, passage, 5, None))
+    np.testing.assert_allclose(others[-1].values, all_effects(slow, 4), atol=1e-4)
+    slow = list(head_measures.knock_out_heads(model, passage, 5, 9))
+    np.testing.assert_allclose(last(model, passage, 5, 9), all_effects(slow, 4), atol=1e-4)
+    assert len(list(head_measures.measure_heads(model, passage, 5, None, estimate=False))) == 4
+    assert not head_measures.unmeasured(model).values.any()
+
+
+def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
+    model, tokenizer = load("fill")
+    passage = read_passage(model, tokenizer, "The dog was very ___ because he had lost his bone.", 40)
+    ids = torch.tensor([passage.ids])
+    off = model(ids, edits=[Edit.zero("blocks.2.attn.z", heads=[1])]).logits[0, 5, :2048].log_softmax(-1)
+    now = model(ids).logits[0, 5, :2048].log_softmax(-1)
+    token = int(now.argmax())
+    assert last(model, passage, token, None)[2, 1] == pytest.approx(float(now[token] - off[token]), abs=1e-4)
+    difference = now[token] - now[7] - (off[token] - off[7])
+    assert last(model, passage, token, 7)[2, 1] == pytest.approx(float(difference), abs=1e-4)
+    said = head_measures.explained(model, passage, tokenizer, token, None)
+    assert said == "log-probability of '·sad' at place 5"
+
+
+def test_effects_in_an_encoder_decoder_reach_all_its_attention():
+    model, tokenizer = load("translate")
+    passage = read_passage(model, tokenizer, "She gave me a red book yesterday.", 40, 4)
+    ids, written = torch.tensor([passage.ids]), torch.tensor([passage.written])
+    now = model(ids, decoder_ids=written).logits[0, -1].log_softmax(-1)
+    token = int(now.argmax())
+    found = last(model, passage, token, None)
+    for place, name in (
+        (8, "decoder.blocks.2.cross_attn.z"),
+        (3, "decoder.blocks.0.attn.z"),
+        (1, "encoder.blocks.1.attn.z"),
+    ):
+        off = model(ids, decoder_ids=written, edits=[Edit.zero(name, heads=[3])]).logits[0, -1].log_softmax(-1)
+        assert found[place, 3] == pytest.approx(float(now[token] - off[token]), abs=1e-4)
+    assert head_measures.direct_by_head(model, tokenizer, "She gave me a book.", 40, token) is None
+
+
+def test_a_state_is_compared_with_what_it_is():
+    model, tokenizer = load("fill")
+    passage = read_passage(model, tokenizer, "The dog was here.", 40, 2)
+    ids = torch.tensor([passage.ids])
+    off = model(ids, edits=[Edit.zero("blocks.3.attn.z", heads=[0])]).hidden[0, 2]
+    expected = 1 - float(torch.cosine_similarity(off, model(ids).hidden[0, 2], dim=0))
+    assert last(model, passage, None, None)[3, 0] == pytest.approx(expected, abs=1e-5)
+    said = head_measures.explained(model, passage, tokenizer, None, None)
+    assert said == "the cosine of the state at '·dog' to what it is now"
+
+
+def test_shares_of_a_difference():
+    model, tokenizer = load("stories")
+    one, other = (head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, token) for token in (5, 9))
+    assert one is not None
+    assert other is not None
+    both = head_measures.direct_by_head(model, tokenizer, PRONOUN, 40, 5, 9)
+    np.testing.assert_allclose(both, one - other, atol=1e-6)
+    ones = np.ones((4, 6))
+    said = str(head_measures.compare("he", ones, ones, ones, is_exact=True, against="she"))
+    assert "writes most of the logit of 'he' above that of 'she' itself, +1.00" in said
+    assert "that difference falls most, by 1.00 logits (measured)" in said

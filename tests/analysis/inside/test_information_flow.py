@@ -22,6 +22,7 @@ from tfcore.analysis.inside.information_flow import (
     trace,
     written_factors,
 )
+from tfcore.analysis.inside.passages import of_ids
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
@@ -39,7 +40,9 @@ def proximities(parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
 def slow(model: Transformer, ids: list[int], target: int, threshold: float, factors: flows.Factors) -> dict:
     """All shares by a loop over tokens, heads and terms, in float64."""
     config, n = model.config, len(ids)
-    found = model(torch.tensor([ids]), capture=list(known_names(config)), edits=edits_of(factors)).activations
+    found = model(
+        torch.tensor([ids]), capture=list(known_names(config)), edits=edits_of(model.config, factors)
+    ).activations
     here = {name: value[0].double().numpy() for name, value in found.items() if name != "pos_embed"}
     stream = np.zeros((config.n_layers + 1, n))
     stream[-1, target] = 1.0
@@ -90,7 +93,7 @@ def slow(model: Transformer, ids: list[int], target: int, threshold: float, fact
 @pytest.mark.parametrize(("threshold", "factors"), [(0.0, {}), (0.02, {(1, 2): 0.0, (0, 1): -1.5})])
 def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
     model = small.model(**values)
-    fast, expected = trace(model, TEXT, 7, threshold, factors), slow(model, TEXT, 7, threshold, factors)
+    fast, expected = trace(model, of_ids(TEXT, 7), threshold, factors), slow(model, TEXT, 7, threshold, factors)
     for name in ("stream", "straight", "feedforward", "faint"):
         np.testing.assert_allclose(getattr(fast, name), expected[name], atol=2e-5, err_msg=name)
     said = {(one.layer, one.head, one.query, one.key): one.share for one in fast.routes}
@@ -103,7 +106,7 @@ def test_shares_are_those_of_a_slow_loop(values, threshold, factors):
 
 @pytest.mark.parametrize("values", MODELS.values(), ids=MODELS)
 def test_with_no_threshold_every_layer_has_the_whole_state(values):
-    found = trace(small.model(**values), TEXT, 8)
+    found = trace(small.model(**values), of_ids(TEXT, 8))
     np.testing.assert_allclose(found.stream.sum(1), 1.0, atol=1e-3)
     assert found.followed == pytest.approx(1.0, abs=1e-3)
     assert not found.faint.any()
@@ -115,15 +118,77 @@ def test_with_no_threshold_every_layer_has_the_whole_state(values):
 
 def test_a_threshold_loses_what_is_below_it():
     model = small.model()
-    found = trace(model, TEXT, 8, 0.05)
+    found = trace(model, of_ids(TEXT, 8), 0.05)
     assert found.followed == pytest.approx(1 - found.faint.sum(), abs=1e-3)
     assert found.followed < 0.99
 
 
-def test_an_encoder_is_traced_and_one_with_a_decoder_is_not():
-    assert trace(small.model(architecture="encoder"), TEXT, 3).stream[0, 8] > 0  # from a later token, too
-    with pytest.raises(ValueError, match="one stack, and this one has an encoder and a decoder"):
-        trace(small.model(architecture="encoder-decoder"), TEXT, 3)
+def test_an_encoder_is_traced():
+    found = trace(small.model(architecture="encoder"), of_ids(TEXT, 3))
+    assert found.stream[0, 8] > 0  # from a later token, too
+    assert (found.layers, found.head(1, 4)) == (("0", "1"), "1.4")
+
+
+def slow_pair(model: Transformer, ids: list[int], written: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The streams and feed-forward shares of an encoder-decoder of which the last token written is explained, by loops
+    over blocks, from the last to the first: encoder and decoder each with its own row of shares."""
+    found = model(torch.tensor([ids]), decoder_ids=torch.tensor([written]), capture=["*"]).activations
+    here = {name: value[0].double().numpy() for name, value in found.items() if not name.endswith("pos_embed")}
+    source, own = np.zeros(len(ids)), np.zeros(len(written))
+    own[-1] = 1.0
+    stages, wrote = [np.concatenate([source, own])], []
+
+    def attend(at: str, attention: torch.nn.Module, before: str, rows: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """The stream before an attention: `keys` gets what heads take, and what stays is returned."""
+        w, heads = attention.out.weight.double().numpy(), model.config.n_heads
+        size, kept = w.shape[1] // heads, np.zeros_like(rows)
+        for i, came in enumerate(rows):
+            parts = [
+                here[f"{at}.pattern"][head, i, j] * (w[:, head * size : (head + 1) * size] @ here[f"{at}.v"][head, j])
+                for head in range(heads)
+                for j in range(len(keys))
+            ]
+            share = came * proximities([*parts, here[before][i]], here[before][i] + here[f"{at}_out"][i])
+            kept[i] += share[-1]
+            keys += share[:-1].reshape(heads, -1).sum(0)
+        return kept
+
+    def feed(at: str, mid: str, rows: np.ndarray) -> np.ndarray:
+        mids, outs = here[at + mid], here[at + "mlp_out"]
+        return rows * [proximities([a, b], a + b)[1] for a, b in zip(mids, outs, strict=True)]
+
+    for layer in reversed(range(model.config.decoder_layers)):
+        at, block = f"decoder.blocks.{layer}.", model.decoder.blocks[layer]
+        wrote.append(np.concatenate([0 * source, feed(at, "resid_mid_cross", own)]))
+        own = attend(at + "cross_attn", block.cross_attn, at + "resid_mid", own, source)
+        stages.append(np.concatenate([source, own]))
+        moved = np.zeros_like(own)
+        own = moved + attend(at + "attn", block.attn, at + "resid_pre", own, moved)
+        wrote.append(np.zeros(len(ids) + len(written)))
+        stages.append(np.concatenate([source, own]))
+    for layer in reversed(range(model.config.encoder_layers)):
+        at, block = f"encoder.blocks.{layer}.", model.encoder.blocks[layer]
+        wrote.append(np.concatenate([feed(at, "resid_mid", source), 0 * own]))
+        moved = np.zeros_like(source)
+        source = attend(at + "attn", block.attn, at + "resid_pre", source, moved) + moved
+        stages.append(np.concatenate([source, own]))
+    return np.array(stages[::-1]), np.array(wrote[::-1])
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_an_encoder_decoder_is_traced_through_both(norm):
+    model = small.model(architecture="encoder-decoder", norm_placement=norm, n_encoder_layers=3)
+    written = TEXT[:4]
+    found = trace(model, of_ids(TEXT, 12, written))
+    stream, feedforward = slow_pair(model, TEXT, written)
+    np.testing.assert_allclose(found.stream, stream, atol=5e-5)
+    np.testing.assert_allclose(found.feedforward, feedforward, atol=5e-5)
+    assert found.layers == ("encoder 0", "encoder 1", "encoder 2", "decoder 0", "cross 0", "decoder 1", "cross 1")
+    np.testing.assert_allclose(found.stream.sum(1), 1.0, atol=1e-3)
+    assert found.head(4, 1) == "cross 0.1"
+    assert {route.key < 9 for route in found.routes if route.layer in (4, 6)} == {True}
+    edited = trace(model, of_ids(TEXT, 12, written), factors={(6, 2): 0.0})
+    assert not [route for route in edited.routes if (route.layer, route.head) == (6, 2)]
 
 
 def test_shares_of_a_sum_by_hand():
@@ -136,9 +201,9 @@ def test_shares_of_a_sum_by_hand():
 
 def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
     model = small.model(norm_placement="sandwich")
-    before = trace(model, TEXT, 8)
+    before = trace(model, of_ids(TEXT, 8))
     monkeypatch.setattr(flows, "AT_ONCE", 1)
-    np.testing.assert_allclose(trace(model, TEXT, 8).stream, before.stream, atol=1e-6)
+    np.testing.assert_allclose(trace(model, of_ids(TEXT, 8)).stream, before.stream, atol=1e-6)
 
 
 # ---- what the last token predicts ----
@@ -146,29 +211,30 @@ def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
 
 def test_guesses_after_each_layer():
     model, factors = small.model(), {(0, 1): 0.0, (1, 5): -2.0}
-    found = layer_guesses(model, TEXT, factors)
-    output = model(torch.tensor([TEXT]), capture=["blocks.*.resid_post"], edits=edits_of(factors))
+    found = layer_guesses(model, of_ids(TEXT, 8), factors)
+    output = model(torch.tensor([TEXT]), capture=["blocks.*.resid_post"], edits=edits_of(model.config, factors))
     np.testing.assert_allclose(found.final, output.logits[0, -1].softmax(-1), atol=1e-6)
     for layer in range(2):
         state = output.activations[f"blocks.{layer}.resid_post"][0, -1]
         expected = (model.decoder.ln_final(state) @ model.embed.weight.T).softmax(-1)
         assert found.best[layer] == int(expected.argmax())
         assert found.probability[layer] == pytest.approx(float(expected.max()), abs=1e-6)
-    assert abs(layer_guesses(model, TEXT).final - found.final).max() > 1e-3
+    assert abs(layer_guesses(model, of_ids(TEXT, 8)).final - found.final).max() > 1e-3
 
 
 def test_head_2_5_of_stories_carries_the_pronoun():
     model, tokenizer = load("stories")
     he, she = (tokenizer.encode(f"Sam said that {word}")[-1] for word in ("he", "she"))
-    plain, off, turned = (read_guesses(model, tokenizer, PRONOUN, 40, heads) for heads in ("", "2.5*0", "2.5*-2"))
+    plain, off, turned = (read_guesses(model, tokenizer, PRONOUN, 40, None, heads) for heads in ("", "2.5*0", "2.5*-2"))
     assert plain.final.argmax() == off.final.argmax() == he
     assert plain.final[he] == pytest.approx(0.69, abs=0.02)
     assert off.final[he] == pytest.approx(0.42, abs=0.02)
     assert turned.final.argmax() == she
     traced = read_flow(model, tokenizer, PRONOUN, 40)
-    expected = trace(model, tokenizer.encode(PRONOUN), len(tokenizer.encode(PRONOUN)) - 1)
+    ids = tokenizer.encode(PRONOUN)
+    expected = trace(model, of_ids(ids, len(ids) - 1))
     np.testing.assert_array_equal(traced.stream, expected.stream)
-    without = read_flow(model, tokenizer, PRONOUN, 5, 0.03, "2.5*0")
+    without = read_flow(model, tokenizer, PRONOUN, 5, None, 0.03, "2.5*0")
     assert without.target == 4
     assert not [one for one in without.routes if (one.layer, one.head) == (2, 5)]
 
@@ -205,7 +271,7 @@ def test_what_is_no_head_or_factor_is_left_out(said):
 
 
 def test_the_story_of_a_state():
-    found = trace(small.model(), TEXT, 8, 0.01)
+    found = trace(small.model(), of_ids(TEXT, 8), 0.01)
     tokens = [f" {letter}" for letter in "abcdefghi"]
     told = story(found, tokens, " ball", 0.694, {(1, 2): -0.5})
     between = [one for one in found.routes if one.key != one.query]
@@ -221,9 +287,14 @@ def test_the_story_of_a_state():
     )
 
 
+def test_the_story_of_a_state_that_predicts_nothing():
+    told = story(trace(small.model(), of_ids(TEXT, 4)), [f" {letter}" for letter in "abcdefghi"], None, 0.0, {})
+    assert str(told).startswith("The state at '·e': the widest ribbon comes from '")
+
+
 def test_the_story_without_a_threshold_or_ribbons():
     nothing = np.zeros((2, 1))
-    alone = Flow(0, 0.0, np.ones((3, 1)), nothing, nothing, nothing, np.zeros(2), np.ones((2, 1, 1)), ())
+    alone = Flow(("0", "1"), 0, 0.0, np.ones((3, 1)), nothing, nothing, nothing, np.zeros(2), np.ones((2, 1, 1)), ())
     assert str(story(alone, ["a"], "b", 0.5, {})) == (
         "'b', 50%: no head brings anything from another token that is above the threshold. Traced back to the "
         "embeddings: 'a' 100%."

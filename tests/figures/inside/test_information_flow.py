@@ -5,12 +5,13 @@ import numpy as np
 from tests import small
 from tests.pages.figures import array
 from tfcore.analysis.inside.information_flow import trace
+from tfcore.analysis.inside.passages import of_ids
 from tfcore.figures import theme
 from tfcore.figures.inside.information_flow import shares, shares_height
 
 
 def test_shares_by_token_and_layer():
-    found = trace(small.model(), small.ids(1, 5)[0].tolist(), 4)
+    found = trace(small.model(), of_ids(small.ids(1, 5)[0].tolist(), 4))
     figure = shares(found, list("abcde"), shares_height(5))
     theme.check(figure)
     [cells] = figure.to_dict()["data"]

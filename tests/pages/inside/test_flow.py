@@ -12,6 +12,7 @@ from tests.pages.visits import press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.analysis.inside.information_flow import layer_guesses, trace
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
+from tfcore.analysis.inside.passages import of_ids
 from tfcore.analysis.inside.quantities import Quantity
 
 opened = partial(visits.opened, "inside/flow/page.py")
@@ -35,7 +36,8 @@ def token(word: str) -> int:
 def test_what_is_drawn_is_the_models():
     test = opened()
     said, model = river(test), cache.model("stories")[0]
-    found, guesses = trace(model, ids(), len(ids()) - 1), layer_guesses(model, ids())
+    passage = of_ids(ids(), len(ids()) - 1)
+    found, guesses = trace(model, passage), layer_guesses(model, passage)
     np.testing.assert_allclose(said["stream"], found.stream, atol=1e-4)
     np.testing.assert_allclose(said["feedforward"], found.feedforward, atol=1e-4)
     assert said["tokens"][-2:] == ["·said", "·that"]
@@ -74,6 +76,46 @@ def test_heads_are_measured_on_another_token():
     np.testing.assert_allclose(said["effects"], effects[:, :6], atol=2e-3)
 
 
+def test_heads_are_measured_on_the_difference_of_two_tokens():
+    test = opened(against="2: ·his")
+    said = river(test)
+    assert said["measure"] == "logit of '·he' less that of '·his' after the last token"
+    quantity = Quantity("difference", token("he"), token("his"))
+    effects = all_effects(list(knock_out_each(cache.model("stories")[0], ids(), quantity, "zero")), 4)
+    np.testing.assert_allclose(said["effects"], effects[:, :6], atol=2e-3)
+    words = visits.said(test, "markdown")
+    assert "of the logit of '·he' above that of '·his' itself" in words
+    assert "that difference falls most, by" in words
+    assert river(opened(against="1: ·he"))["measure"].startswith("log-probability")  # of itself: nothing
+
+
+def test_an_encoder_explains_a_masked_token_and_any_other(monkeypatch):
+    test = opened(model="fill")
+    said = river(test)
+    assert (said["tokens"][said["target"]], said["choosing"], said["linked"]) == ("___", True, False)
+    assert said["next"][0][0] == "·sad"
+    assert [probability for _, probability in said["guesses"]][-1] == pytest.approx(said["next"][0][1], abs=1e-4)
+    assert said["exact"] == [True] * 4
+    assert said["measure"] == "log-probability of '·sad' at place 5"
+    assert not [button for button in test.button if button.key == "write"]
+    assert "both sides" in visits.said(test, "markdown")
+    moved = river(opened(model="fill", token="2: ·dog"))
+    assert (moved["target"], moved["tokens"][2]) == (2, "·dog")
+
+
+def test_an_encoder_decoder_explains_a_token_of_its_translation():
+    test = opened(model="translate")
+    said = river(test)
+    assert said["layers"][:5] == ["encoder 0", "encoder 1", "encoder 2", "decoder 0", "cross 0"]
+    assert said["tokens"][9:] == ["<start>", "Elle", "·me", "·donna", "·un"]
+    assert (said["target"], said["next"][0][0], said["choosing"]) == (13, "·livre", False)
+    assert [one is None for one in said["guesses"]] == [True] * 4 + [False, True] * 2 + [False]
+    assert said["story"].startswith("'·livre', 94%: the widest ribbon comes from '·book' through head cross 2.")
+    first = river(opened(model="translate", token="0: Elle", heads="8.0*0"))
+    assert (first["tokens"][-1], first["factors"]) == ("<start>", {"8.0": 0.0})
+    assert "head cross 2.0 × 0" in first["story"]
+
+
 def test_the_next_token_joins_the_text():
     test = press(opened(), "write")
     assert test.text_area(key="text").value == f"{TEXT} he"
@@ -107,6 +149,8 @@ def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
     [
         ({"word": 1}, "word", 1),
         ({"word": 99}, "word", 0),
+        ({"token": 1}, "token", 1),
+        ({"token": 99}, "token", 0),
         ({"word": "x"}, "word", 0),
         ({"moved": {"heads": "2.5*0", "seq": 1, "final": True}}, "heads", "2.5*0"),
         ({"moved": {"heads": "7.7*0", "seq": 1, "final": True}}, "heads", ""),
@@ -123,11 +167,11 @@ def test_what_a_browser_sends(event, key, value, monkeypatch):
     monkeypatch.setattr(flow.links, "go", lambda *where: sent.append(where))
     handlers = {}
     monkeypatch.setattr(flow.river, "_component", lambda **given: handlers.update(given) or event)
-    opened()
+    opened(model="fill")
     monkeypatch.setattr(flow.river.st, "session_state", {"heads:river": event})
     moved = event.get("moved")
     monkeypatch.setattr(flow.river.dragging, "heard", lambda *_: moved if isinstance(moved, dict) else None)
-    for name in ("moved", "word", "open"):
+    for name in ("moved", "word", "open", "token"):
         handlers[f"on_{name}_change"]()
     expected = [(key, value)] if (value or "heads" in str(event.get("moved"))) else []
     assert sent == expected

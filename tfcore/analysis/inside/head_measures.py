@@ -4,20 +4,123 @@ The share of the state that a head carries (information flow routes, arXiv:2403.
 logit (direct logit attribution, arXiv:2211.00593, section 3.1), and what is lost when it is switched off.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
-from jaxtyping import Float
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.information_flow import Flow
+from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
+from tfcore.analysis.inside.passages import Passage, attention_layers
+from tfcore.analysis.inside.quantities import Quantity, quantity_name
 from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.token_text import visible
+from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Matrix = Float[ndarray, "layer head"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadEffects:
+    """By how much what is explained falls when each head alone is switched off; by attention layer.
+
+    Args:
+        values: in nats, in logits, or of a cosine.
+        exact: whether those of a layer are measured; the others are estimates, or 0 where there are none.
+    """
+
+    values: Matrix
+    exact: Bool[ndarray, " layer"]
+
+
+def explained(
+    model: Transformer, passage: Passage, tokenizer: Tokenizer, token: int | None, against: int | None
+) -> str:
+    """What is explained, in words: the log-probability of a token, the logit difference of two, or, of a model without
+    a language head, how near the state is to what it is."""
+    if token is None:
+        return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
+    name = quantity_name(quantity_of(token, against), tokenizer)
+    if model.config.architecture != "encoder":
+        return name
+    return name.replace("after the last token", f"at place {passage.target}")
+
+
+def quantity_of(token: int, against: int | None) -> Quantity:
+    """A token's log-probability, or the difference of its logit and that of another."""
+    return Quantity("prediction", token) if against is None else Quantity("difference", token, against)
+
+
+def unmeasured(model: Transformer) -> HeadEffects:
+    """Before anything is measured."""
+    layers = len(attention_layers(model.config))
+    return HeadEffects(np.zeros((layers, model.config.n_heads), np.float32), np.zeros(layers, bool))
+
+
+def measure_heads(
+    model: Transformer, passage: Passage, token: int | None, against: int | None, *, estimate: bool = True
+) -> Iterator[HeadEffects]:
+    """The effect of every head, more of them exact each time; the last ones are exact in all layers.
+
+    Args:
+        token: whose log-probability falls; None: how near the target's state is to what it is, as a cosine.
+        against: the token whose logit is taken off that of `token` instead.
+        estimate: whether estimates of all come first (attribution patching; of decoders).
+    """
+    nothing, n_heads = unmeasured(model), model.config.n_heads
+    values, exact = nothing.values, nothing.exact
+    found: Iterator[LayerEffects]
+    if token is not None and model.config.architecture == "decoder":
+        quantity = quantity_of(token, against)
+        if estimate:
+            values = estimate_effects(model, passage.ids, quantity, "zero")[:, :n_heads].astype(np.float32)
+            yield HeadEffects(values.copy(), exact.copy())
+        found = knock_out_each(model, passage.ids, quantity, "zero")
+    else:
+        found = knock_out_heads(model, passage, token, against)
+    for one in found:
+        values[one.layer], exact[one.layer] = one.effects[:n_heads], True
+        yield HeadEffects(values.copy(), exact.copy())
+
+
+@torch.no_grad()
+def knock_out_heads(
+    model: Transformer, passage: Passage, token: int | None, against: int | None
+) -> Iterator[LayerEffects]:
+    """The exact effects of switching off each head alone, by one run each: of a model of any wiring.
+
+    Args:
+        token, against: see measure_heads.
+    """
+
+    def value(*edits: Edit) -> float:
+        state = passage.run(model, (), edits).hidden[0, passage.row].float()
+        if token is None:
+            return float(F.cosine_similarity(state, now, dim=0))
+        logits = cast("Tensor", model.to_logits(state.to(model.dtype))).float()
+        if against is not None:
+            return float(logits[token] - logits[against])
+        if passage.blank is not None:
+            logits[passage.blank] = -torch.inf
+        return float(logits.log_softmax(-1)[token])
+
+    now = passage.run(model).hidden[0, passage.row].float()
+    whole = value()
+    for k, layer in reversed(list(enumerate(attention_layers(model.config)))):
+        name = layer.activation("z")
+        effects = [whole - value(Edit.zero(name, heads=[head])) for head in range(model.config.n_heads)]
+        yield LayerEffects(k, np.array(effects, np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +131,8 @@ class HeadMeasures(Finding):
         token: the next token.
         carried: share of the state that the head brought from other tokens.
         direct: share of the token's logit, above the mean of all logits, that it wrote itself; logits.
-        effect: fall of the token's log-probability without it; nats.
+        effect: fall of the token's log-probability without it, nats; of the difference, logits.
+        against: the token whose logit is taken off, where a difference of two is explained.
         is_exact: whether all effects are measured; some are estimated otherwise.
     """
 
@@ -37,6 +141,7 @@ class HeadMeasures(Finding):
     direct: tuple[str, float]
     effect: tuple[str, float]
     is_exact: bool
+    against: str | None = None
 
     @property
     def names(self) -> int:
@@ -46,10 +151,14 @@ class HeadMeasures(Finding):
     @property
     def sentence(self) -> str:
         how = "measured" if self.is_exact else "partly estimated"
+        logit, falls, unit = f"the logit of '{self.token}'", "its log-probability falls", "nats"
+        if self.against is not None:
+            logit += f" above that of '{self.against}'"
+            falls, unit = "that difference falls", "logits"
         first = (
             f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}; "
-            f"head {self.direct[0]} writes most of the logit of '{self.token}' itself, {self.direct[1]:+.2f}; "
-            f"without head {self.effect[0]} its log-probability falls most, by {self.effect[1]:.2f} nats ({how})."
+            f"head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
+            f"without head {self.effect[0]} {falls} most, by {self.effect[1]:.2f} {unit} ({how})."
         )
         if self.names == 1:
             return f"{first} The three measures agree on the first head."
@@ -59,27 +168,33 @@ class HeadMeasures(Finding):
         )
 
 
-def carried_by_head(flow: Flow, n_layers: int, n_heads: int) -> Matrix:
+def carried_by_head(flow: Flow, n_heads: int) -> Matrix:
     """The share of the state that each head brought from other tokens, all its routes together."""
-    found = np.zeros((n_layers, n_heads))
+    found = np.zeros((len(flow.layers), n_heads))
     for route in flow.routes:
         if route.query != route.key:
             found[route.layer, route.head] += route.share
     return found
 
 
-def direct_by_head(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, token: int) -> Matrix | None:
-    """The direct share of each head in a next token's logit, above the mean of all logits; None where the stream is no
-    plain sum (post-norm)."""
-    if model.config.norm_placement == "post":
+def direct_by_head(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, token: int, against: int | None = None
+) -> Matrix | None:
+    """The direct share of each head in a next token's logit, above that of another token or the mean of all logits;
+    None where the stream is no plain sum (post-norm), and in a model that does not predict the next token."""
+    if model.config.norm_placement == "post" or model.config.architecture != "decoder":
         return None
     ids = first_tokens(model, tokenizer, text, limit).ids
-    return contributions(model, stream_parts(model, ids, len(ids) - 1), token, "mean").heads
+    return contributions(
+        model, stream_parts(model, ids, len(ids) - 1), token, "mean" if against is None else against
+    ).heads
 
 
-def compare(token: str, carried: Matrix, direct: Matrix, effects: Matrix, *, is_exact: bool) -> HeadMeasures:
-    """Which head each measure puts first; matrices as of the functions above, effects in nats."""
-    return HeadMeasures(token, _largest(carried), _largest(direct), _largest(effects), is_exact)
+def compare(
+    token: str, carried: Matrix, direct: Matrix, effects: Matrix, *, is_exact: bool, against: str | None = None
+) -> HeadMeasures:
+    """Which head each measure puts first; matrices as of the functions above."""
+    return HeadMeasures(token, _largest(carried), _largest(direct), _largest(effects), is_exact, against)
 
 
 def _largest(values: Matrix) -> tuple[str, float]:

@@ -13,23 +13,22 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import frozen_norm
-from tfcore.analysis.inside.logit_lens import lens_logits
-from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.token_text import visible
-from tfcore.block import Block
+from tfcore.config import ModelConfig
 from tfcore.generation.sampling import distribution, draw
 from tfcore.inspection.capture import known_names
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
-NEEDED = ("resid_pre", "attn.v", "attn.pattern", "attn_out", "ln1_post.scale", "resid_mid", "mlp_out", "resid_post")
+NEEDED = ("attn.v", "attn.pattern", "attn_out", "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out", "_post.scale")
 AT_ONCE = 16_000_000  # numbers of what heads write that are in memory together
 LARGEST = 2.0  # factor of a head
 LEAST = 1e-5  # share of the state at a token that is still followed
 SMALLEST = 1e-3  # share of a route that is told apart
 
-Factors = Mapping[tuple[int, int], float]  # (layer, head) -> what its output is multiplied by
+Factors = Mapping[tuple[int, int], float]  # (attention layer, head) -> what its output is multiplied by
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,11 @@ class Route:
 class Flow:
     """The state at one token after the last layer, traced back: every share is of that state, which is 1.
 
+    A layer is an attention layer with what follows it up to the next; see `attention_layers`. In an encoder-decoder the
+    encoder's tokens come first, and stay as they are through the decoder's layers, which take from them.
+
     Args:
+        layers: names of the layers.
         target: the token that is explained.
         threshold: routes below that share of the state they flow into are not followed.
         stream: share in the residual stream before each layer, and after the last one.
@@ -59,6 +62,7 @@ class Flow:
         routes: of all heads, those of at least SMALLEST, the largest share first.
     """
 
+    layers: tuple[str, ...]
     target: int
     threshold: float
     stream: Float[ndarray, "stage seq"]
@@ -74,16 +78,19 @@ class Flow:
         """Share of the state that is traced back to embeddings."""
         return float(self.stream[0].sum())
 
+    def head(self, layer: int, head: int) -> str:
+        """Its name, as in "2.5" or "cross 0.3"."""
+        return f"{self.layers[layer]}.{head}"
 
-def edits_of(factors: Factors) -> list[Edit]:
+
+def edits_of(config: ModelConfig, factors: Factors) -> list[Edit]:
     """The heads multiplied, as edits of one pass."""
-    return [Edit.scale(f"blocks.{layer}.attn.z", by, heads=[head]) for (layer, head), by in sorted(factors.items())]
+    layers = attention_layers(config)
+    return [Edit.scale(layers[k].activation("z"), by, heads=[head]) for (k, head), by in sorted(factors.items())]
 
 
 @torch.no_grad()
-def trace(
-    model: Transformer, ids: Sequence[int], target: int, threshold: float = 0.0, factors: Factors | None = None
-) -> Flow:
+def trace(model: Transformer, passage: Passage, threshold: float = 0.0, factors: Factors | None = None) -> Flow:
     """Trace the state at a token back through the model, from one pass.
 
     In each layer the stream at a token is a sum: of itself before, and of what every head brings from every token,
@@ -93,82 +100,89 @@ def trace(
     at the scale they have in this pass.
 
     Args:
-        target: the token whose last state is explained.
+        passage: the text, and the token whose last state is explained.
         threshold: at each token, heads' contributions below this share are not followed.
         factors: heads whose output is multiplied.
-
-    Raises:
-        ValueError: an encoder-decoder, whose stream is not one.
     """
-    config = model.config
-    if config.architecture == "encoder-decoder":
-        raise ValueError("routes are traced in models of one stack, and this one has an encoder and a decoder")
-    factors = factors or {}
-    names = [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(NEEDED)]
-    found = model(one_text(model, ids), capture=names, edits=edits_of(factors)).activations
-    here = {name: value[0] for name, value in found.items()}
-    n_layers, n = config.n_layers, len(ids)
+    config, factors = model.config, factors or {}
+    layers = attention_layers(config)
+    starts = {layer.prefix for layer in layers}
+    names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
+    here = {name: value[0] for name, value in passage.run(model, names, edits_of(config, factors)).activations.items()}
+    n_layers, n = len(layers), len(passage.tokens)
     stream = np.zeros((n_layers + 1, n))
     straight, feedforward, faint = (np.zeros((n_layers, n)) for _ in range(3))
     carried, moved = np.zeros(n_layers), np.zeros((n_layers, n, n))
     routes: list[Route] = []
-    stream[-1, target] = 1.0
-    for layer in reversed(range(n_layers)):
-        block = cast("Block", model.stack.blocks[layer])
-        start = f"blocks.{layer}."
-        mine = {name.removeprefix(start): value for name, value in here.items() if name.startswith(start)}
-        by = torch.ones(config.n_heads)
-        for head in range(config.n_heads):
-            by[head] = factors.get((layer, head), 1.0)
-        arrived = stream[layer + 1].copy()
-        reached = [i for i in range(n) if arrived[i] >= LEAST]
-        if block.has_mlp and not block.parallel:
-            parts = torch.stack([mine["resid_mid"], mine["mlp_out"]])[:, reached]  # (part, row, d_model)
-            feedforward[layer, reached] = arrived[reached] * shares(parts, parts.sum(0))[1]
-        heads, kept = attended(block, mine, reached, by)  # (row, head, key), (row, part)
+    stream[-1, passage.target] = 1.0
+    for k, layer in reversed(list(enumerate(layers))):
+        block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
+        mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
+        by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
+        arrived = stream[k + 1]
+        rows, keys = passage.places(layer)
+        reached = [i for i in rows if arrived[i] >= LEAST]
+        local = [i - rows.start for i in reached]
+        if layer.is_last and block.has_mlp and not block.parallel:
+            before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
+            parts = torch.stack([before, mine["mlp_out"]])[:, local]  # (part, row, d_model)
+            feedforward[k, reached] = arrived[reached] * shares(parts, parts.sum(0))[1]
         here_now = arrived[reached]
-        straight[layer, reached] = here_now * kept.sum(1)
+        brought, followed = np.zeros((2, len(reached), config.n_heads, n))
+        heads, kept = attended(layer, model, mine, local, by)  # (row, head, key), (row, part)
+        brought[:, :, keys.start : keys.stop] = heads * here_now[:, None, None]
+        followed[:, :, keys.start : keys.stop] = heads * (heads >= threshold)
+        moved[k, reached] = followed.sum(1)
+        moved[k, reached, reached] += kept.sum(1)
+        followed *= here_now[:, None, None]
+        straight[k, reached] = here_now * kept.sum(1)
         if block.parallel:  # the feed-forward layer reads the same stream
-            feedforward[layer, reached] = here_now * kept[:, -1]
-        brought = heads * here_now[:, None, None]
-        followed = brought * (heads >= threshold)
-        faint[layer, reached] = (brought - followed).sum((1, 2))
-        stream[layer] = straight[layer] + followed.sum((0, 1))
-        own = sum(brought[row, :, i].sum() for row, i in enumerate(reached))
-        carried[layer] = brought.sum() - own
-        moved[layer, reached] = (heads * (heads >= threshold)).sum(1)
-        moved[layer, reached, reached] += kept.sum(1)
+            feedforward[k, reached] = here_now * kept[:, -1]
+        faint[k, reached] = (brought - followed).sum((1, 2))
+        apart = [i for i in range(n) if i not in rows]  # tokens of the other stack: nothing happens to them
+        straight[k, apart] = arrived[apart]
+        moved[k, apart, apart] = 1.0
+        stream[k] = straight[k] + followed.sum((0, 1))
+        carried[k] = brought.sum() - sum(brought[row, :, i].sum() for row, i in enumerate(reached))
         for row, head, j in zip(*(followed >= SMALLEST).nonzero(), strict=True):
-            routes.append(Route(layer, int(head), reached[row], int(j), float(followed[row, head, j])))
+            routes.append(Route(k, int(head), reached[row], int(j), float(followed[row, head, j])))
     routes.sort(key=lambda route: -route.share)
-    return Flow(target, threshold, stream, straight, feedforward, faint, carried, moved, tuple(routes))
+    named = tuple(layer.name for layer in layers)
+    return Flow(named, passage.target, threshold, stream, straight, feedforward, faint, carried, moved, tuple(routes))
 
 
 def attended(
-    block: Block, here: Mapping[str, Tensor], rows: Sequence[int], by: Float[Tensor, " head"]
+    layer: AttentionLayer,
+    model: Transformer,
+    here: Mapping[str, Tensor],
+    rows: Sequence[int],
+    by: Float[Tensor, " head"],
 ) -> tuple[Float[ndarray, "row head key"], Float[ndarray, "row part"]]:
     """Shares of what each head brings from each token in the sum after attention, and of what was there: the stream,
     and in a parallel block what its feed-forward layer writes.
 
     Args:
-        here: activations of this block, without the row of the batch.
+        here: activations of this layer's block, without the row of the batch.
         rows: tokens whose sums these are.
         by: what each head's output is multiplied by.
     """
-    pattern, v = here["attn.pattern"], here["attn.v"]  # (head, query, key), (kv_head, key, d_head)
+    block = layer.of(model)
+    attention, norm = (block.cross_attn, block.ln_cross_post) if layer.is_cross else (block.attn, block.ln1_post)
+    named = ("cross_attn", "resid_mid", "ln_cross_post") if layer.is_cross else ("attn", "resid_pre", "ln1_post")
+    pattern, v = here[f"{named[0]}.pattern"], here[f"{named[0]}.v"]  # (head, query, key), (kv_head, key, d_head)
     n_heads, n = len(pattern), pattern.shape[-1]
-    w_out = block.attn.out.weight.unflatten(1, (n_heads, -1))  # (d_model, head, d_head)
+    w_out = attention.out.weight.unflatten(1, (n_heads, -1))  # (d_model, head, d_head)
     values = torch.einsum("hke,dhe->hkd", v.repeat_interleave(n_heads // len(v), dim=0), w_out)
     values = values * by.to(values)[:, None, None]
-    terms = [here["resid_pre"], *([here["mlp_out"]] if block.parallel else [])]
-    summed = torch.stack(terms).sum(0) + here["attn_out"]
-    scale = here.get("ln1_post.scale")
+    terms = [here[named[1]], *([here["mlp_out"]] if block.parallel else [])]
+    summed = torch.stack(terms).sum(0) + here[f"{named[0]}_out"]
+    scale = here.get(f"{named[2]}.scale")
     found, kept = [], []
-    for some in torch.tensor(rows).split(max(1, AT_ONCE // values.numel())):
+    for some in torch.tensor(rows, dtype=torch.int64).split(max(1, AT_ONCE // values.numel())):
         at = some.tolist()
         written = pattern[:, at, :, None].transpose(0, 1) * values  # (row, head, key, d_model)
         if scale is not None:
-            written = frozen_norm(block.ln1_post, written, scale[at][:, None, None]).to(values)
+            written = frozen_norm(norm, written, scale[at][:, None, None]).to(values)
         parts = torch.cat([written.flatten(1, 2), torch.stack(terms, 1)[at]], dim=1)  # (row, part, d_model)
         share = shares(parts.transpose(0, 1), summed[at]).T  # (row, part)
         found.append(share[:, : n_heads * n].reshape(len(at), n_heads, n))
@@ -188,52 +202,76 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class LayerGuesses:
-    """The top prediction after each layer, and the model's own probabilities.
+    """The top prediction at a token after each layer, and the model's own probabilities.
 
     Args:
-        best: id of the most probable token, read from the stream after each layer.
-        probability: of it.
-        final: probability of every token, after the last layer.
+        best: id of the most probable token, read from the stream after each layer; None in the middle of a block, in
+            the encoder of an encoder-decoder, and where a model has no language head.
+        probability: of it, or 0.
+        final: probability of every token, after the last layer; of none without a language head.
     """
 
-    best: tuple[int, ...]
+    best: tuple[int | None, ...]
     probability: tuple[float, ...]
     final: Float[ndarray, " vocab"]
 
+    def ranked(self, most: int) -> list[int]:
+        """The most probable tokens, the first first."""
+        found: list[int] = self.final.argsort()[::-1][:most].tolist()
+        return found
+
 
 @torch.no_grad()
-def layer_guesses(model: Transformer, ids: Sequence[int], factors: Factors | None = None) -> LayerGuesses:
-    """What the last token's stream predicts after each layer (the logit lens, see `lens_logits`), with some heads
+def layer_guesses(model: Transformer, passage: Passage, factors: Factors | None = None) -> LayerGuesses:
+    """What the stream at the target predicts after each layer (the logit lens, see `lens_logits`), with some heads
     multiplied."""
-    output = model(one_text(model, ids), capture=["blocks.*.resid_post"], edits=edits_of(factors or {}))
-    states = torch.stack([state[0, -1] for state in output.activations.values()])
-    probability, best = lens_logits(model, states).float().softmax(-1).max(-1)
-    final = output.logits[0, -1].float().softmax(-1).cpu().numpy()
-    return LayerGuesses(tuple(best.tolist()), tuple(probability.tolist()), final)
+    layers = attention_layers(model.config)
+    nothing = LayerGuesses((None,) * len(layers), (0.0,) * len(layers), np.zeros(0, np.float32))
+    if model.config.head == "none":
+        return nothing
+    ends = {k: f"{layer.prefix}resid_post" for k, layer in enumerate(layers) if layer.is_last and not layer.is_encoder}
+    output = passage.run(model, list(ends.values()), edits_of(model.config, factors or {}))
+    states = torch.stack([output.activations[name][0, passage.row] for name in ends.values()])
+    norm = model.stack.ln_final
+    logits = cast("Tensor", model.to_logits(torch.cat([norm(states), output.hidden[0, passage.row, None]]))).float()
+    if passage.blank is not None:
+        logits[:, passage.blank] = -torch.inf
+    chances = logits.softmax(-1)  # (layer, vocab), then those of the model itself
+    probability, best = chances[:-1].max(-1)
+    said = dict(zip(ends, zip(best.tolist(), probability.tolist(), strict=True), strict=True))
+    each = [said.get(k, (None, 0.0)) for k in range(len(layers))]
+    return LayerGuesses(tuple(token for token, _ in each), tuple(p for _, p in each), chances[-1].cpu().numpy())
 
 
 def read_flow(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, threshold: float = 0.0, heads: str = ""
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    choice: int | None = None,
+    threshold: float = 0.0,
+    heads: str = "",
 ) -> Flow:
-    """The state at the end of a text's first tokens traced back.
+    """The state at a token of a text traced back.
 
     Args:
-        limit: tokens.
+        limit, choice: see read_passage.
         threshold: see trace.
         heads: what is multiplied, as in "2.5*0 1.3*-1".
     """
-    ids = first_tokens(model, tokenizer, text, limit).ids
-    return trace(model, ids, len(ids) - 1, threshold, factors_of(model, heads))
+    return trace(model, read_passage(model, tokenizer, text, limit, choice), threshold, factors_of(model, heads))
 
 
-def read_guesses(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, heads: str = "") -> LayerGuesses:
-    """What the model would predict after each layer at the end of a text's first tokens; arguments as of read_flow."""
-    return layer_guesses(model, first_tokens(model, tokenizer, text, limit).ids, factors_of(model, heads))
+def read_guesses(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None, heads: str = ""
+) -> LayerGuesses:
+    """What the model would predict there after each layer; arguments as of read_flow."""
+    return layer_guesses(model, read_passage(model, tokenizer, text, limit, choice), factors_of(model, heads))
 
 
 def factors_of(model: Transformer, heads: str) -> Factors:
     """The heads of a model that a text changes, as in "2.5*0 1.3*-1"."""
-    return read_factors(heads, model.config.n_layers, model.config.n_heads)[0]
+    return read_factors(heads, len(attention_layers(model.config)), model.config.n_heads)[0]
 
 
 def draw_token(guesses: LayerGuesses, temperature: float, seed: int) -> int:
@@ -277,10 +315,11 @@ def written_factors(factors: Factors) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Story(Finding):
-    """In a sentence, where a prediction came from.
+    """In a sentence, where a prediction, or a state, came from.
 
     Args:
-        token, probability: the top prediction.
+        token, probability: the top prediction; None where the model has no language head.
+        at: the token whose state it is.
         widest: the widest route from another token: layer.head, that token, its share; None where there is none.
         origins: the tokens whose embeddings most of the state is traced back to, with their shares.
         followed: share that is traced back at all.
@@ -288,8 +327,9 @@ class Story(Finding):
         edited: the heads that are multiplied.
     """
 
-    token: str
+    token: str | None
     probability: float
+    at: str
     widest: tuple[str, str, float] | None
     origins: tuple[tuple[str, float], ...]
     followed: float
@@ -298,7 +338,8 @@ class Story(Finding):
 
     @property
     def sentence(self) -> str:
-        told = f"'{visible(self.token)}', {self.probability:.0%}"
+        state = f"The state at '{visible(self.at)}'"
+        told = state if self.token is None else f"'{visible(self.token)}', {self.probability:.0%}"
         told += f" with {self.edited}: " if self.edited else ": "
         if self.widest is not None:
             head, source, share = self.widest
@@ -313,14 +354,16 @@ class Story(Finding):
         return f"{told}; {lost}."
 
 
-def story(flow: Flow, tokens: Sequence[str], guess: str, probability: float, factors: Factors, most: int = 3) -> Story:
+def story(
+    flow: Flow, tokens: Sequence[str], guess: str | None, probability: float, factors: Factors, most: int = 3
+) -> Story:
     """Of a traced state: the widest route between two tokens, and the tokens it began at."""
     between = [route for route in flow.routes if route.query != route.key]
     widest = None
     if between:
         first = max(between, key=lambda route: route.share)
-        widest = (f"{first.layer}.{first.head}", tokens[first.key], first.share)
+        widest = (flow.head(first.layer, first.head), tokens[first.key], first.share)
     order = flow.stream[0].argsort()[::-1][:most]
     origins = tuple((tokens[i], float(flow.stream[0, i])) for i in order if flow.stream[0, i] > 0)
-    edited = ", ".join(f"head {layer}.{head} × {by:g}" for (layer, head), by in sorted(factors.items()))
-    return Story(guess, probability, widest, origins, flow.followed, flow.threshold, edited)
+    edited = ", ".join(f"head {flow.head(*place)} × {by:g}" for place, by in sorted(factors.items()))
+    return Story(guess, probability, tokens[flow.target], widest, origins, flow.followed, flow.threshold, edited)

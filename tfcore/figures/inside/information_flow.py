@@ -20,7 +20,7 @@ def shares(flow: Flow, tokens: Sequence[str], height: int) -> go.Figure:
         tokens: labels of the rows.
         height: in pixels.
     """
-    stages = [*(f"before {layer}" for layer in range(len(flow.straight))), "after"]
+    stages = [*(f"before {layer}" for layer in flow.layers), "after"]
     rows = [f"{i}: {token}" for i, token in enumerate(tokens)]
     cells = {
         "type": "heatmap",

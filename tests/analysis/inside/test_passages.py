@@ -1,0 +1,84 @@
+"""A text as models of every wiring read it, and the attention layers it passes."""
+
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.passages import START, Passage, attention_layers, of_ids, read_passage
+from tfcore.inspection.capture import known_names
+from tfcore.loading.checkpoints import load
+
+DOG = "The dog was very ___ because he had lost ___ bone."
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder", "encoder-decoder"])
+def test_layers_have_activations_of_their_own_blocks(architecture):
+    model = small.model(architecture=architecture, n_encoder_layers=3 if architecture == "encoder-decoder" else None)
+    layers = attention_layers(model.config)
+    found = [layer.activation("pattern") for layer in layers]
+    assert sorted(found) == sorted(name for name in known_names(model.config) if name.endswith("attn.pattern"))
+    assert len({layer.name for layer in layers}) == len(layers)
+    blocks = dict(model.named_modules())
+    for layer in layers:
+        start = "" if layer.prefix.startswith(("encoder.", "decoder.")) else f"{architecture}."
+        assert layer.of(model) is blocks[f"{start}{layer.prefix}"[:-1]]
+        assert layer.is_last == (layer.is_cross or layer.name.split()[0] != "decoder")
+
+
+def test_what_a_layer_changes_and_reads():
+    encoder, decoder, cross = (attention_layers(small.config(architecture="encoder-decoder"))[k] for k in (0, 2, 3))
+    passage = of_ids([5, 6, 7], 4, [1, 5])
+    assert passage.places(encoder) == (range(3), range(3))
+    assert passage.places(decoder) == (range(3, 5), range(3, 5))
+    assert passage.places(cross) == (range(3, 5), range(3))
+    assert passage.row == 1
+    [one, *_] = attention_layers(small.config())
+    assert (of_ids([5, 6, 7], 2).places(one), of_ids([5, 6, 7], 2).row) == ((range(3), range(3)), 2)
+
+
+def test_a_decoder_explains_its_last_token():
+    model, tokenizer = load("stories")
+    found = read_passage(model, tokenizer, "Sam was a little boy", 4, 1)
+    assert (found.ids, found.total) == (tuple(tokenizer.encode("Sam was a little boy")[:4]), 6)
+    assert (found.target, found.choices, found.written, found.blank) == (3, (), (), None)
+
+
+def test_an_encoder_explains_a_masked_token_or_the_one_asked_for():
+    model, tokenizer = load("fill")
+    found = read_passage(model, tokenizer, DOG, 40)
+    assert found.tokens[found.target] == "___" == found.tokens[10]
+    assert (found.target, found.choice, found.choices) == (5, 5, found.tokens)
+    assert [one == found.blank for one in found.ids] == [token == "___" for token in found.tokens]
+    assert read_passage(model, tokenizer, DOG, 40, 10).target == 10
+    assert read_passage(model, tokenizer, DOG, 40, 99).target == 5
+    assert read_passage(model, tokenizer, "The dog was.", 40).target == 3  # the last word
+    assert len(read_passage(model, tokenizer, DOG, 4).ids) == 4
+    assert read_passage(model, tokenizer, "", 40).target == 0
+
+
+def test_an_encoder_of_the_hub_keeps_what_stands_around_a_text(real_models):
+    model, tokenizer = load("minilm")
+    found = read_passage(model, tokenizer, TIRED, 40)
+    assert (found.tokens[0], found.tokens[-1], found.tokens[found.target]) == ("[CLS]", "[SEP]", "tired")
+    cut = read_passage(model, tokenizer, TIRED, 6)
+    assert (cut.tokens, cut.total) == ((*found.tokens[:5], "[SEP]"), 16)
+    assert read_passage(model, tokenizer, "It was ___ .", 40).tokens[3] == "___"
+    assert torch.isfinite(found.run(model).hidden).all()
+
+
+def test_an_encoder_decoder_explains_a_token_of_its_translation():
+    model, tokenizer = load("translate")
+    found = read_passage(model, tokenizer, "She gave me a red book yesterday.", 40, 5)
+    assert found.choices[:6] == ("Elle", " me", " donna", " un", " livre", " rouge")
+    assert found.tokens[len(found.ids) :] == (START, *found.choices[:5])
+    assert (found.target, found.choice) == (len(found.tokens) - 1, 5)
+    best = int(found.run(model).logits[0, found.row].argmax())
+    assert tokenizer.tokens([best]) == [" rouge"]
+    cut = read_passage(model, tokenizer, "She gave me a red book yesterday.", 10, 99)
+    assert (len(cut.ids), cut.ids[-1], len(cut.choices)) == (5, 0, 5)
+    assert cut.choice == 2
+
+
+def test_ids_alone():
+    assert of_ids([4, 5], 1) == Passage((4, 5), (), ("4", "5"), 1, 2)

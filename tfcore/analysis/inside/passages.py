@@ -1,0 +1,164 @@
+"""A text as a model of any wiring reads it, the token whose state is explained, and the attention layers it passes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
+
+from tfcore.analysis.model.masked_tokens import mask_of, with_blanks
+from tfcore.analysis.model.translation import end_id, source_ids, written
+from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.block import Block
+from tfcore.config import ModelConfig
+from tfcore.inspection.edits import Edit
+from tfcore.model import Output, Transformer
+from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
+
+BLANK = "___"  # stands for a masked token in a text
+START = "<start>"  # what a decoder reads first
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionLayer:
+    """One attention layer, and the feed-forward layer behind it where there is one.
+
+    Args:
+        name: its number; in an encoder-decoder also where it is, as in "encoder 2", "decoder 0", "cross 0".
+        prefix: of the names of its block's activations.
+        block: number of the block in its stack.
+        is_cross: whether its keys are the encoder's tokens.
+        is_last: of the attention layers of its block; the feed-forward layer comes after that one.
+    """
+
+    name: str
+    prefix: str
+    block: int
+    is_cross: bool
+    is_last: bool
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether it is in the encoder of an encoder-decoder."""
+        return self.prefix.startswith("encoder.")
+
+    def activation(self, name: str) -> str:
+        """The full name of an activation of its attention, as in "blocks.2.attn.z"."""
+        return f"{self.prefix}{'cross_attn' if self.is_cross else 'attn'}.{name}"
+
+    def of(self, model: Transformer) -> Block:
+        """Its block."""
+        stack = model.encoder if self.is_encoder else model.stack
+        return cast("Block", stack.blocks[self.block])
+
+
+@lru_cache(maxsize=64)
+def attention_layers(config: ModelConfig) -> tuple[AttentionLayer, ...]:
+    """The attention layers in the order of computation; each block of a decoder with an encoder has two."""
+    if config.architecture != "encoder-decoder":
+        return tuple(AttentionLayer(str(i), f"blocks.{i}.", i, False, True) for i in range(config.n_layers))
+    encoder = (
+        AttentionLayer(f"encoder {i}", f"encoder.blocks.{i}.", i, False, True) for i in range(config.encoder_layers)
+    )
+    decoder = (
+        AttentionLayer(f"{'cross' if cross else 'decoder'} {i}", f"decoder.blocks.{i}.", i, cross, cross)
+        for i in range(config.decoder_layers)
+        for cross in (False, True)
+    )
+    return (*encoder, *decoder)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text as a model reads it.
+
+    Args:
+        ids: of its tokens; in an encoder-decoder those that the encoder reads.
+        written: those that the decoder of an encoder-decoder has before it, START first; else none.
+        tokens: all of them as pieces of text, `ids` first.
+        target: place among them of the token whose last state is explained.
+        total: how many tokens the whole text has.
+        choices: what may be explained instead, as pieces of text; none where it is always the last token.
+        choice: place of the target among them.
+        blank: id that no prediction may be, as it stands for a masked token.
+    """
+
+    ids: tuple[int, ...]
+    written: tuple[int, ...]
+    tokens: tuple[str, ...]
+    target: int
+    total: int
+    choices: tuple[str, ...] = ()
+    choice: int = 0
+    blank: int | None = None
+
+    @property
+    def row(self) -> int:
+        """Place of the target in the stack that it is in."""
+        return self.target - (len(self.ids) if self.written else 0)
+
+    def places(self, layer: AttentionLayer) -> tuple[range, range]:
+        """Places of the tokens whose streams a layer changes, and of those it reads."""
+        n, every = len(self.ids), len(self.tokens)
+        if not self.written:
+            return range(n), range(n)
+        rows = range(n) if layer.is_encoder else range(n, every)
+        return rows, range(n) if layer.is_cross else rows
+
+    def run(self, model: Transformer, capture: Sequence[str] = (), edits: Sequence[Edit] = ()) -> Output:
+        """One pass of the model over it."""
+        read = one_text(model, self.written) if self.written else None
+        return model(one_text(model, self.ids), decoder_ids=read, capture=capture, edits=edits)
+
+
+def of_ids(ids: Sequence[int], target: int, written: Sequence[int] = ()) -> Passage:
+    """Ids without a text, such as random ones."""
+    return Passage(tuple(ids), tuple(written), tuple(map(str, (*ids, *written))), target, len(ids))
+
+
+def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None) -> Passage:
+    """The first tokens of a text, and the token to explain: of a decoder the last, which predicts the next one; of an
+    encoder any, at first a masked one; of an encoder-decoder the one that predicts a token of its translation.
+
+    Args:
+        limit: tokens in all.
+        choice: of those that can be explained; None, or one that is not there, means the usual one.
+    """
+    match model.config.architecture:
+        case "decoder":
+            found = first_tokens(model, tokenizer, text, limit)
+            return Passage(tuple(found.ids), (), tuple(found.tokens), max(len(found.ids) - 1, 0), found.total)
+        case "encoder":
+            return _encoder_passage(model, tokenizer, text, limit, choice)
+    return _translated_passage(model, tokenizer, text, limit, choice)
+
+
+def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None) -> Passage:
+    blank = mask_of(tokenizer, model.config.vocab_size)
+    if isinstance(tokenizer, BPETokenizer):
+        ids, begins = with_blanks(tokenizer, text, BLANK) if blank is not None else tokenizer.encode(text), 1
+        ends = 0
+    else:
+        mark = "" if blank is None else tokenizer.tokens([blank])[0]
+        ids, around = tokenizer.encode(text.replace(BLANK, mark)), len(tokenizer.encode(""))
+        begins, ends = around // 2, around - around // 2
+    kept = ids[: min(limit, model.config.max_seq_len)]
+    if len(kept) < len(ids) and ends:
+        kept[-ends:] = ids[-ends:]
+    tokens = tuple(BLANK if one == blank else tokenizer.tokens([one])[0] for one in kept)
+    hidden = [place for place, one in enumerate(kept) if one == blank]
+    words = [place for place in range(begins, len(kept) - ends) if any(map(str.isalpha, tokens[place]))]
+    usual = [*hidden, *reversed(words), 0][0]
+    target = choice if choice is not None and 0 <= choice < len(kept) else usual
+    return Passage(tuple(kept), (), tokens, target, len(ids), tokens, target, blank)
+
+
+def _translated_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None) -> Passage:
+    every = source_ids(tokenizer, text)
+    ids = every if len(every) <= limit // 2 else [*every[: limit // 2 - 1], end_id(tokenizer)]
+    found = written(model, cast("BPETokenizer", tokenizer), ids)[: limit - len(ids)]
+    choices = tuple(tokenizer.tokens([one])[0] for one in found)
+    step = choice if choice is not None and 0 <= choice < len(found) else len(found) // 2
+    before = found[:step]
+    tokens = (*(tokenizer.tokens([one])[0] for one in ids), START, *choices[:step])
+    start = model.config.start_id
+    return Passage(tuple(ids), (start, *before), tokens, len(tokens) - 1, len(every), choices, step)
