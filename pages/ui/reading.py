@@ -7,6 +7,7 @@ from tfcore.analysis.foundations import standard_kinds
 from tfcore.analysis.one_text import Begin as Begin
 from tfcore.analysis.one_text import FirstTokens as FirstTokens
 
+last_tokens = cache.of_model(max_entries=64)(one_text.last_tokens)
 first_tokens = cache.of_model(max_entries=256)(one_text.first_tokens)
 begin_of = cache.of_model(max_entries=64)(one_text.begin_of)
 kinds_of = cache.of_model(max_entries=16)(standard_kinds.standard_kinds)

@@ -50,6 +50,24 @@ interface BarsData {
 
 type XY = [number, number]
 
+interface AttentionStageData {
+  steps: string[]
+  labels: string[]
+  at: number // the step that is shown
+  tokens: string[]
+  width: number // numbers of a vector
+  queries: number[][] // after each step that changes them; whole numbers, a row a token
+  keys: number[][]
+  values: number[]
+  output: number[]
+  scores: number[][] // after each step that changes them
+  allowed: number[]
+  weights: number[]
+  stories: string[] // of each token
+  label: string
+  height: number
+}
+
 interface PlanesData {
   seq: number
   points: XY[]
@@ -193,6 +211,7 @@ interface PlayerData {
   label: string
   period: number
   everywhere: boolean
+  speeds: boolean
 }
 
 interface PlayerGroup extends HTMLElement {

@@ -5,7 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 import tfcore
 from tests.small import model as small
-from tfcore.analysis.one_text import begin_of, encoded, first_tokens
+from tfcore.analysis.one_text import begin_of, encoded, first_tokens, last_tokens
+from tfcore.loading.checkpoints import load
 from tfcore.loading.families.settings import Settings
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
@@ -75,3 +76,17 @@ def test_the_control_is_in_the_address():
     test.query_params["bos"] = "with"
     assert [shown.value for shown in test.run().text] == ["True", "None"]
     assert not test.exception
+
+
+def test_the_last_tokens_keep_what_stands_before_every_text(real_models):
+    model, tokenizer = load("stories")
+    ids = tokenizer.encode("The little dog lost the ball.")
+    assert last_tokens(model, tokenizer, "The little dog lost the ball.", 4) == (
+        ids[-4:],
+        tokenizer.tokens(ids[-4:]),
+        len(ids),
+    )
+    assert last_tokens(model, tokenizer, "The little", 4).ids == tokenizer.encode("The little")
+    model, tokenizer = load("minilm")
+    found = last_tokens(model, tokenizer, "The animal was too tired.", 5)
+    assert found.tokens == ["[CLS]", "too", "tired", ".", "[SEP]"]

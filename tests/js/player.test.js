@@ -7,7 +7,7 @@ const { default: player } = await load("player.js")
 let pass
 beforeEach(() => (pass = clock()))
 
-const DATA = { low: 0, high: 10, value: 4, step: 2, label: "layers", period: 400, everywhere: false }
+const DATA = { low: 0, high: 10, value: 4, step: 2, label: "layers", period: 400, everywhere: false, speeds: false }
 
 function shown(more = {}) {
   const page = place("player.html")
@@ -22,6 +22,26 @@ test("back and forward are one step", () => {
   back.click()
   forward.click()
   assert.deepEqual(sent(), [["to", 2], ["to", 6]])
+})
+
+test("it plays twice as fast and half as fast where that is offered", () => {
+  const { find, play, show, sent } = shown({ speeds: true })
+  const speed = find(".speed")[0]
+  assert.deepEqual([speed.hidden, speed.textContent], [false, "1×"])
+  speed.click()
+  assert.deepEqual([speed.textContent, document.documentElement.dataset.tfSpeed], ["2×", "2"])
+  play.click()
+  show({ value: 6 })
+  pass(199)
+  assert.equal(sent().length, 1)
+  pass(1)
+  assert.equal(sent().length, 2)
+  speed.click()
+  assert.equal(speed.textContent, "0.5×")
+  speed.click()
+  assert.equal(speed.textContent, "1×")
+  play.click()
+  assert.ok(shown().find(".speed")[0].hidden)
 })
 
 test("at the ends a button is off, and a step that is too long ends there", () => {

@@ -7,7 +7,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.experiments_to_visit import LIVE_PAGES
 
-PICTURES = ("tf_figure", "token_chips", "tf_line_map", "tf_parts_map", "tf_planes", "tf_bars", "tf_river")
+PICTURES = (
+    "tf_figure",
+    "token_chips",
+    "tf_line_map",
+    "tf_parts_map",
+    "tf_planes",
+    "tf_bars",
+    "tf_river",
+    "tf_attention_stage",
+)
 DRAWER = "How it is computed"
 # A list of terms, a conversation, and trainings that have just begun.
 WITHOUT_PICTURE = {"reference/glossary/page.py", "inside/induction/page.py", *LIVE_PAGES}

@@ -13,7 +13,7 @@ from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
 
 
 class FirstTokens(NamedTuple):
-    """The beginning of a text.
+    """The beginning of a text, or its end.
 
     Args:
         ids: of the tokens that are used.
@@ -73,6 +73,16 @@ def first_tokens(
     """At most `limit` tokens of a text, and never more than the context of the model; `bos` as in encoded."""
     ids = encoded(model, tokenizer, text, bos)
     kept = ids[: min(limit, model.config.max_seq_len)]
+    return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
+
+
+def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> FirstTokens:
+    """At most `limit` tokens of a text, the last ones, with the token that its tokenizer puts before every text where
+    there is one; never more than the context of the model."""
+    ids = tokenizer.encode(text)
+    most = min(limit, model.config.max_seq_len)
+    before = [one for one, other in zip(ids[:1], tokenizer.encode("")[:1], strict=False) if one == other]
+    kept = ids if len(ids) <= most else [*before, *ids[len(ids) - most + len(before) :]]
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 
 

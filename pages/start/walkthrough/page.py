@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.start.walkthrough import experiments
+from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, words
@@ -14,7 +14,7 @@ from pages.ui.components.player import player
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from pages.ui.reading import first_tokens
+from pages.ui.reading import last_tokens
 from tfcore.analysis.model.masked_tokens import mask_of
 from tfcore.analysis.start.walk_tensors import OF_A_HEAD
 from tfcore.analysis.start.walkthrough import WalkStage, walk_stages, walk_text
@@ -104,8 +104,8 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
     config: ModelConfig = cache.model(model_name)[0].config
     overview_place = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        buttons, slider = st.container(width=190), st.container(width="stretch")
-        block, heads = st.container(width=150), st.container(width=150)
+        buttons, slider = st.container(width=250), st.container(width="stretch")
+        block, heads = st.container(width=140), st.container(width=140)
     with block:
         layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
     with heads:
@@ -125,6 +125,7 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
             period=PERIOD,
             places=names,
             everywhere=True,
+            speeds=True,
         )
     walked = walked_text(model_name, pasted, TOKENS, layer, hidden)
     answer = f"'{text.visible(walked.candidates[0])}'" if walked.candidates else ""
@@ -132,21 +133,26 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         overview(config, path, at, layer, answer)
 
     explained, height = words(config, name, layer, answer), stage_height(len(walked.tokens))
-    sentence, equation = st.columns([3, 2], vertical_alignment="center", gap="medium")
+    sentence, beside = st.columns(2, gap="large")
     with sentence, st.container(gap="xsmall"):
         st.caption(f"{at + 1} of {len(path)} · {where(config, path[at], layer, head)}")
         st.subheader(explained.title, anchor=False)
         st.markdown(explained.sentence)
-    equation.latex(explained.equation + r"\vphantom{\frac{x}{\sqrt{x^2}}}")
+    with beside:
+        page.what_to_see(explained.see)
     if name == "top-5":
         panel.last_stage(walked, explained, height)
     elif name in panel.OF_TEXT:
         panel.text_stage(walked, name, explained, height)
+    elif name in attention.STEPS:
+        labels = {stage.name: words(config, stage.name, layer, answer).label for stage in path}
+        attention.show(walked, name, head, labels)
+        panel.happened(walked, name, head)
+        panel.as_numbers(walked, name, head, explained, height)
     else:
         panel.number_stage(walked, name, head, explained, height)
     facts, outcome = st.columns([3, 2], gap="large")
     with facts:
-        page.what_to_see(explained.see)
         panel.costs(walked.walk, name)
     with outcome:
         if walked.candidates and name not in ("characters", "top-5"):
@@ -186,11 +192,11 @@ offer_real(model_name, pasted)
 if not pasted:
     st.info("There is no text yet: type or paste some, or press Ctrl+Z in the box.")
     fragments.stop()
+followed = last_tokens(model_name, pasted, TOKENS)
+notices.tokens(followed.total, len(followed.ids), which="last")
 hidden: int | None = None
 if fills_blanks(model_name):
-    last = len(first_tokens(model_name, pasted, TOKENS).ids) - 1
+    last = len(followed.ids) - 1
     hidden = controls.slider("Masked token", "hidden", 0, last, last)
-followed = first_tokens(model_name, pasted, TOKENS)
-notices.tokens(followed.total, len(followed.ids))
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.start.walkthrough import experiments
 from pages.start.walkthrough.words import Words
-from pages.ui import text
+from pages.ui import fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.streamlit_internals import WRAPPER
 from tfcore.analysis.finding import Finding
@@ -78,7 +78,7 @@ def note(found: Finding) -> None:
 
 
 def number_stage(walked: WalkedText, stage: str, head: int, words: Words, height: int) -> None:
-    """A stage of numbers: the tensors before and after."""
+    """A stage of numbers: the tensors before and after, and what happened to them."""
     tensors = stage_tensors(walked.walk, stage, head)
     left, right = side_by_side(words, height)
     for place, when, pieces in ((left, "before", tensors.before), (right, "after", tensors.after)):
@@ -94,7 +94,21 @@ def number_stage(walked: WalkedText, stage: str, head: int, words: Words, height
                 table=lambda p=pieces: table_of(p, walked.tokens, walked.candidates),
                 cursor=pieces[0].columns in ("key", "candidate"),
             )
-    note(stage_finding(walked.walk, tensors, stage, walked.tokens))
+    happened(walked, stage, head)
+
+
+def happened(walked: WalkedText, stage: str, head: int) -> None:
+    """What a stage of numbers did, in a sentence."""
+    note(stage_finding(walked.walk, stage_tensors(walked.walk, stage, head), stage, walked.tokens))
+
+
+@fragments.fragment
+def as_numbers(walked: WalkedText, stage: str, head: int, words: Words, height: int) -> None:
+    """The tensors before and after as figures, once they are asked for."""
+    drawer = st.expander("Before and after, as numbers", page.OPEN, key="before and after", on_change="rerun")
+    if drawer.open:
+        with drawer:
+            number_stage(walked, stage, head, words, height)
 
 
 def table_of(pieces: Sequence[ShownTensor], tokens: Sequence[str], candidates: Sequence[str]) -> pd.DataFrame:

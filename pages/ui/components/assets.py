@@ -31,6 +31,7 @@ OURS = (
     "line_map.css",
     "parts_map.js",
     "parts_map.css",
+    "attention_stage.js",
     "river.js",
     "river_layout.js",
     "river.css",

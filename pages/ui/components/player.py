@@ -25,6 +25,7 @@ def player(
     period: float = 0.4,
     places: Sequence[Hashable] | None = None,
     everywhere: bool = False,
+    speeds: bool = False,
 ) -> None:
     """Buttons that move the slider `key`; playing, it goes on from the highest value to the lowest.
 
@@ -34,6 +35,7 @@ def player(
         period: seconds between steps, plus what a step takes.
         places: of a slider over named places: their names; low, high and value are then places in this list.
         everywhere: the arrow keys step wherever the focus is on the page, unless it is on something that uses them.
+        speeds: with a button that plays twice or half as fast.
     """
     name = f"play {key}"
 
@@ -49,6 +51,7 @@ def player(
         "label": label,
         "period": round(1000 * period),
         "everywhere": everywhere,
+        "speeds": speeds,
     }
     _PLAYER(key=name, data=data, on_to_change=moved, width="content")
 

@@ -1,6 +1,7 @@
 """The walk: every stop of every shipped model, true numbers, any text, and addresses that lead to the same view."""
 
 import inspect
+import json
 import re
 from functools import partial
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from pages.start.walkthrough import attention
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, WORDS, words
 from pages.ui import cache, controls
@@ -52,6 +54,51 @@ def test_every_stop_is_reached_and_says_what_it_did(name):
         assert "**What to see.**" in visits.said(test, "markdown")
         assert any(caption.value.startswith("`tfcore.") for caption in test.caption), stage
         assert len(test.metric) == 2
+
+
+def stage_data(test):
+    """What the stage of attention is given."""
+    [element] = [one for one in test.get("bidi_component") if one.proto.component_name == "tf_attention_stage"]
+    return json.loads(element.proto.json)
+
+
+def test_the_stage_of_attention_shows_the_head_that_is_chosen():
+    test = opened(model="stories", stage="softmax", layer="2", head="5")
+    said, model = stage_data(test), cache.model("stories")[0]
+    ids = cache.model("stories")[1].encode(TEXT)
+    kept = model(torch.tensor([ids]), capture=["blocks.2.attn.pattern", "blocks.2.attn.rot_q", "blocks.2.attn.z"])
+    weights, q, z = (kept.activations[f"blocks.2.attn.{name}"][0, 5].numpy() for name in ("pattern", "rot_q", "z"))
+    np.testing.assert_allclose(np.reshape(said["weights"], weights.shape), weights, atol=6e-4)
+    for name, vectors in (("queries", q), ("output", z)):
+        shown = np.array(said[name][-1] if name == "queries" else said[name]).reshape(vectors.shape)
+        inside = np.abs(shown) < 99
+        assert inside.mean() > 0.9
+        step = np.abs(vectors[inside]).max() / np.abs(shown[inside]).max()
+        np.testing.assert_allclose(shown[inside] * step, vectors[inside], atol=1.2 * step)
+    assert said["steps"] == ["heads", "rotation", "scores", "scaled", "mask", "softmax", "values"]
+    assert (said["steps"][said["at"]], said["tokens"][-1]) == ("softmax", "·little")
+    assert said["label"] == "Attention of head 5 in layer 2, softmax"
+    assert said["stories"][-1].startswith("'·little' attends most to '")
+
+
+@pytest.mark.parametrize(
+    ("to", "stage"), [(0, "heads"), (6, "weighted sum of values"), (7, None), ("x", None)]
+)
+def test_the_stage_of_attention_is_scrubbed_by_the_browser(to, stage, monkeypatch):
+    handlers, sent = {}, []
+    monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))
+    opened(model="stories", stage="softmax")
+    monkeypatch.setattr(attention.controls, "set_values", lambda **values: sent.append(values))
+    monkeypatch.setattr(attention.st, "session_state", {attention.KEY: {"to": to}})
+    handlers["on_to_change"]()
+    assert [SAID.get(one["stage"], one["stage"]) for one in sent] == ([stage] if stage else [])
+
+
+def test_of_a_long_text_the_last_tokens_are_walked():
+    test = opened(model="stories", stage="mask", text=f"{'a dog ' * 40}{TEXT}")
+    assert stage_data(test)["tokens"][-3:] == [".", "·The", "·little"]
+    assert len(stage_data(test)["tokens"]) == 32
+    assert "the last 32 are used here" in visits.said(test, "caption")
 
 
 def test_every_stage_has_one_name_of_its_own_and_a_link_may_say_either():
@@ -130,7 +177,7 @@ def test_no_text_and_too_much():
     test.text_area(key="text").set_value("A cat sat. " * 900)
     said = visits.said(run(test), "caption")
     assert "600" in said
-    assert "the first 32 are used" in said
+    assert "the last 32 are used" in said
 
 
 def test_the_widest_view_stays_small():

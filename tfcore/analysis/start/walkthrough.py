@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tfcore import masks
 from tfcore.analysis.model.masked_tokens import mask_of
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import last_tokens, one_text
 from tfcore.attention import Attention, attention_scores
 from tfcore.block import Block
 from tfcore.config import ModelConfig
@@ -161,14 +161,13 @@ class WalkedText:
 def walk_text(
     model: Transformer, tokenizer: Tokenizer, text: str, limit: int, layer: int, hidden: int | None = None
 ) -> WalkedText:
-    """Walk the first `limit` tokens of a text.
+    """Walk the last `limit` tokens of a text, which predict what comes next.
 
     Args:
         layer: the block to look into.
         hidden: position of a token to mask, whose prediction is looked at; None looks at the token after the last.
     """
-    ids = tokenizer.encode(text)[: min(limit, model.config.max_seq_len)]
-    tokens = tokenizer.tokens(ids)
+    ids, tokens, _ = last_tokens(model, tokenizer, text, limit)
     blank = None if hidden is None else mask_of(tokenizer, model.config.vocab_size)
     if blank is not None and hidden is not None:
         ids[hidden], tokens[hidden] = blank, "[hidden]"

@@ -3,20 +3,31 @@
 const TAKES_ARROWS = `input, textarea, select, audio, video, [contenteditable], [role=slider], [role=radio], [role=radiogroup],
   [role=tab], [role=menu], [role=listbox], [role=combobox], [role=dialog], .tf-scroll, pre`
 
+const SPEEDS = [1, 2, 0.5]
+
 /** @param {Component<PlayerData>} component */
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const group = /** @type {PlayerGroup} */ (parentElement.querySelector(".player"))
   const words = /** @type {HTMLElement} */ (group.querySelector(".words"))
-  const [back, play, forward] = group.querySelectorAll("button")
+  const [back, play, forward, speed] = group.querySelectorAll("button")
   group.setAttribute("aria-label", data.label)
+
+  const style = document.documentElement.dataset // where other parts of the page read it, too
+  const rate = () => Number(style.tfSpeed) || 1
+  /** @param {number} now */
+  const hurry = now => {
+    style.tfSpeed = String(now)
+    speed.textContent = now + "×"
+    speed.setAttribute("aria-label", `Speed ${now}`)
+  }
 
   /** @param {number} to */
   const go = to => setTriggerValue("to", Math.min(Math.max(to, data.low), data.high))
   const next = () => (data.value < data.high ? data.value + data.step : data.low)
   const wait = () => {
     clearTimeout(group.timer)
-    if (group.playing) group.timer = setTimeout(() => go(next()), data.period)
+    if (group.playing) group.timer = setTimeout(() => go(next()), data.period / (data.speeds ? rate() : 1))
   }
   /** @param {boolean} playing */
   const set = playing => {
@@ -27,6 +38,9 @@ export default function (component) {
     clearTimeout(group.timer)
   }
 
+  speed.hidden = !data.speeds
+  hurry(rate())
+  speed.onclick = () => hurry(SPEEDS[(SPEEDS.indexOf(rate()) + 1) % SPEEDS.length])
   back.disabled = data.value <= data.low
   forward.disabled = data.value >= data.high
   back.onclick = () => (set(false), go(data.value - data.step))

@@ -1,0 +1,72 @@
+"""The stage on which one head computes: queries, keys and values, scores, mask, weights, output, each in its place.
+
+attention_stage.js draws it and moves it from one step to the next.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+from numpy import ndarray
+
+from pages.ui import controls, text
+from pages.ui.components import assets
+from pages.ui.components.player import target
+from tfcore.analysis.start.head_steps import STEPS as STEPS
+from tfcore.analysis.start.head_steps import head_steps, strongest_keys
+from tfcore.analysis.start.walkthrough import WalkedText
+
+KEY = "attention stage"
+FULL = 99  # the number that stands for the strongest colour of a vector's component
+HEAD, CELL, HIGHEST = 246, 27, 350  # pixels: of what stands around the scores, of a row of them, of all rows at most
+USUAL = 99.0  # percentile of the components that has it
+_component = assets.component("tf_attention_stage", "attention_stage.js")
+
+
+def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str]) -> None:
+    """Draw the stage.
+
+    Args:
+        stage: one of STEPS that the model has.
+        labels: of its stages, as the map calls them.
+    """
+    found = head_steps(walked.walk, head)
+    at, last = found.steps.index(stage), len(found.steps) - 1
+    vectors, values = _limit(*found.queries, *found.keys), _limit(found.values, found.output)
+
+    def moved() -> None:
+        if (to := target(st.session_state.get(KEY), 0, last)) is not None:
+            controls.set_values(stage=found.steps[to])
+
+    _component(
+        key=KEY,
+        data={
+            "steps": list(found.steps),
+            "labels": [labels[step] for step in found.steps],
+            "at": at,
+            "tokens": [text.visible(token) for token in walked.tokens],
+            "width": found.values.shape[1],
+            "queries": [_whole(one, vectors) for one in found.queries],
+            "keys": [_whole(one, vectors) for one in found.keys],
+            "values": _whole(found.values, values),
+            "output": _whole(found.output, values),
+            "scores": [one.round(2).ravel().tolist() for one in found.scores],
+            "allowed": found.allowed.astype(int).ravel().tolist(),
+            "weights": found.weights.round(3).ravel().tolist(),
+            "stories": [str(one) for one in strongest_keys(walked, found)],
+            "label": f"Attention of head {head} in layer {walked.walk.layer}, {labels[stage]}",
+            "height": HEAD + min(CELL * len(walked.tokens), HIGHEST),
+        },
+        on_to_change=moved,
+    )
+
+
+def _limit(*vectors: ndarray) -> float:
+    """The size that has the strongest colour; the few columns that are far larger have it, too."""
+    return max(float(np.percentile(np.abs(one), USUAL)) for one in vectors) or 1.0
+
+
+def _whole(vectors: ndarray, limit: float) -> list[int]:
+    """Whole numbers from -FULL to FULL: colours need no more."""
+    found: list[int] = (vectors / limit * FULL).round().clip(-FULL, FULL).astype(int).ravel().tolist()
+    return found

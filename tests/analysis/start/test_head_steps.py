@@ -1,0 +1,64 @@
+"""The steps of one head against the same computed by hand from what the model kept, and what is said of them."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.start.head_steps import STEPS, StrongestKey, head_steps, strongest_keys
+from tfcore.analysis.start.walkthrough import WalkedText, walk
+from tfcore.positions import alibi_slopes
+
+IDS = small.ids(1, 7)[0].tolist()
+WIRINGS = {
+    "rope": {},
+    "grouped": {"n_kv_heads": 2},
+    "qk-norm": {"qk_norm": True},
+    "alibi": {"positions": "alibi"},
+    "encoder": {"architecture": "encoder", "positions": "learned"},
+}
+
+
+@pytest.mark.parametrize("values", WIRINGS.values(), ids=WIRINGS)
+def test_what_a_head_computes(values):
+    model = small.model(**values)
+    config = model.config
+    found = head_steps(walk(model, IDS, 1), 4)
+    assert found.steps == tuple(step for step in STEPS if step in found.steps)
+    assert ("mask" in found.steps) == (config.architecture == "decoder")
+    assert ("qk-norm" in found.steps, "bias" in found.steps) == (config.qk_norm, config.positions == "alibi")
+    assert len(found.queries) == len(found.keys) == len(set(found.steps) & {"heads", "qk-norm", "rotation"})
+    assert len(found.scores) == len(set(found.steps) & {"scores", "scaled", "bias"})
+    q, k = found.queries[-1], found.keys[-1]
+    np.testing.assert_allclose(found.scores[0], q @ k.T, atol=1e-4)
+    np.testing.assert_allclose(found.scores[1], q @ k.T * model.stack.blocks[1].attn.scale, atol=1e-4)
+    if "bias" in found.steps:
+        place = np.arange(7)
+        bias = -float(alibi_slopes(config.n_heads)[4]) * (place[:, None] - place[None, :])
+        lower = np.tril_indices(7)
+        np.testing.assert_allclose((found.scores[2] - found.scores[1])[lower], bias[lower], atol=1e-4)
+    masked = torch.from_numpy(np.where(found.allowed, found.scores[-1], -np.inf))
+    np.testing.assert_allclose(found.weights, masked.softmax(-1), atol=1e-5)
+    np.testing.assert_allclose(found.output, found.weights @ found.values, atol=1e-5)
+    group = config.n_heads // config.kv_heads
+    kept = model(torch.tensor([IDS]), capture=["blocks.1.attn.v"]).activations["blocks.1.attn.v"]
+    np.testing.assert_allclose(found.values, kept[0, 4 // group], atol=1e-6)
+
+
+def test_what_each_token_attends_to_most():
+    found = walk(small.model(), IDS, 1)
+    walked, steps = WalkedText(found, tuple(f" {letter}" for letter in "abcdefg"), ()), head_steps(found, 2)
+    told = strongest_keys(walked, steps)
+    assert (told[0].query, told[0].key, told[0].weight, told[0].others) == (" a", " a", 1.0, 0)
+    for query in range(1, 7):
+        key = int(steps.weights[query].argmax())
+        assert (told[query].key, told[query].others) == (f" {'abcdefg'[key]}", query)
+        assert told[query].weight == pytest.approx(steps.weights[query].max())
+        assert told[query].score == pytest.approx(steps.scores[-1][query, key])
+
+
+def test_it_is_said_in_a_sentence():
+    pair = "'·it' attends most to '·cat': score 3.21, weight"
+    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 5)) == f"{pair} 0.80; 5 other tokens share the remaining 0.20."
+    assert str(StrongestKey(" it", " cat", 3.214, 0.8, 1)) == f"{pair} 0.80; 1 other token has the remaining 0.20."
+    assert str(StrongestKey(" it", " cat", 3.214, 1.0, 0)) == f"{pair} 1.00; it can attend to nothing else."
