@@ -63,11 +63,12 @@ def find_heads(choice: Choice) -> Found:
         one, other = st.columns(2)
         with one:
             layer = controls.slider("Layer", "layer", 0, layers - 1, first_layer)
-            sort = controls.select("Tiles", "sort", list(SORTS), "place", SORTS)
         with other:
             head = controls.slider("Head", "head", 0, heads - 1, first_head)
-            kinds = ["all", *sorted(set(choice.kinds.kind.ravel()))]
-            kind = controls.select("Heads of kind", "kind", kinds, "all")
+    with choice.more:
+        sort = controls.select("Tiles", "sort", list(SORTS), "place", SORTS)
+        kinds = ["all", *sorted(set(choice.kinds.kind.ravel()))]
+        kind = controls.select("Heads of kind", "kind", kinds, "all")
     ranking = rank_heads(choice.reading.found.patterns, choice.reading.found.heads, choice.kinds, by, query, key)
     fitting = [place for place in _ordered(choice, ranking, sort) if kind in ("all", choice.kinds.kind[place])]
     if sort == "place" and len(fitting) > TILES:

@@ -64,12 +64,13 @@ usual = {
 there = models.names()
 tries = st.container()
 parts = model_parts(name)
-hide_sink, log, bos = False, False, None
+hide_sink, log, bos, more = False, False, None, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
     part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
-        with page.more_settings():
+        more = page.more_settings()
+        with more:
             bos = choose_bos(name)
             hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
             log = controls.toggle(
@@ -90,4 +91,4 @@ if reading is None:
 if reading.dropped:
     kept = len(reading.found.ids)
     st.info(f"This page reads {kept} tokens at once; the last {reading.dropped} of this text are left out.")
-SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log, tries))
+SHOW[section](Choice(reading, name, pasted, part, bos, hide_sink, log, tries, more))

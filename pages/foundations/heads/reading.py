@@ -97,6 +97,7 @@ class Choice:
         bos, hide_sink: see read_attention.
         log: colours by the logarithm of the weight.
         tries: the container of the examples.
+        more: the container of More settings; None where a section has none.
     """
 
     reading: AttentionReading
@@ -107,6 +108,7 @@ class Choice:
     hide_sink: bool
     log: bool
     tries: Any
+    more: Any
 
     @property
     def made(self) -> Any:

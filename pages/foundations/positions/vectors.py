@@ -41,8 +41,9 @@ def sinusoidal() -> None:
         length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
         d_model = controls.slider("Width d_model", "d_model", 8, 512, 128, 8)
         base = base_slider("base10")
-        first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
-        second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
+        with page.more_settings():
+            first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
+            second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
     result, pairs = table(length, d_model, base), (first, second)
     waves, shown = result.wavelengths, experiments.sinusoidal(result, pairs)
     periods = str(sinusoidal_positions.pair_periods(result, pairs))

@@ -35,12 +35,12 @@ def show(prompt: Prompt) -> None:
     """The section."""
     page.try_this(TRY)
     picture = st.container()
-    places = st.columns(4, gap="medium", vertical_alignment="bottom")
+    places = st.columns([2, 2, 1], gap="medium", vertical_alignment="bottom")
     with places[0]:
         beams = controls.slider("Beam width", "beams", 1, 6, 3)
     with places[1]:
         steps = controls.slider("Max new tokens", "steps", 1, 14, 8)
-    with places[2]:
+    with places[2], page.more_settings():
         penalty = controls.slider(
             "Length penalty α",
             "length_penalty",
@@ -52,7 +52,6 @@ def show(prompt: Prompt) -> None:
             help="0: the sum of log-probabilities, which favours short texts. 1: their mean. Above 1: favours long "
             "ones.",
         )
-    with places[3]:
         sentence = controls.toggle(
             "End with the sentence",
             "sentence",

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import SEEDS, filters, seed
+from pages.inference.generation.settings import SEEDS, filters
 from pages.ui import cache, controls, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -56,8 +56,8 @@ def show(model: str) -> None:
     with left:
         system = controls.text_area("Instruction (system)", "system", "", CHARACTERS, height=68)
         tokens = controls.slider("Max tokens of an answer", "answer", 10, 200, 60, 10)
-        with st.expander("More settings"):
-            sampling, chosen_seed = filters(SURE), seed()
+        with page.more_settings() as more:
+            sampling, chosen_seed, _ = filters(SURE, more)
     with right:
         place = st.container()
         said = _said()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pages.ui import cache, controls, notices
+from pages.ui import cache, controls, notices, page
 from pages.ui.loading import models
 from tfcore import shipped
 from tfcore.analysis.inference import decoding
@@ -55,18 +55,14 @@ def prompt(model: str, pasted: str) -> Prompt:
     return Prompt(model, tuple(ids), pasted)
 
 
-def filters(first: Mapping[str, Any] = FIRST) -> Sampling:
-    """Sliders for every filter, in the order in which they apply; `first`: where they stand at first."""
-    penalty = controls.slider(
-        "Repetition penalty",
-        "penalty",
-        1.0,
-        2.0,
-        first["penalty"],
-        0.05,
-        format="%.2f",
-        help="1 is off. Logits of tokens that have occurred are divided by it (multiplied, where negative).",
-    )
+def filters(first: Mapping[str, Any] = FIRST, more: Any = None) -> tuple[Sampling, int, Any]:
+    """Controls for every filter and the seed of all draws: the common ones in sight, the others under More settings, to
+    which a section may add its own.
+
+    Args:
+        first: where they stand at first.
+        more: the container of More settings, where it is already there.
+    """
     temperature = controls.slider(
         "Temperature",
         "temperature",
@@ -88,17 +84,34 @@ def filters(first: Mapping[str, Any] = FIRST) -> Sampling:
         format="%.2f",
         help="Keep the fewest tokens that together reach p: the nucleus. 1 is off.",
     )
-    min_p = controls.slider(
-        "Min-p",
-        "min_p",
-        0.0,
-        0.5,
-        first["min_p"],
-        0.01,
-        format="%.2f",
-        help="Keep tokens with at least this fraction of the highest probability. 0 is off.",
+    more = page.more_settings() if more is None else more
+    with more:
+        penalty = controls.slider(
+            "Repetition penalty",
+            "penalty",
+            1.0,
+            2.0,
+            first["penalty"],
+            0.05,
+            format="%.2f",
+            help="1 is off. Logits of tokens that have occurred are divided by it (multiplied, where negative), before "
+            "the temperature.",
+        )
+        min_p = controls.slider(
+            "Min-p",
+            "min_p",
+            0.0,
+            0.5,
+            first["min_p"],
+            0.01,
+            format="%.2f",
+            help="Keep tokens with at least this fraction of the highest probability. 0 is off.",
+        )
+        chosen_seed = seed()
+    sampling = Sampling(
+        temperature=temperature, top_k=top_k or None, top_p=top_p, min_p=min_p, repetition_penalty=penalty
     )
-    return Sampling(temperature=temperature, top_k=top_k or None, top_p=top_p, min_p=min_p, repetition_penalty=penalty)
+    return sampling, chosen_seed, more
 
 
 def seed() -> int:

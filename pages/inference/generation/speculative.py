@@ -58,8 +58,9 @@ def show(prompt: Prompt) -> None:
         kind = controls.select("Draft model", "draft", list(found), next(iter(found)), found)
         guesses = controls.slider("Draft length γ", "guesses", 1, LONGEST, 2)
         temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
-        tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
-        chosen_seed = seed()
+        with page.more_settings():
+            tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
+            chosen_seed = seed()
         beside = st.container()
     sampling = Sampling(temperature=temperature)
     network, draft = prompt.network, make(prompt.model, kind)

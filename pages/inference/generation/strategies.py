@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined, seed
+from pages.inference.generation.settings import OFF, SEEDS, TOKENS, Prompt, filters, joined
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
@@ -38,8 +38,9 @@ def show(prompt: Prompt) -> None:
     page.try_this(TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
-        tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
-        sampling, chosen_seed = filters(), seed()
+        sampling, chosen_seed, more = filters()
+        with more:
+            tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
         beside = st.container()
     plan = DecodingPlan(ids=prompt.ids, sampling=sampling, seed=chosen_seed, tokens=tokens, stop_ids=prompt.stop_ids)
     key = ("strategies", prompt.model, plan)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.generation import experiments as experiments
-from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters, joined, seed
+from pages.inference.generation.settings import OFF, TEXT, TOKENS, Prompt, filters, joined
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.components.player import player
@@ -36,7 +36,7 @@ def show(prompt: Prompt) -> None:
     writing = st.container()
     left, right = st.columns([1, 3], gap="large")
     with left:
-        sampling, chosen_seed = filters(), seed()
+        sampling, chosen_seed, _ = filters()
         most = min(MOST, prompt.network.config.max_seq_len - len(prompt.ids) - 1)
         drawn = controls.slider("Tokens sampled before this one", "drawn", 0, most, 0)
         player("drawn", 0, most, drawn, label="tokens")

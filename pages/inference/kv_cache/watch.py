@@ -38,7 +38,8 @@ def panel() -> None:
         offer_real(model_name, pasted)
         wanted = controls.slider("Max new tokens", "steps", LEAST, MOST, STEPS, 8)
         exactness = controls.segmented("Data type", "exact", list(EXACT), "float32", EXACT)
-        seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
+        with page.more_settings():
+            seed = controls.slider("Seed of the draws", "seed", 0, 20, 0)
         beside = st.container()
     with tries:
         page.try_this(

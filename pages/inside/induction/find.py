@@ -81,7 +81,8 @@ def choose(model_name: str, kind: str) -> tuple[str, str, int, int]:
     most = min(TOKENS, config.max_seq_len)
     if kind == "random":
         length = controls.slider("Random tokens, repeated", "length", 4, min(most // 2, config.vocab_size), LENGTH)
-        return kind, "", length, controls.slider("Draw", "draw", 0, 99, 0)
+        with page.more_settings():
+            return kind, "", length, controls.slider("Draw", "draw", 0, 99, 0)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if kind == "twice" else most
     ids, _, total = first_tokens(model_name, pasted, TOKENS)

@@ -72,10 +72,11 @@ with left:
     chosen = models.choose(default="gpt2_small", options=listed)
     config = by_sliders() if chosen == OWN else known(chosen)
     view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
-    batch = controls.slider("Batch size", "batch", 1, 256, 1)
-    seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
-    dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)
     versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
+    with page.more_settings():
+        batch = controls.slider("Batch size", "batch", 1, 256, 1)
+        seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
+        dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)
 if config is None:
     fragments.stop()
 label = "your own" if chosen == OWN else names.get(chosen, chosen)

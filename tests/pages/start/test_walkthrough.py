@@ -81,9 +81,7 @@ def test_the_stage_of_attention_shows_the_head_that_is_chosen():
     assert said["stories"][-1].startswith("'·little' attends most to '")
 
 
-@pytest.mark.parametrize(
-    ("to", "stage"), [(0, "heads"), (6, "weighted sum of values"), (7, None), ("x", None)]
-)
+@pytest.mark.parametrize(("to", "stage"), [(0, "heads"), (6, "weighted sum of values"), (7, None), ("x", None)])
 def test_the_stage_of_attention_is_scrubbed_by_the_browser(to, stage, monkeypatch):
     handlers, sent = {}, []
     monkeypatch.setattr(attention, "_component", lambda **given: handlers.update(given))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Action, Part, ablated, part_title, parts_of
+from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.one_text import one_text
 from tfcore.inspection.edits import Edit
@@ -97,9 +98,10 @@ def estimate_against_exact(
     unit: str,
 ) -> EstimateAgainstExact:
     """Compare both for all parts."""
+    estimate, exact = without_rounding(estimate), without_rounding(exact)
     is_head = np.array([[part.head is not None for part in layer] for layer in parts])
     least = float(np.abs(exact).max()) / 10
-    large = np.abs(exact) >= max(least, 1e-12)
+    large = np.abs(exact) >= max(least, ROUNDING)
     layer, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
     return EstimateAgainstExact(
         correlation=_correlation(estimate.ravel(), exact.ravel()),

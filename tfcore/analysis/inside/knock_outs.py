@@ -15,6 +15,7 @@ from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
 from tfcore.model import Transformer
 
+ROUNDING = 1e-5  # effects below are rounding errors
 SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by less hardly matters here
 
 
@@ -64,6 +65,11 @@ def merged(
     """The exact effects where they are known, estimates elsewhere (where exact is NaN), and which are estimates."""
     missing = np.isnan(exact)
     return np.where(missing, estimate, exact), missing
+
+
+def without_rounding(effects: Float[ndarray, "layer part"]) -> Float[ndarray, "layer part"]:
+    """Effects with 0 in the place of rounding errors."""
+    return np.where(np.abs(effects) < ROUNDING, 0.0, effects)
 
 
 def strongest_head(effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]]) -> Part:
@@ -137,6 +143,7 @@ def largest_effect(
     effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], start: str, of: str, unit: str
 ) -> LargestEffect:
     """The largest and the lowest effect of all parts; NaN is no effect."""
+    effects = without_rounding(effects)
     known = effects[~np.isnan(effects)]
     ends = (np.unravel_index(at, effects.shape) for at in (np.nanargmax(effects), np.nanargmin(effects)))
     names = [part_title(parts[int(layer)][int(column)]) for layer, column in ends]
