@@ -11,8 +11,15 @@ import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
-# Kinds that the package cannot write -> where its blocks of 256 numbers have their scales in half precision.
-K_QUANTS = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
+# Kinds that the package cannot write -> where its blocks of 256 numbers have their scales in half precision, and the
+# size of random ones with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
+K_QUANTS = {
+    "Q2_K": ((80, 82), 3.5e-3),
+    "Q3_K": ((108,), 1.4e-3),
+    "Q4_K": ((0, 2), 2e-4),
+    "Q5_K": ((0, 2), 1e-4),
+    "Q6_K": ((208,), 5e-5),
+}
 SHAPE = {
     "vocab_size": 320,
     "hidden_size": 64,
@@ -123,8 +130,9 @@ def _add(writer: gguf.GGUFWriter, name: str, numbers: np.ndarray, kind: str) -> 
         rng = np.random.default_rng(len(name))
         block, size = gguf.GGML_QUANT_SIZES[quantisation]
         raw = rng.integers(0, 256, (numbers.size // block, size), dtype=np.uint8)
-        for place in K_QUANTS[kind]:
-            scale = rng.normal(0, 2e-4, len(raw)).astype(np.float16)
+        places, size_of_scales = K_QUANTS[kind]
+        for place in places:
+            scale = rng.normal(0, size_of_scales, len(raw)).astype(np.float16)
             raw[:, place : place + 2] = scale.view(np.uint8).reshape(-1, 2)
         raw = raw.reshape(*numbers.shape[:-1], -1)
     elif kind == "F32":
