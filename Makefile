@@ -105,9 +105,10 @@ bench: setup-dev
 load: setup-dev
 	$(BIN)/python -m benchmarks.load $(if $(SOAK),--soak $(SOAK))
 
-# The pictures that link previews show, taken of every page, and the README's
+# The pictures that link previews show, taken of every page, the README's, and those that pages begin with
 pictures: setup-dev
 	$(BIN)/python -m tools.pictures
+	$(BIN)/python -m tools.pictures first
 
 # The documentation as a site in build/docs, by tools of its own; nothing is fetched while it is built
 docs: $(VENV)-docs/.installed

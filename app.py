@@ -41,7 +41,7 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import hosts, messages, previews, settings  # noqa: E402
+from pages.ui.server import first_pictures, hosts, messages, previews, settings  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -71,12 +71,14 @@ def frame_ancestors(setting: str) -> str:
 def content_policy(ancestors: str) -> str:
     """The Content-Security-Policy under which the app runs.
 
-    Scripts come from this server, as a blob (Streamlit loads components' code that way) or are the inline scripts of
-    Streamlit's own page, named by their hashes. Styles are inline in Streamlit and plotly. Nothing leaves this server.
+    Scripts come from this server, as a blob (Streamlit loads components' code that way) or are inline scripts, named by
+    their hashes: those of Streamlit's own page, and the one that shows the first picture. Styles are inline in
+    Streamlit and plotly. Nothing leaves this server.
     No text is compiled into a script, so browser tools that have the page do that need to ask from outside instead.
     """
     inline = re.findall(r"<script>(.*?)</script>", streamlit_internals.index(), re.DOTALL)
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
+    named = (f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
+    hashes = " ".join([*named, first_pictures.script_hash()])
     scripts = hashes if streamlit_internals.INDEX.on else "'unsafe-inline'"
     return "; ".join(
         [
@@ -154,7 +156,9 @@ def page(request: Request) -> Response:
     """Streamlit's page, with what others show of a link to this one."""
     scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
     base = previews.base(request.headers.get("host", ""), scheme)
-    return HTMLResponse(previews.html(request.url.path.rsplit("/", 1)[-1], base), headers={"Cache-Control": "no-cache"})
+    url = request.url.path.rsplit("/", 1)[-1]
+    first = "" if request.url.query else first_pictures.html(url)
+    return HTMLResponse(previews.html(url, base, first), headers={"Cache-Control": "no-cache"})
 
 
 def picture(request: Request) -> Response:
@@ -163,6 +167,14 @@ def picture(request: Request) -> Response:
     if found is None:
         return Response("not found", status_code=404)
     return Response(found, media_type="image/png", headers={"Cache-Control": "public, max-age=86400"})
+
+
+def first_picture(request: Request) -> Response:
+    """What a page begins with, as a picture; an address of an older version answers 404."""
+    found = first_pictures.pictures().get(request.path_params["name"])
+    if found is None or request.path_params["digest"] != first_pictures.digest():
+        return Response("not found", status_code=404)
+    return Response(found, media_type="image/webp", headers={"Cache-Control": FOR_EVER})
 
 
 @cache
@@ -291,6 +303,7 @@ app = st.App(
         Route("/healthz", healthz),
         Route("/assets/{digest}/{name}", asset),
         Route("/previews/{name}.png", picture),
+        Route("/first/{digest}/{name}", first_picture),
         *[Route(f"/{url}", page) for url in previews.pages() if streamlit_internals.INDEX.on],
     ],
     middleware=[

@@ -1,21 +1,27 @@
 """The pictures of the running app: `make pictures`, or `python -m tools.pictures heads masks readme` for some of them.
 
+The first pictures of pages, which are sent with their HTML (see first_pictures.py), are taken by
+`python -m tools.pictures first`, or `first heads masks`.
+
 Those of link previews are the first figure of a page in its default view under the page's title, 1200 by 630 as link
 previews want it; pages without one are taken as they are. The README's is the whole window with the page on the flow.
 """
 
 import io
+import json
 import os
 import sys
+from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from pages.ui import streamlit_internals
-from pages.ui.server import previews
+from pages.ui.server import first_pictures, previews
 from tests.e2e.serving import PYTHON_APP, serve
 from tests.e2e.visitor import Visitor
 from tests.e2e.windows import FLAGS, find_chromium
+from tfcore.loading import real_models
 
 COLOURS = 32
 README, SHOWN = "readme", "flow"  # the README's picture: its name here, and its page
@@ -70,8 +76,80 @@ def shoot(page: Page, server: str, url: str) -> bytes:
     return page.screenshot()
 
 
+# Pages whose first picture is never the same (they train, measure, draw lots or show this machine) or that have none.
+NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "modern", "check", "glossary", "induction", "your-model")
+BEGIN_REAL = ("flow", "generation")  # pages that begin with the language model that is fetched, where it is there
+REAL = "smollm2"
+ON_DESKTOPS = ("",)  # on phones what stands above it has another height where there are no real models
+SIZES: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
+IN_SIGHT = 0.8  # of the window's height, at which a picture has to begin to be worth while
+# The first picture below the title, marked, and what shows that it is drawn.
+FIRST = """() => {
+  const kinds = { ".tf-picture": ".tf-picture .main-svg", ".tf-river-scroll": ".tf-river path",
+    ".tf-planes": ".tf-planes circle", ".tf-line-map": ".tf-line-map circle", ".tf-parts-map": ".tf-parts-map *",
+    ".tf-bars": ".tf-bars *" }
+  const title = document.querySelector("h1").getBoundingClientRect().bottom
+  const boxes = Object.keys(kinds).flatMap(kind => [...document.querySelectorAll(kind)].map(node => ({ kind, node })))
+    .map(one => ({ ...one, box: one.node.getBoundingClientRect() }))
+    .filter(({ box }) => box.top > title && box.width > 150 && box.height > 60).sort((a, b) => a.box.top - b.box.top)
+  if (!boxes.length) return null
+  const { kind, node, box } = boxes[0]
+  node.setAttribute("data-first", "")
+  return { drawn: kinds[kind], at: [box.left, box.top, box.width, box.height].map(one => Math.round(10 * one) / 10) }
+}"""
+
+
+def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
+    """Take the first picture of a page in both themes and sizes, where it is in sight; returns its place."""
+    place: dict[str, Any] = {"model": REAL if url in BEGIN_REAL else ""}
+    for size, window in SIZES.items():
+        if size == "narrow" and url in ON_DESKTOPS:
+            continue
+        for theme in first_pictures.THEMES:
+            opened = browser.new_context(viewport=window, color_scheme="dark" if theme == "dark" else "light")
+            opened.set_default_timeout(120_000)
+            visitor = Visitor(opened.new_page(), server)
+            visitor.page.goto(f"{server}/{url}")
+            visitor.settle()
+            visitor.page.locator(".tf-river-buttons button", has_text="Pause").wait_for(state="detached")
+            visitor.page.wait_for_selector("#tf-first", state="detached")  # the picture that was there before
+            visitor.page.wait_for_timeout(2000)
+            found = visitor.page.evaluate(FIRST)
+            if found is not None and found["at"][1] < IN_SIGHT * window["height"]:
+                x, y, width, height = found["at"]
+                shown = min(height, window["height"] - y)
+                shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})
+                file = first_pictures.PICTURES / f"{url or previews.HOME}-{size}-{theme}.webp"
+                Image.open(io.BytesIO(shot)).convert("RGB").save(file, "WEBP", quality=60, method=6)
+                place |= {"drawn": found["drawn"], size: [x, y, width, round(shown, 1)]}
+            opened.close()
+    return place
+
+
+def take_first(names: list[str]) -> None:
+    """Take the first pictures of these pages, or of all that have one."""
+    if REAL not in real_models.installed():
+        sys.exit(f"{REAL} is not there, with which some pages begin: make real fetches it")
+    first_pictures.PICTURES.mkdir(exist_ok=True)
+    known = json.loads(first_pictures.PLACES.read_text("utf-8")) if first_pictures.PLACES.is_file() else {}
+    with serve(*PYTHON_APP) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=FLAGS)
+        for url in previews.pages():
+            if url in NO_FIRST or (names and (url or previews.HOME) not in names):
+                continue
+            place = first(browser, server, url)
+            if "drawn" in place:
+                known[url] = place
+            sys.stdout.write(f"{url or previews.HOME}: {place}\n")
+        browser.close()
+    first_pictures.PLACES.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
 def main(names: list[str]) -> None:
     """Take the pictures of these pages, or all."""
+    if names[:1] == ["first"]:
+        take_first(names[1:])
+        return
     files = {url: previews.PICTURES / f"{url or previews.HOME}.png" for url in previews.pages()}
     files[README] = previews.PICTURES.parent / "screenshot.png"
     previews.PICTURES.mkdir(exist_ok=True)

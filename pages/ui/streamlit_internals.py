@@ -316,6 +316,7 @@ def bundles() -> dict[str, Path]:
 
 # ---- elements of Streamlit's page, for styles; those in streamlit_internals.css belong to them ----
 
+THEME = "stActiveTheme"  # what the name begins with under which a browser keeps the theme that its visitor chose
 APP = '[data-testid="stApp"]'
 AT_REST = '[data-test-script-state="notRunning"]'  # of the app: no run of the page is under way
 BLOCK = '[data-testid="stMainBlockContainer"]'

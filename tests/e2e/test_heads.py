@@ -80,6 +80,7 @@ def test_lines_and_orders(visitor):
     visitor.wait_for_address(view="lines")
     visitor.expect_drawing("closer", unlike=before["closer"])
     assert {trace["type"] for trace in visitor.traces("closer")} == {"scatter"}
+    visitor.more_settings("sort")
     visitor.choose("sort", "by score")
     visitor.wait_for_address(sort="by score")
     visitor.expect_drawing("mosaic", unlike=before["mosaic"])

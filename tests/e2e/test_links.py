@@ -52,6 +52,7 @@ def test_the_whole_view_of_a_head_travels(visitor, visit, server):
     visitor.wait_for_address(token="3")
     visitor.expect_drawing("one-token", unlike=looking)
     order = visitor.drawn("mosaic")
+    visitor.more_settings("sort")
     visitor.choose("sort", "by score")
     visitor.wait_for_address(sort="by score")
     visitor.expect_drawing("mosaic", unlike=order)

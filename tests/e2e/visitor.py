@@ -217,6 +217,16 @@ class Visitor:
         dropdown.click()
         self.page.get_by_role("option", name=option).click()
 
+    def more_settings(self, key: str) -> None:
+        """Open the settings among which a control is."""
+        for button in self.page.get_by_role("button", name="More settings").all():
+            button.click()
+            self.page.get_by_test_id("stPopoverBody").wait_for()
+            if self.page.locator(f".st-key-{key}").count():
+                return
+            self.page.keyboard.press("Escape")
+        raise AssertionError(f"{key} is not among the settings")
+
     def wait_for_address(self, **said: str) -> None:
         """Wait until the address says these values."""
         self.wait_until(

@@ -60,8 +60,9 @@ def test_results_come_back_and_make_a_table(tmp_path):
 
 
 def test_the_first_figure_stands_beside_that_of_a_plain_page():
-    row = first_figure.First("heads", {"page": 2.4, "plain": 1.6}, 1.5)
-    assert first_figure.table(results.stamped([asdict(row)])).splitlines()[2] == "| heads | 1.50 | 2.40, 1.60 |"
+    row = first_figure.First("heads", {"first": 0.8, "page": 2.4, "plain": 1.6}, 0.5, 1.5)
+    lines = first_figure.table(results.stamped([asdict(row)])).splitlines()
+    assert lines[2] == "| heads | 0.50 | 1.50 | 0.80, 2.40, 1.60 |"
     assert first_figure.measure(device="cuda") == []
 
 

@@ -127,9 +127,14 @@ def _halves() -> tuple[str, str]:
     return before, after
 
 
-def html(url: str, base: str | None) -> str:
-    """The HTML of a page with its title and meta elements."""
+def html(url: str, base: str | None, first: str = "") -> str:
+    """The HTML of a page with its title and meta elements.
+
+    Args:
+        first: what its body begins with.
+    """
     title = pages()[url].title
     before, after = _halves()
     named = escape(title if title == site() else f"{title} - {site()}")
-    return f"{before}<title>{named}</title>\n    {tags(url, base)}{after}"
+    head, body, rest = after.partition("<body>")
+    return f"{before}<title>{named}</title>\n    {tags(url, base)}{head}{body}{first if body else ''}{rest}"

@@ -20,6 +20,7 @@ from streamlit import net_util
 import app as server
 from benchmarks.crowd import crowd
 from pages.ui.components import assets
+from pages.ui.server import first_pictures
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -292,3 +293,15 @@ def test_embedding_is_off_unless_switched_on():
     headers = dict(server.ResponseHeaders(lambda *_: None, embed="*").headers)
     assert b"x-frame-options" not in headers
     assert b"frame-ancestors *" in headers[b"content-security-policy"]
+
+
+def test_a_first_picture_is_sent_without_parameters_alone_and_kept_for_ever(address):
+    assert b"tf-first" in get(address, "/masks")[1]
+    assert b"tf-first" not in get(address, "/masks?kind=causal")[1]
+    digest = first_pictures.digest()
+    response, sent = get(address, f"/first/{digest}/masks-wide-dark.webp")
+    assert (response.status, response.headers["Content-Type"]) == (200, "image/webp")
+    assert sent == first_pictures.pictures()["masks-wide-dark.webp"]
+    assert "immutable" in response.headers["Cache-Control"]
+    for path in (f"/first/{digest}/nothing.webp", "/first/000000000000/masks-wide-dark.webp"):
+        assert get(address, path)[0].status == 404

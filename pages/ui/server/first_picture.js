@@ -1,0 +1,52 @@
+// The first picture of a page in its default view, as it was when `make pictures` took it, in sight while the page is
+// being built. It goes when the live one is drawn, or at the first move of whoever waits.
+{
+  const place = document.getElementById("tf-first")
+  const COLUMN = { left: 380, width: 980, window: 1440 } // pixels of the main column where the pictures were taken
+  const PATIENCE = 15_000 // ms
+  const MOVES = ["wheel", "touchmove", "keydown", "pointerdown", "resize", "popstate"]
+  const SOON = 150 // ms, of the way out
+
+  // The theme that this visitor chose, or that of the system.
+  const theme = () => {
+    const key = Object.keys(localStorage).find(one => one.startsWith(place?.dataset.theme || ""))
+    const said = /"(?:name|base)":"(dark|light)"/i.exec((key && localStorage.getItem(key)) || "")
+    return said ? said[1].toLowerCase() : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"
+  }
+
+  /** @param {HTMLElement} box @param {string} size */
+  function show(box, size) {
+    const [x, y, w, h] = (box.dataset[size] || "").split(" ").map(Number)
+    const across = size === "wide" ? 1 + (innerWidth - COLUMN.window) / COLUMN.width : innerWidth / 390
+    const left = size === "wide" ? COLUMN.left + (x - COLUMN.left) * across : x * across
+    const picture = new Image()
+    picture.alt = ""
+    picture.fetchPriority = "high"
+    picture.src = `${box.dataset.from}-${size}-${theme()}.webp`
+    picture.style.cssText = `position:fixed;z-index:1000;pointer-events:none;transition:opacity ${SOON}ms;` +
+      `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px`
+    box.append(picture)
+    const gone = () => {
+      for (const move of MOVES) removeEventListener(move, gone, true)
+      box.remove()
+    }
+    for (const move of MOVES) addEventListener(move, gone, { capture: true, passive: true })
+    const until = performance.now() + PATIENCE
+    const look = () => {
+      if (!box.isConnected) return
+      if (performance.now() > until) gone()
+      else if (!document.querySelector(box.dataset.drawn || "")) requestAnimationFrame(look)
+      else {
+        picture.style.opacity = "0"
+        setTimeout(gone, SOON)
+      }
+    }
+    look()
+  }
+
+  if (place) {
+    const size = innerWidth >= 1240 && innerWidth <= 1700 ? "wide" : innerWidth >= 340 && innerWidth <= 480 ? "narrow" : ""
+    if (size && place.dataset[size] && !location.search) show(place, size)
+    else place.remove()
+  }
+}

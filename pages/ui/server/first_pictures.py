@@ -1,0 +1,79 @@
+"""The first picture of a page, sent with its HTML: what a default view begins with is seen before any script has run.
+
+`make pictures` takes them, of both themes, on a desktop and on a phone; first_picture.js shows one and takes it away.
+Pages that train, measure or draw lots at once have none: their pictures are never the same.
+"""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pages.ui import streamlit_internals
+from pages.ui.server import previews
+from tfcore.loading import real_models
+
+PICTURES = previews.ROOT / "assets" / "first"
+PLACES = PICTURES / "places.json"
+SCRIPT = (Path(__file__).parent / "first_picture.js").read_text("utf-8")
+THEMES = ("light", "dark")
+
+
+class Place(NamedTuple):
+    """Where a picture stands.
+
+    Args:
+        drawn: a selector of what is there once the live picture is.
+        wide, narrow: left, top, width and height in pixels, in a window of 1440 by 900 and on a phone; None where it is
+            not in sight there.
+        model: one of the two real models, without which the page begins with another one; empty where it needs neither.
+    """
+
+    drawn: str
+    wide: tuple[float, ...] | None = None
+    narrow: tuple[float, ...] | None = None
+    model: str = ""
+
+
+@cache
+def places() -> dict[str, Place]:
+    """Address of a page -> where its first picture stands."""
+    if not PLACES.is_file():
+        return {}
+    known: dict[str, dict[str, Any]] = json.loads(PLACES.read_text("utf-8"))
+    return {url: Place(**found) for url, found in known.items()}
+
+
+@cache
+def pictures() -> dict[str, bytes]:
+    """Name -> WebP."""
+    return {file.name: file.read_bytes() for file in sorted(PICTURES.glob("*.webp"))}
+
+
+@cache
+def digest() -> str:
+    """Twelve hexadecimal digits that change whenever any of the pictures changes."""
+    return hashlib.sha256(b"".join(pictures().values())).hexdigest()[:12]
+
+
+def script_hash() -> str:
+    """Of the script, as a content security policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()}'"
+
+
+def html(url: str) -> str:
+    """What a page's HTML begins with; nothing where there is no picture of what it begins with here."""
+    place = places().get(url)
+    if place is None or (place.model and place.model not in real_models.installed()):
+        return ""
+    said = {
+        "from": f"./first/{digest()}/{url or previews.HOME}",
+        "drawn": place.drawn,
+        "theme": streamlit_internals.THEME,
+    }
+    said |= {size: " ".join(map(str, at)) for size, at in (("wide", place.wide), ("narrow", place.narrow)) if at}
+    data = " ".join(f'data-{name}="{escape(value)}"' for name, value in said.items())
+    return f'<div id="tf-first" aria-hidden="true" {data}></div><script>{SCRIPT}</script>'
