@@ -72,13 +72,13 @@ def content_policy(ancestors: str) -> str:
     """The Content-Security-Policy under which the app runs.
 
     Scripts come from this server, as a blob (Streamlit loads components' code that way) or are inline scripts, named by
-    their hashes: those of Streamlit's own page, and the one that shows the first picture. Styles are inline in
-    Streamlit and plotly. Nothing leaves this server.
+    their hashes: those of Streamlit's own page, the one that says where the server is, and the one that shows the first
+    picture. Styles are inline in Streamlit and plotly. Nothing leaves this server.
     No text is compiled into a script, so browser tools that have the page do that need to ask from outside instead.
     """
     inline = re.findall(r"<script>(.*?)</script>", streamlit_internals.index(), re.DOTALL)
-    named = (f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
-    hashes = " ".join([*named, first_pictures.script_hash()])
+    inline += [streamlit_internals.SERVER, first_pictures.SCRIPT]
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in inline)
     scripts = hashes if streamlit_internals.INDEX.on else "'unsafe-inline'"
     return "; ".join(
         [
@@ -99,10 +99,10 @@ def content_policy(ancestors: str) -> str:
 
 
 def early_hints() -> str:
-    """Lets the browser fetch the figure scripts while Streamlit is still starting, instead of after it."""
+    """Lets the browser fetch what figures need while Streamlit is still starting, instead of after it."""
     path = f"/assets/{assets.digest()}"
-    scripts = f"<{path}/figure.js>; rel=modulepreload, <{path}/theme.js>; rel=modulepreload"
-    return f"{scripts}, <{path}/plotly.min.js>; rel=preload; as=script"
+    modules = ", ".join(f"<{path}/{name}.js>; rel=modulepreload" for name in ("figure", "styles", "theme"))
+    return f"{modules}, <{path}/figure.css>; rel=preload; as=style, <{path}/plotly.min.js>; rel=preload; as=script"
 
 
 class ResponseHeaders:

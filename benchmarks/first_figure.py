@@ -22,7 +22,8 @@ PATIENCE = 60_000  # milliseconds
 DRAWN = """
 const look = () => {
   if (!window.shown && document.querySelector("#tf-first img")?.naturalWidth) window.shown = performance.now()
-  if (document.querySelector(".js-plotly-plot .main-svg :is(.trace, .hm, .plot > g > g)")) window.drawn = performance.now()
+  const marks = document.querySelector(".js-plotly-plot .main-svg :is(.trace, .hm, .plot > g > g)")
+  if (marks) window.drawn = performance.now()
   else requestAnimationFrame(look)
 }
 requestAnimationFrame(look)

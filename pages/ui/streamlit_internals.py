@@ -302,6 +302,8 @@ INDEX = Feature(
     "static/index.html",
 )
 TITLE = "<title>Streamlit</title>"
+# Where the page is told that its server answers. It would try the page's own address first, and wait in vain.
+SERVER = "window.__streamlit = { BACKEND_BASE_URL: new URL('./', location.href).href }"
 
 
 def index() -> str:

@@ -53,3 +53,10 @@ def test_streamlits_page_asks_for_nothing_that_the_app_refuses(elements):
     ours = [address.partition("?")[0] for address in asked if address.startswith(internals.CORE)]
     assert {"health", "host-config", "stream"} <= {address.removeprefix(internals.CORE) for address in ours}
     assert [address for address in ours if not hosts.answered(address)] == []
+
+
+def test_a_page_finds_its_server_at_once(visit, server):
+    visitor, asked = visit(server), []
+    visitor.page.on("request", lambda request: asked.append(request.url.removeprefix(server)))
+    visitor.open("/masks")
+    assert [address for address in asked if address.endswith("/health")] == ["/_stcore/health"]

@@ -39,12 +39,23 @@ OURS = (
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 
+def plotly_script() -> bytes:
+    """plotly.min.js with the function that wraps it in brackets, by which browsers know that it is called at once: they
+    compile it while it is being fetched instead of a second time, later, when nothing else can run (0.1 s)."""
+    script = PLOTLY.read_bytes()
+    before, begins, inside = script.partition(b": this, () => {\n")
+    inside, ends, rest = inside.rpartition(b"}));")
+    if not begins or not ends or rest.strip():
+        return script  # another version wraps it in another way
+    return before + b": this, (() => {\n" + inside + b"})));"
+
+
 @cache
 def contents() -> dict[str, bytes]:
     """File name -> bytes, of everything that is served."""
     tables = json.dumps(theme.browser_tables(), separators=(",", ":"))
     return {
-        "plotly.min.js": PLOTLY.read_bytes(),
+        "plotly.min.js": plotly_script(),
         "theme.js": f"export default {tables}\n".encode(),
         **{name: (HERE / name).read_bytes() for name in OURS},
     }

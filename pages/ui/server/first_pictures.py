@@ -4,7 +4,6 @@
 Pages that train, measure or draw lots at once have none: their pictures are never the same.
 """
 
-import base64
 import hashlib
 import json
 from functools import cache
@@ -57,11 +56,6 @@ def pictures() -> dict[str, bytes]:
 def digest() -> str:
     """Twelve hexadecimal digits that change whenever any of the pictures changes."""
     return hashlib.sha256(b"".join(pictures().values())).hexdigest()[:12]
-
-
-def script_hash() -> str:
-    """Of the script, as a content security policy names it."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()}'"
 
 
 def html(url: str) -> str:

@@ -137,4 +137,5 @@ def html(url: str, base: str | None, first: str = "") -> str:
     before, after = _halves()
     named = escape(title if title == site() else f"{title} - {site()}")
     head, body, rest = after.partition("<body>")
-    return f"{before}<title>{named}</title>\n    {tags(url, base)}{head}{body}{first if body else ''}{rest}"
+    begins = f"{before}<script>{streamlit_internals.SERVER}</script>\n    <title>{named}</title>\n    {tags(url, base)}"
+    return f"{begins}{head}{body}{first if body else ''}{rest}"

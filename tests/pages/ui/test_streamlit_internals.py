@@ -166,6 +166,13 @@ def test_streamlits_page_has_a_title_to_replace_and_scripts_to_allow():
     assert all(name.startswith("static/") and path.is_file() for name, path in internals.bundles().items())
 
 
+def test_streamlits_page_reads_where_its_server_is():
+    scripts = [
+        path.read_text("utf-8") for name, path in internals.bundles().items() if "/index." in name and ".js" in name
+    ]
+    assert any("window.__streamlit" in script and "BACKEND_BASE_URL" in script for script in scripts)
+
+
 def test_the_way_a_server_was_started_is_noted(monkeypatch):
     config = import_module("streamlit.config")
     monkeypatch.setattr(config, "_server_mode", "starlette-app")

@@ -5,6 +5,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -194,7 +195,7 @@ def test_plotly_is_compressed_and_kept_for_ever(address):
     packed, body = get(address, path, **{"Accept-Encoding": "gzip"})
     plain, whole = get(address, path)
     assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(body) == whole == assets.PLOTLY.read_bytes()
+    assert gzip.decompress(body) == whole == assets.plotly_script()
     assert len(body) < 0.35 * len(whole)
     assert plain.headers["Content-Encoding"] is None
     for response in (packed, plain):
@@ -205,7 +206,9 @@ def test_plotly_is_compressed_and_kept_for_ever(address):
 
 def test_a_page_announces_the_files_it_will_need(address):
     page, _ = get(address, "/masks")
-    assert f"/assets/{assets.digest()}/plotly.min.js" in page.headers["Link"]
+    announced = re.findall(rf"</assets/{assets.digest()}/([\w.]+)>", page.headers["Link"])
+    assert announced == ["figure.js", "styles.js", "theme.js", "figure.css", "plotly.min.js"]
+    assert set(announced) <= set(assets.contents())
     assert get(address, "/healthz")[0].headers["Link"] is None
 
 
