@@ -13,14 +13,18 @@ from benchmarks import (
     forward,
     generation,
     in_place,
+    onednn,
     real_model,
+    real_page,
     results,
 )
 
 BENCHMARKS = {
     "real": real_model,
     "effects": effects,
+    "page": real_page,
     "forward": forward,
+    "onednn": onednn,
     "softmax": in_place,
     "generation": generation,
     "experts": experts,

@@ -20,8 +20,8 @@ _UVICORN = (
     *(sys.executable, "-m", "uvicorn", "--log-level", "warning"),
     *("--ws", "websockets-sansio", "--ws-per-message-deflate", "false"),
 )
-EMPTY = (*_UVICORN, "benchmarks.empty:app")
-PLAIN = (*_UVICORN, "benchmarks.plain:app")  # the same with one st.plotly_chart
+EMPTY = (*_UVICORN, "benchmarks.served.empty:app")
+PLAIN = (*_UVICORN, "benchmarks.served.plain:app")  # the same with one st.plotly_chart
 TROUBLE = re.compile(r"^Traceback|\bERROR\b|\bException\b", re.MULTILINE)
 
 

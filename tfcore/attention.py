@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.linear import Linear
 from tfcore.norms import Norm
-from tfcore.positions import rotate
+from tfcore.positions import turned
 
 
 def attention_scores(
@@ -73,14 +74,14 @@ class AttentionMask:
             says it all or every key is visible.
         is_causal: queries and keys are the same tokens, and each sees itself and those before it.
         bias: added to the scores (ALiBi, relative positions), (head, query, key), or None.
-        angles: RoPE angles of the new tokens, (seq, d_head/2), or None.
+        rotation: cos and sin of the RoPE angles of the new tokens, as positions.turned takes them, or None.
         n_query, device: of the queries.
     """
 
     mask: Tensor | None
     is_causal: bool
     bias: Tensor | None
-    angles: Tensor | None
+    rotation: tuple[Tensor, Tensor] | None
     n_query: int
     device: torch.device
 
@@ -116,16 +117,16 @@ class Attention(nn.Module):
         self.cross = cross
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
         if cross:
-            self.q = nn.Linear(config.d_model, d_q, bias=config.has_qkv_bias)
-            self.kv = nn.Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
+            self.q = Linear(config.d_model, d_q, bias=config.has_qkv_bias)
+            self.kv = Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
         else:  # W_Q, W_K, W_V side by side: one product
-            self.qkv = nn.Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
+            self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
         if config.qk_norm:
             self.q_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
             self.k_norm: nn.Module = Norm(config, self.d_head, "rmsnorm")
         else:
             self.q_norm, self.k_norm = nn.Identity(), nn.Identity()
-        self.out = nn.Linear(d_q, config.d_model, bias=config.has_out_bias)
+        self.out = Linear(d_q, config.d_model, bias=config.has_out_bias)
 
     def forward(
         self,
@@ -162,8 +163,9 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.heads(self.qkv(x), self.n_heads, self.kv_heads, self.kv_heads)
         q, k, v = recorder("q", self.q_norm(q)), recorder("k", self.k_norm(k)), recorder("v", v)
-        if attn_mask.angles is not None:
-            q, k = recorder("rot_q", rotate(q, attn_mask.angles)), recorder("rot_k", rotate(k, attn_mask.angles))
+        if attn_mask.rotation is not None:
+            cos, sin = (table.to(q.dtype) for table in attn_mask.rotation)
+            q, k = recorder("rot_q", turned(q, cos, sin)), recorder("rot_k", turned(k, cos, sin))
         if cache is not None:
             k, v = cache.extend(layer, k, v)
         return q, k, v

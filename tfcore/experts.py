@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tfcore.config import GATED, ModelConfig
 from tfcore.feedforward import ACTIVATIONS
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.linear import Linear
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (
     choose_experts,
@@ -84,14 +85,14 @@ class Experts(nn.Module):
         self.activation, self.halves = ACTIVATIONS[config.activation], 2 if config.activation in GATED else 1
         self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
-        self.router = nn.Linear(d_model, n, bias=False)
+        self.router = Linear(d_model, n, bias=False)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
         self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
         nn.init.normal_(self.up, std=d_model**-0.5)
         nn.init.normal_(self.down, std=d_expert**-0.5)
         if shared := config.experts.n_shared * d_expert:
-            self.shared_up = nn.Linear(d_model, self.halves * shared, bias=False)
-            self.shared_down = nn.Linear(shared, d_model, bias=False)
+            self.shared_up = Linear(d_model, self.halves * shared, bias=False)
+            self.shared_down = Linear(shared, d_model, bias=False)
         if config.experts.bias_rate > 0:
             self.register_buffer("balance_bias", torch.zeros(n))
 

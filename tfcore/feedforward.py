@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from tfcore.config import GATED, Activation, ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.linear import Linear
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -30,8 +31,8 @@ class FeedForward(nn.Module):
         self.gated = config.activation in GATED
         self.activation = ACTIVATIONS[config.activation]
         d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
-        self.up = nn.Linear(config.d_model, d_up, bias=config.bias)
-        self.down = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
+        self.up = Linear(config.d_model, d_up, bias=config.bias)
+        self.down = Linear(config.ff_size, config.d_model, bias=config.bias)
 
     def forward(
         self,

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -15,6 +14,7 @@ from tfcore.generation.kv_cache import KVCache
 from tfcore.initialise import initialise
 from tfcore.inspection.capture import ActivationRecorder, Capture
 from tfcore.inspection.edits import Edit
+from tfcore.linear import Embedding, Linear, linear
 from tfcore.norms import Norm
 from tfcore.stack import Stack
 
@@ -65,19 +65,19 @@ class Transformer(nn.Module):
         both = config.architecture == "encoder-decoder"
         device = torch.get_default_device()
         with torch.device("meta"):  # no memory and no random numbers for weights that are drawn below
-            self.embed = nn.Embedding(config.vocab_size, config.d_model)
+            self.embed = Embedding(config.vocab_size, config.d_model)
             if config.n_segments:
-                self.segment_embed = nn.Embedding(config.n_segments, config.d_model)
+                self.segment_embed = Embedding(config.n_segments, config.d_model)
             if config.encoder_layers:
                 self.encoder = Stack(config, config.encoder_layers, causal=False)
             if config.decoder_layers:
                 self.decoder = Stack(config, config.decoder_layers, causal=True, cross=both)
             if config.pooler:
-                self.pooler = nn.Linear(config.d_model, config.d_model)
+                self.pooler = Linear(config.d_model, config.d_model)
             if config.head == "mlm":
                 self.mlm = MaskedHead(config)
             if config.head != "none" and not config.tie_embeddings:
-                self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
+                self.unembed = Linear(config.d_model, config.vocab_size, bias=False)
         if device.type != "meta":
             self.to_empty(device=device)
             initialise(self, config, seed)
@@ -204,8 +204,8 @@ class Transformer(nn.Module):
             return None
         table = self.embed.weight if config.tie_embeddings else self.unembed.weight
         if config.head == "mlm":
-            return F.linear(self.mlm(x), table, self.mlm.bias)
-        return F.linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
+            return linear(self.mlm(x), table, self.mlm.bias)
+        return linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
 
     def _check(
         self,
@@ -244,7 +244,7 @@ class MaskedHead(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense, self.ln = nn.Linear(config.d_model, config.d_model), Norm(config)
+        self.dense, self.ln = Linear(config.d_model, config.d_model), Norm(config)
         self.activation = ACTIVATIONS[config.activation]
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 

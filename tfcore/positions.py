@@ -97,6 +97,17 @@ def _yarn_ramp(d_head: int, base: float, scaling: RopeScaling) -> Float[Tensor, 
     return ((pairs - first) / (last - first or 0.001)).clamp(0, 1)
 
 
+def rotation(angles: Float[Tensor, "seq half"]) -> tuple[Tensor, Tensor]:
+    """cos and sin of the angles as `turned` takes them, each (seq, 2 half): computed once for all layers and heads."""
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+
+
+def turned(x: Float[Tensor, "*batch seq d_head"], cos: Tensor, sin: Tensor) -> Tensor:
+    """`rotate`, with what `rotation` makes of the angles, in the type of x."""
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
+
+
 def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_head//2"]) -> Tensor:
     """RoPE: turn pair i of each query or key at position m by the angle m * theta_i.
 
@@ -107,9 +118,8 @@ def rotate(x: Float[Tensor, "*batch seq d_head"], angles: Float[Tensor, "seq d_h
 
     Source: arXiv:2104.09864, eq. 34.
     """
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (seq, d_head/2)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    cos, sin = rotation(angles)
+    return turned(x, cos.to(x.dtype), sin.to(x.dtype))
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

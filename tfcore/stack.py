@@ -9,8 +9,9 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.generation.kv_cache import KVCache
 from tfcore.inspection.capture import ActivationRecorder
+from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, sinusoidal
+from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rope_angles, rotation, sinusoidal
 
 
 class Stack(nn.Module):
@@ -26,9 +27,9 @@ class Stack(nn.Module):
         super().__init__()
         self.config, self.causal, self.cross = config, causal, cross
         if config.positions == "learned":
-            self.pos_embed = nn.Embedding(config.max_seq_len, config.d_model)
+            self.pos_embed = Embedding(config.max_seq_len, config.d_model)
         elif config.positions == "relative":  # one table for all layers
-            self.relative_bias = nn.Embedding(config.relative_buckets, config.n_heads)
+            self.relative_bias = Embedding(config.relative_buckets, config.n_heads)
         self.embed_norm = Norm(config) if config.embed_norm else NoNorm()
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
         # after a post-norm block the stream is normalised already
@@ -93,7 +94,7 @@ class Stack(nn.Module):
     def _cross_mask(n_query: int, device: torch.device, memory_mask: Tensor | None) -> AttentionMask:
         """Every query may see every token of the encoder that is no padding."""
         mask = None if memory_mask is None else memory_mask[:, None, None, :].to(device)
-        return AttentionMask(mask=mask, is_causal=False, bias=None, angles=None, n_query=n_query, device=device)
+        return AttentionMask(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n_query, device=device)
 
     def _first_layers(self) -> dict[int | None, int]:
         """Each sliding window that occurs (None: no window) -> the first layer that has it."""
@@ -132,11 +133,11 @@ class Stack(nn.Module):
             mask = seen if mask is None else mask & seen
             if given and not bool(mask.any(-1).all()):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
-        bias, angles = self._relations(start, query, key)
-        return AttentionMask(mask=mask, is_causal=is_causal, bias=bias, angles=angles, n_query=n, device=device)
+        bias, rotated = self._relations(start, query, key)
+        return AttentionMask(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
-    def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """What positions add to the scores, (head, query, key), and the angles that rotate queries and keys."""
+    def _relations(self, start: int, query: Tensor, key: Tensor) -> tuple[Tensor | None, tuple[Tensor, Tensor] | None]:
+        """What positions add to the scores, (head, query, key), and the rotation of queries and keys."""
         config = self.config
         if config.positions == "alibi":
             return alibi_bias(alibi_slopes(config.n_heads).to(query.device), query, key), None
@@ -148,5 +149,5 @@ class Stack(nn.Module):
             # computed on the CPU, in double precision, which not every device has
             places = torch.arange(start, start + len(query))
             angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling)
-            return None, angles.to(query.device)
+            return None, rotation(angles.to(query.device))
         return None, None

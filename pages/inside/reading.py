@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import cache, fragments, links, notices, text
-from pages.ui.reading import FirstTokens, first_tokens
+from pages.ui import cache, fragments, links, notices, page, text
+from pages.ui.reading import FirstTokens, begin_of, choose_bos, first_tokens
 from tfcore import shipped
 from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.config import ModelConfig
@@ -37,6 +37,7 @@ class Reading:
         ids: of its first tokens.
         tokens: as pieces of text.
         total: how many there are in all.
+        bos: as in first_tokens.
     """
 
     model: str
@@ -44,6 +45,7 @@ class Reading:
     ids: list[int]
     tokens: list[str]
     total: int
+    bos: bool | None = None
 
     @property
     def first(self) -> FirstTokens:
@@ -56,13 +58,13 @@ class Reading:
         return text.tick_labels(self.tokens, 10)
 
 
-def read(model: str, pasted: str, limit: int) -> Reading:
-    return Reading(model, pasted, *first_tokens(model, pasted, limit))
+def read(model: str, pasted: str, limit: int, bos: bool | None = None) -> Reading:
+    return Reading(model, pasted, *first_tokens(model, pasted, limit, bos), bos)
 
 
-def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
+def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool | None = None) -> Reading:
     """The text as it is used, with a word where it was cut; stops the page when it is empty."""
-    reading = read(model, pasted, limit)
+    reading = read(model, pasted, limit, bos)
     notices.tokens(reading.total, len(reading.ids), name)
     if not reading.ids:
         st.info(f"There is no {name} yet: type or paste some above, or pick an example.")
@@ -70,11 +72,21 @@ def checked(model: str, pasted: str, limit: int, name: str = "text") -> Reading:
     return reading
 
 
+def more_settings(model: str) -> bool | None:
+    """More settings: with or without the BOS token, as in first_tokens; nothing to set for a model that has none."""
+    if begin_of(model) is None:
+        return None
+    with page.more_settings():
+        return choose_bos(model)
+
+
 @cache.data(max_entries=128)
-def guesses(model: str, pasted: str, limit: int, position: int) -> tuple[list[int], list[str], list[float]]:
+def guesses(
+    model: str, pasted: str, limit: int, position: int, bos: bool | None = None
+) -> tuple[list[int], list[str], list[float]]:
     """The most probable tokens after a position: ids, pieces, probabilities."""
     network, tokenizer = cache.model(model)
-    found = next_tokens(network, read(model, pasted, limit).ids[: position + 1], GUESSES)
+    found = next_tokens(network, read(model, pasted, limit, bos).ids[: position + 1], GUESSES)
     return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
 
 

@@ -36,7 +36,7 @@ def two_tokens(reading: Reading, limit: int, rival: int | None = None) -> tuple[
 
     At first, the first prediction against the other name in the text (`rival`); without one, against the second.
     """
-    ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, limit, len(reading.ids) - 1)
+    ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, limit, len(reading.ids) - 1, reading.bos)
     options = {**ranked(pieces), OWN: "another token"}
     named = {} if rival is None else {NAMED: f"text: {text.visible(_reading.piece(reading.model, rival))}"}
     found = []

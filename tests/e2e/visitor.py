@@ -139,8 +139,7 @@ class Visitor:
             self.complaints.append(f"failed: {request.url} {request.failure}")
 
     def _answered(self, response: Response) -> None:
-        # Streamlit's client probes /PAGE/_stcore/... before it finds the root: not the app's doing.
-        if response.status >= 400 and not re.match(r"/[\w-]+/_stcore/", urlsplit(response.url).path):
+        if response.status >= 400:
             self.complaints.append(f"{response.status}: {response.url}")
 
     def check(self) -> None:

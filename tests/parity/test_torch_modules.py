@@ -16,13 +16,13 @@ PLAIN = {"positions": "none", "norm": "layernorm", "bias": True, "d_ff": 40}
 
 def see(mask=None, n=9):
     causal = mask is None
-    return AttentionMask(mask=mask, is_causal=causal, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
+    return AttentionMask(mask=mask, is_causal=causal, bias=None, rotation=None, n_query=n, device=torch.device("cpu"))
 
 
 def full(real, n=9):
     """Everyone sees all real tokens."""
     mask = None if real is None else real[:, None, None, :]
-    return AttentionMask(mask=mask, is_causal=False, bias=None, angles=None, n_query=n, device=torch.device("cpu"))
+    return AttentionMask(mask=mask, is_causal=False, bias=None, rotation=None, n_query=n, device=torch.device("cpu"))
 
 
 def scrambled(module):

@@ -16,13 +16,16 @@ from benchmarks import (
     forward,
     generation,
     in_place,
+    onednn,
     real_model,
+    real_page,
     results,
 )
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products, text
 from benchmarks.timing import interleaved, milliseconds, ratio
 from tests.small import config, difference
+from tfcore import linear
 from tfcore.generation.generate import generate
 from tfcore.model import Transformer
 from tfcore.part_configs import ExpertsConfig
@@ -67,7 +70,7 @@ def test_the_first_figure_stands_beside_that_of_a_plain_page():
 
 
 def test_without_the_real_model_nothing_of_it_is_measured():
-    assert real_model.measure() == effects.measure() == []
+    assert real_model.measure() == effects.measure() == real_page.measure() == []
 
 
 def test_effects_are_measured_over_a_pass(real_models):
@@ -137,6 +140,29 @@ def test_both_ways_of_the_softmax_give_the_same_patterns(monkeypatch):
     for one, other in zip(found[0].activations.values(), found[1].activations.values(), strict=True):
         assert difference(one, other) < 1e-6
     assert len(found[0].activations) == len(calls) == model.config.n_layers
+
+
+def test_both_libraries_products_give_the_same_logits(monkeypatch):
+    model = Transformer(config(vocab_size=6000, d_model=48)).eval().requires_grad_(False)  # its head is large enough
+    found, ways, plain = [], [], linear._by_onednn
+    monkeypatch.setattr(linear, "_by_onednn", lambda *given: ways.append(linear.ONEDNN) or plain(*given))
+    monkeypatch.setattr(onednn, "interleaved", lambda calls, _: found.extend(call() for call in calls.values()) or {})
+    monkeypatch.setattr(onednn, "ratio", lambda *_: 0.5)
+    row = onednn.line("small", model, 7, 1)
+    assert (row.model, row.tokens, row.to_torch) == ("small", 7, 0.5)
+    assert difference(found[0].logits, found[1].logits) < 1e-6
+    half = len(ways) // 2
+    assert set(ways[:half]) == {linear.ONEDNN}
+    assert set(ways[half:]) == {False}
+    assert onednn.measure(device="cuda") == []
+
+
+def test_a_real_page_is_measured_over_a_pass():
+    row = real_page.line("text", 27, [(600.0, 90.0), (800.0, 100.0), (700.0, 95.0)], 70.0)
+    assert (row.milliseconds, row.kilobytes, row.passes) == (700, 95, 10)
+    lines = real_page.table(results.stamped([asdict(row)])).splitlines()
+    assert lines[2] == "| a new text of 27 tokens, until its arcs and the map of the head are painted | 700 | 95 | 10.0 |"
+    assert real_page.measure(device="cuda") == []
 
 
 def test_every_line_on_experts_compares_with_the_fastest_peer():

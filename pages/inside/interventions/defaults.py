@@ -27,7 +27,8 @@ def defaults() -> Defaults:
     """By the version of the link: the first one began with head 2.5 of stories times -2."""
     if links.is_old():
         return Defaults("scale", "own", "2.5", by_names=False)
-    return Defaults("zero", "own" if links.asked("parts") is not None else "strongest", "", by_names=True)
+    named = links.asked("parts") is not None and links.asked("edit") is None  # what is said of it needs no default
+    return Defaults("zero", "own" if named else "strongest", "", by_names=True)
 
 
 def said_always() -> dict[str, str] | None:

@@ -51,30 +51,48 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def rival(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> int | None:
+def rival(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> int | None:
     """The other name of a text, where a model predicts a name from it."""
-    return rival_name(model, first_tokens(model, tokenizer, text, limit).ids, tokenizer)
+    return rival_name(model, first_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
 
 
 def estimated(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    quantity: Quantity,
+    action: Action,
+    bos: bool | None = None,
 ) -> Float[ndarray, "layer part"]:
     """An estimate of the fall of a quantity when each part of a model alone is ablated, of all at once."""
-    return estimate_effects(model, first_tokens(model, tokenizer, text, limit).ids, quantity, action)
+    return estimate_effects(model, first_tokens(model, tokenizer, text, limit, bos).ids, quantity, action)
 
 
 def by_layer(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    quantity: Quantity,
+    action: Action,
+    bos: bool | None = None,
 ) -> Iterator[LayerEffects]:
     """The exact fall when each part alone is ablated, layer by layer."""
-    return knock_out_each(model, first_tokens(model, tokenizer, text, limit).ids, quantity, action)
+    return knock_out_each(model, first_tokens(model, tokenizer, text, limit, bos).ids, quantity, action)
 
 
 def every_part(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, quantity: Quantity, action: Action
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    quantity: Quantity,
+    action: Action,
+    bos: bool | None = None,
 ) -> list[LayerEffects]:
     """The same, of all layers."""
-    return list(by_layer(model, tokenizer, text, limit, quantity, action))
+    return list(by_layer(model, tokenizer, text, limit, quantity, action, bos))
 
 
 def edited(
@@ -86,9 +104,10 @@ def edited(
     action: Action,
     factor: float,
     position: int | None,
+    bos: bool | None = None,
 ) -> Effect:
     """What an intervention does to the prediction at the end of a text, and to its loss."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
+    ids = first_tokens(model, tokenizer, text, limit, bos).ids
     where = None if position is None else [position]
     edits = edits_for(model, ids, read_parts(parts, model.config), action, factor, where)
     return effect(model, ids, edits, len(ids) - 1)
@@ -104,9 +123,10 @@ def continued(
     factor: float,
     position: int | None,
     new_tokens: int,
+    bos: bool | None = None,
 ) -> list[int]:
     """How the model continues a text under an intervention."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
+    ids = first_tokens(model, tokenizer, text, limit, bos).ids
     where = None if position is None else [position]
     edits = edits_for(model, ids, read_parts(parts, model.config), action, factor, where)
     return continue_text(model, ids, edits, new_tokens)
@@ -161,10 +181,16 @@ def agreement(
 
 
 def compared(
-    model: Transformer, tokenizer: Tokenizer, source: str, text: str, limit: int, answers: tuple[int, int] | None = None
+    model: Transformer,
+    tokenizer: Tokenizer,
+    source: str,
+    text: str,
+    limit: int,
+    answers: tuple[int, int] | None = None,
+    bos: bool | None = None,
 ) -> Pair:
     """Two texts with equally many tokens; activations of `source` are patched into the run on `text`."""
-    source_ids, ids = (first_tokens(model, tokenizer, one, limit).ids for one in (source, text))
+    source_ids, ids = (first_tokens(model, tokenizer, one, limit, bos).ids for one in (source, text))
     return pair(model, source_ids, ids, answers)
 
 

@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] 
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
 }
+USUAL = {"bos": "as usual"}
 HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction"}
 TRY: dict[str, dict[str, Any]] = {
     "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
@@ -61,14 +62,16 @@ with box:
 with beside:
     model = models.choose("decoder", why_not=models.silent)
 offer_real(model, pasted)
-examples = {name: {"model": "stories", **values} for name, values in TRY.items()}
+examples = {name: {"model": "stories", **USUAL, **values} for name, values in TRY.items()}
 if REAL in models.fitting("decoder", why_not=models.silent):
-    examples |= {name: {"model": REAL, **values} for name, values in TRY_REAL.items()}
+    examples |= {name: {"model": REAL, **USUAL, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
 names = {key: name for key, (name, _, _) in SECTIONS.items()}
 row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
 with row:
     section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
+    measured = st.container(horizontal=True, gap="medium", vertical_alignment="bottom", width="content")
+    bos = _reading.more_settings(model)
 _, show, limit = SECTIONS[section]
 notices.drop("tokens of other text")  # unless it is still on the page
-show(_reading.checked(model, pasted, limit), row)
+show(_reading.checked(model, pasted, limit, bos=bos), measured)

@@ -32,41 +32,48 @@ ANSWERS = {"found": "both predictions", "chosen": "two tokens"}
 SAME = 3  # hues of chips
 DIFFERENT = 4
 Answers = tuple[int, int] | None
-Texts = tuple[str, str, str, Answers]  # model, the source text, this text, two tokens or None: found
+Texts = tuple[str, str, str, bool | None, Answers]  # model, source text, this text, BOS, two tokens or None: found
 
 rival = cache.of_model(max_entries=128)(experiments.rival)
 compared = cache.of_model(max_entries=32)(experiments.compared)
 
 
 @cache.data(max_entries=24)
-def every_patch(model: str, source: str, pasted: str, answers: Answers, kind: Kind) -> list[PatchedColumns]:
-    return experiments.every_patch(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers), kind)
+def every_patch(
+    model: str, source: str, pasted: str, bos: bool | None, answers: Answers, kind: Kind
+) -> list[PatchedColumns]:
+    return experiments.every_patch(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers, bos), kind)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def source_values(model: str, source: str, pasted: str, answers: Answers, name: str) -> Any:
+def source_values(model: str, source: str, pasted: str, bos: bool | None, answers: Answers, name: str) -> Any:
     """What is put in, at every position: small, and read only."""
-    return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers), name)
+    return patching.source_values(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers, bos), name)
 
 
 @cache.data(max_entries=128)
-def effect_of(model: str, source: str, pasted: str, answers: Answers, name: str, position: int) -> Effect:
+def effect_of(
+    model: str, source: str, pasted: str, bos: bool | None, answers: Answers, name: str, position: int
+) -> Effect:
     """What one patch does to the prediction at the end."""
-    both, values = compared(model, source, pasted, TOKENS, answers), source_values(model, source, pasted, answers, name)
+    both = compared(model, source, pasted, TOKENS, answers, bos)
+    values = source_values(model, source, pasted, bos, answers, name)
     return experiments.patched_effect(cache.model(model)[0], both, values, name, position)
 
 
 @cache.data(max_entries=128)
-def continued(model: str, source: str, pasted: str, answers: Answers, name: str, position: int) -> list[int]:
+def continued(
+    model: str, source: str, pasted: str, bos: bool | None, answers: Answers, name: str, position: int
+) -> list[int]:
     """How the text continues with one patch."""
-    edit = patching.patch(source_values(model, source, pasted, answers, name), name, position)
-    ids = _reading.read(model, pasted, TOKENS).ids
+    edit = patching.patch(source_values(model, source, pasted, bos, answers, name), name, position)
+    ids = _reading.read(model, pasted, TOKENS, bos).ids
     return interventions.continue_text(cache.model(model)[0], ids, [edit], NEW_TOKENS)
 
 
 @cache.data(max_entries=64)
-def plain(model: str, pasted: str) -> list[int]:
-    ids = _reading.read(model, pasted, TOKENS).ids
+def plain(model: str, pasted: str, bos: bool | None) -> list[int]:
+    ids = _reading.read(model, pasted, TOKENS, bos).ids
     return interventions.continue_text(cache.model(model)[0], ids, [], NEW_TOKENS)
 
 
@@ -74,18 +81,18 @@ def patch(reading: Reading, row: DeltaGenerator) -> None:
     """The section; `row` is where the choice of what is measured stands."""
     drawn = st.container()
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
-    source = _reading.checked(reading.model, other, TOKENS, "other text")
+    source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
     side_by_side(reading, source)
     answers = None
     with row:
         found = controls.segmented("Logit difference of", "answers", list(ANSWERS), "found", ANSWERS)
         if found == "chosen":
-            token, against = two_tokens(reading, TOKENS, rival(reading.model, reading.pasted, TOKENS))
+            token, against = two_tokens(reading, TOKENS, rival(reading.model, reading.pasted, TOKENS, reading.bos))
             answers = against, token  # 0 is what this text predicts
-    texts: Texts = (reading.model, other, reading.pasted, answers)
+    texts: Texts = (reading.model, other, reading.pasted, reading.bos, answers)
     programs: list[page.Experiment] = []
     try:
-        both = compared(*texts[:3], TOKENS, answers)
+        both = compared(*texts[:3], TOKENS, answers, reading.bos)
     except ValueError as problem:
         st.info(f"{str(problem).capitalize()}.")
     else:
@@ -153,13 +160,13 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
     continuations(
         target.model,
         {
-            "This text continues": plain(target.model, target.pasted),
+            "This text continues": plain(target.model, target.pasted, target.bos),
             f"With {patched}": continued(*at),
-            "The source text continues": plain(target.model, source.pasted),
+            "The source text continues": plain(target.model, source.pasted, target.bos),
         },
     )
     model = target.model
-    both_made = made(experiments.compared, *texts[:3], TOKENS, texts[3])
+    both_made = made(experiments.compared, *texts[:3], TOKENS, texts[4], texts[3])
     values = made(patching.source_values, model, both_made, names[row])
     return page.experiment(
         experiments.patched,

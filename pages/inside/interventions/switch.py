@@ -68,7 +68,7 @@ def switch(reading: Reading, row: DeltaGenerator) -> None:
         board = st.container()  # above the controls that it depends on
         action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
     alone: Action = "mean" if action == "mean" else "zero"
-    estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone)
+    estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone, reading.bos)
     every = interventions.parts_of(cache.model(reading.model)[0].config)
     with left:
         changes = choose(reading, action, knock_outs.strongest_head(estimate, every))
@@ -81,13 +81,13 @@ def switch(reading: Reading, row: DeltaGenerator) -> None:
 
 def choose_quantity(reading: Reading) -> Quantity:
     """What effects are measured on: at first two names, where the model predicts one of those in the text."""
-    other = rival(reading.model, reading.pasted, TOKENS)
+    other = rival(reading.model, reading.pasted, TOKENS, reading.bos)
     kind = controls.segmented("Effect of ablating a part, on", "by", list(KINDS), defaults().by(other), KINDS)
     if kind == "text":
         return Quantity(kind)
     if kind == "difference":
         return Quantity(kind, *two_tokens(reading, TOKENS, other))
-    ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, len(reading.ids) - 1)
+    ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, len(reading.ids) - 1, reading.bos)
     return Quantity(kind, ids[0])
 
 
@@ -127,14 +127,15 @@ def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
 
 def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) -> None:
     """The prediction with the edits, and how the text continues with them."""
-    found = edited(reading.model, reading.pasted, TOKENS, *changes.values)
+    found = edited(reading.model, reading.pasted, TOKENS, *changes.values, reading.bos)
     best = int(found.before.argmax())
     token = best if quantity.kind != "difference" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None
     prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), token, against)
+    text_values = reading.model, reading.pasted, TOKENS
     rows = {
-        "Whole model continues": continued(reading.model, reading.pasted, TOKENS, "", "zero", 0.0, None, NEW_TOKENS),
-        changes.words.capitalize(): continued(reading.model, reading.pasted, TOKENS, *changes.values, NEW_TOKENS),
+        "Whole model continues": continued(*text_values, "", "zero", 0.0, None, NEW_TOKENS, reading.bos),
+        changes.words.capitalize(): continued(*text_values, *changes.values, NEW_TOKENS, reading.bos),
     }
     continuations(reading.model, rows)
 
@@ -163,10 +164,10 @@ def every_effect(reading: Reading, changes: Changes, quantity: Quantity, alone: 
                 against_exact(reading, quantity, estimate, found)
 
     fill(
-        ("effects", *text_values, quantity, alone),
+        ("effects", *text_values, quantity, alone, reading.bos),
         knock_outs.operations(network, sum(map(len, every)), len(reading.ids)),
-        lambda: experiments.by_layer(network, tokenizer, reading.pasted, TOKENS, quantity, alone),
-        lambda: every_part(*text_values, quantity, alone),
+        lambda: experiments.by_layer(network, tokenizer, reading.pasted, TOKENS, quantity, alone, reading.bos),
+        lambda: every_part(*text_values, quantity, alone, reading.bos),
         draw,
         len(every),
         "layer",
@@ -199,7 +200,7 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
         "edit has changed."
     )
     estimate, found = (
-        made(one, *text_values, quantity, alone) for one in (experiments.estimated, experiments.every_part)
+        made(one, *text_values, quantity, alone, reading.bos) for one in (experiments.estimated, experiments.every_part)
     )
     page.question(
         "Why does zero ablation often raise the loss more than mean ablation?",

@@ -43,9 +43,9 @@ class Choice:
         return text.label(self.piece, 12)
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, bool | None, int]:
         """What results depend on."""
-        return self.reading.model, self.reading.pasted, self.position
+        return self.reading.model, self.reading.pasted, self.reading.bos, self.position
 
 
 def choose(reading: Reading, has_reference: bool) -> Choice:
@@ -54,7 +54,7 @@ def choose(reading: Reading, has_reference: bool) -> Choice:
     left, middle, right = st.columns([2, 2, 2], gap="medium", vertical_alignment="bottom")
     with left:
         position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
-    ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, position)
+    ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, position, reading.bos)
     ranks = ranked(pieces)
     following = reading.ids[position + 1] if position + 1 < n else None
     ends = "the text ends here" if following is None else text.visible(reading.tokens[position + 1])

@@ -49,9 +49,11 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
-def parts_at(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, position: int) -> Parts:
+def parts_at(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, position: int, bos: bool | None = None
+) -> Parts:
     """The stream at one position of a text as a sum of what each part of the model wrote."""
-    return stream_parts(model, first_tokens(model, tokenizer, text, limit).ids, position)
+    return stream_parts(model, first_tokens(model, tokenizer, text, limit, bos).ids, position)
 
 
 def summed(found: Contributions, token: str, whole: bool) -> Shown:
@@ -94,11 +96,11 @@ def promoted(found: Promoted, following: int | None) -> Shown:
 
 
 def every_guess(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, stages: tuple[str, ...]
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, stages: tuple[str, ...], bos: bool | None = None
 ) -> tuple[Lens, list[list[list[str]]]]:
     """The logit lens on the first tokens of a text after some stages, and its predictions as pieces of text, (stage,
     position, guess)."""
-    found = logit_lens(model, first_tokens(model, tokenizer, text, limit).ids, stages)
+    found = logit_lens(model, first_tokens(model, tokenizer, text, limit, bos).ids, stages)
     return found, [[tokenizer.tokens(row) for row in stage] for stage in found.best.tolist()]
 
 
@@ -120,10 +122,16 @@ def grid(found: Lens, cells: Cells, tokens: Sequence[str], position: int, first:
 
 
 def followed(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, position: int, tokens: tuple[int, ...]
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    position: int,
+    tokens: tuple[int, ...],
+    bos: bool | None = None,
 ) -> TokenPath:
     """Some tokens at one position of a text, read from the stream after every stage."""
-    return follow_tokens(model, first_tokens(model, tokenizer, text, limit).ids, position, tokens)
+    return follow_tokens(model, first_tokens(model, tokenizer, text, limit, bos).ids, position, tokens)
 
 
 def lens(tokenizer: Tokenizer, path: TokenPath, tokens: tuple[int, ...]) -> Shown:
@@ -133,9 +141,9 @@ def lens(tokenizer: Tokenizer, path: TokenPath, tokens: tuple[int, ...]) -> Show
     return Shown(figure, (probability_by_stage(path, names[0]),))
 
 
-def shape_of(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> StreamShape:
+def shape_of(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> StreamShape:
     """Norm and cosine of the stream on the first tokens of a text."""
-    return stream_shape(model, first_tokens(model, tokenizer, text, limit).ids)
+    return stream_shape(model, first_tokens(model, tokenizer, text, limit, bos).ids)
 
 
 def shape(found: StreamShape, read: FirstTokens, position: int, measure: Measure) -> Shown:
@@ -155,14 +163,16 @@ def writes(found: StreamShape, position: int) -> Shown:
     return Shown(figure, written_norms(found, position))
 
 
-def by_layer(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Iterator[SkipsOfLayer]:
+def by_layer(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
+) -> Iterator[SkipsOfLayer]:
     """The first tokens of a text, with each sublayer and each block skipped in turn, layer by layer."""
-    return skip_each(model, first_tokens(model, tokenizer, text, limit).ids)
+    return skip_each(model, first_tokens(model, tokenizer, text, limit, bos).ids)
 
 
-def every_skip(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Skips:
+def every_skip(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> Skips:
     """The same, of all layers."""
-    return all_skips(model.config, list(by_layer(model, tokenizer, text, limit)))
+    return all_skips(model.config, list(by_layer(model, tokenizer, text, limit, bos)))
 
 
 def skipped(skips: Skips, read: FirstTokens, row: int, column: int, rows: Sequence[int]) -> Shown:

@@ -25,10 +25,10 @@ followed = cache.of_model(max_entries=256)(experiments.followed)
 
 
 @cache.data(max_entries=12)
-def cells(model: str, pasted: str, stages: tuple[str, ...]) -> Cells:
+def cells(model: str, pasted: str, bos: bool | None, stages: tuple[str, ...]) -> Cells:
     """What is printed in each cell, and its hover text."""
-    tokens = _reading.read(model, pasted, TOKENS).tokens
-    return analysis.lens_cells(*every_guess(model, pasted, TOKENS, stages), tokens)
+    tokens = _reading.read(model, pasted, TOKENS, bos).tokens
+    return analysis.lens_cells(*every_guess(model, pasted, TOKENS, stages, bos), tokens)
 
 
 def choose_row(event: Event) -> None:
@@ -68,7 +68,7 @@ def logit_lens(reading: Reading) -> None:
 def own_token(reading: Reading) -> str:
     """What the embedding alone predicts, and why."""
     config = cache.model(reading.model)[0].config
-    found, _ = every_guess(reading.model, reading.pasted, TOKENS, residual_stream.stages(config)[:1])
+    found, _ = every_guess(reading.model, reading.pasted, TOKENS, residual_stream.stages(config)[:1], reading.bos)
     tied = config.tie_embeddings
     return str(analysis.embedding_predicts_input(found, reading.ids, tied))
 
@@ -94,8 +94,8 @@ def choose_stages(model: str) -> tuple[str, ...]:
 def grid(choice: Choice, stages: tuple[str, ...]) -> None:
     """The top predictions, printed."""
     reading = choice.reading
-    found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages)
-    printed = cells(reading.model, reading.pasted, stages)
+    found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages, reading.bos)
+    printed = cells(reading.model, reading.pasted, reading.bos, stages)
     n, first = len(reading.ids), 0
     if n > ROWS:
         first = controls.slider("First position shown", "from", 0, n - ROWS, n - ROWS)
@@ -131,11 +131,11 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
 
 def on_the_way(choice: Choice) -> page.Experiment:
     """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
-    ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position)
+    ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
     tokens = [(choice.token, choice.piece), *others[:BESIDE]]
     chosen = tuple(token for token, _ in tokens)
-    path = followed(*choice.key[:2], TOKENS, choice.position, chosen)
+    path = followed(*choice.key[:2], TOKENS, choice.position, chosen, choice.reading.bos)
     shown = experiments.lens(cache.model(choice.reading.model)[1], path, chosen)
     st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
     figure(
@@ -147,5 +147,5 @@ def on_the_way(choice: Choice) -> page.Experiment:
         alt=shown.alt,
         caption=f"'{choice.label}' and the other top predictions at the end. {shown.caption}",
     )
-    path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen)
+    path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen, choice.reading.bos)
     return page.experiment(experiments.lens, choice.reading.model, path_made, chosen)

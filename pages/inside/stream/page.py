@@ -25,7 +25,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading], None]]] = {
     "skip": ("Skip a layer", skip),
 }
 HE = _reading.BOY
-LAST = {"token": 0, "against": -3}
+LAST = {"token": 0, "against": -3, "bos": "as usual"}
 TRY: dict[str, dict[str, Any]] = {
     "which head writes “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
     "which head writes “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
@@ -66,7 +66,8 @@ examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY
 if REAL in models.fitting("decoder", why_not=no_sum):
     examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
-reading = _reading.checked(model, pasted, TOKENS)
 names = {key: name for key, (name, _) in SECTIONS.items()}
-section = controls.sections("Look at", "show", list(SECTIONS), "who", names)
-SECTIONS[section][1](reading)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    section = controls.sections("Look at", "show", list(SECTIONS), "who", names)
+    bos = _reading.more_settings(model)
+SECTIONS[section][1](_reading.checked(model, pasted, TOKENS, bos=bos))

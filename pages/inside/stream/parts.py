@@ -21,9 +21,9 @@ DOWN = 3  # and lowers most
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def parts_at(model: str, pasted: str, position: int) -> Parts:
+def parts_at(model: str, pasted: str, bos: bool | None, position: int) -> Parts:
     """Small, and read only."""
-    return experiments.parts_at(*cache.model(model), pasted, TOKENS, position)
+    return experiments.parts_at(*cache.model(model), pasted, TOKENS, position, bos)
 
 
 FORMULA = (
@@ -34,14 +34,14 @@ FORMULA = (
 
 
 @cache.data(max_entries=256)
-def split(model: str, pasted: str, position: int, token: int, against: Against) -> Contributions:
-    return attribution.contributions(cache.model(model)[0], parts_at(model, pasted, position), token, against)
+def split(model: str, pasted: str, bos: bool | None, position: int, token: int, against: Against) -> Contributions:
+    return attribution.contributions(cache.model(model)[0], parts_at(model, pasted, bos, position), token, against)
 
 
 @cache.data(max_entries=256)
-def promoted(model: str, pasted: str, position: int, layer: int, head: int | None) -> Promoted:
+def promoted(model: str, pasted: str, bos: bool | None, position: int, layer: int, head: int | None) -> Promoted:
     """The tokens whose logits one part raises most and lowers most."""
-    parts = parts_at(model, pasted, position)
+    parts = parts_at(model, pasted, bos, position)
     return attribution.most_promoted(*cache.model(model), parts, layer, head, UP, DOWN)
 
 
@@ -60,7 +60,7 @@ def who_wrote(reading: Reading) -> None:
         "whose output is used by a later head gets no credit for it here, and yet the prediction may depend on it. "
         "Ablate it on the page on interventions to see."
     )
-    parts = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position)
+    parts = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     model = choice.reading.model
     page.question(
         "Why measure a logit relative to the mean of all logits?",
@@ -159,7 +159,7 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
         f"relative to the mean, and those it lowers most.{' ◂ follows in the text.' if marked else ''}",
     )
     model = choice.reading.model
-    parts_made = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position)
+    parts_made = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     latest.offer(
         experiments.promoted,
         made(attribution.most_promoted, model, parts_made, layer, head, UP, DOWN),

@@ -22,7 +22,7 @@ def shape(reading: Reading) -> None:
     """The section."""
     pictures = st.columns(2, gap="medium")
     choice = choose(reading, has_reference=False)
-    position, found = choice.position, shape_of(reading.model, reading.pasted, TOKENS)
+    position, found = choice.position, shape_of(reading.model, reading.pasted, TOKENS, reading.bos)
     for place, measure in zip(pictures, MEASURES, strict=True):
         values = found.norm if measure == "norm" else found.cosine
         shown = experiments.shape(found, reading.first, position, measure)
@@ -41,7 +41,7 @@ def shape(reading: Reading) -> None:
         f"cosine to the final state says how near it is to its end. {analysis.largest_turn(found)} A cosine below 0 "
         "over a bar marks a part that removes some of what it found."
     )
-    text = reading.model, reading.pasted, TOKENS
+    text = reading.model, reading.pasted, TOKENS, reading.bos
     found_made, read = made(experiments.shape_of, *text), made(one_text.first_tokens, *text)
     page.question(
         "Suppose that later layers write vectors of larger norm. Are they therefore more important?",

@@ -28,14 +28,16 @@ ROWS = 30  # of the picture; of a model with more parts, those of one kind
 
 
 @cache.of_model(max_entries=12)
-def every_layer(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> list[SkipsOfLayer]:
+def every_layer(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None
+) -> list[SkipsOfLayer]:
     """The skips of all layers."""
-    return list(experiments.by_layer(model, tokenizer, text, limit))
+    return list(experiments.by_layer(model, tokenizer, text, limit, bos))
 
 
 @cache.data(max_entries=256)
-def one_skip(model: str, pasted: str, position: int, names: tuple[str, ...]) -> Effect:
-    ids = _reading.read(model, pasted, TOKENS).ids
+def one_skip(model: str, pasted: str, bos: bool | None, position: int, names: tuple[str, ...]) -> Effect:
+    ids = _reading.read(model, pasted, TOKENS, bos).ids
     return interventions.effect(cache.model(model)[0], ids, skipping.skip_edits(names), position)
 
 
@@ -80,7 +82,8 @@ def skip(reading: Reading) -> None:
 
 def every_token(choice: Choice, titles: list[str], row: int) -> page.Experiment:
     """The loss increase of each token by each skip."""
-    text, tokens = choice.key[:2], choice.reading.tokens
+    tokens = choice.reading.tokens
+    text = choice.reading.model, choice.reading.pasted, TOKENS, choice.reading.bos
     network, tokenizer = cache.model(choice.reading.model)
     config = network.config
     column = choice.position if choice.position < len(tokens) - 1 else -1
@@ -110,15 +113,15 @@ def every_token(choice: Choice, titles: list[str], row: int) -> page.Experiment:
         )
 
     fill(
-        ("skips", *text, TOKENS),
+        ("skips", *text),
         knock_outs.operations(network, len(titles), len(tokens)),
-        lambda: experiments.by_layer(network, tokenizer, text[1], TOKENS),
-        lambda: every_layer(*text, TOKENS),
+        lambda: experiments.by_layer(network, tokenizer, *text[1:]),
+        lambda: every_layer(*text),
         draw,
         config.decoder_layers,
         "layer",
     )
-    skips, read = made(experiments.every_skip, *text, TOKENS), made(one_text.first_tokens, *text, TOKENS)
+    skips, read = made(experiments.every_skip, *text), made(one_text.first_tokens, *text)
     return page.experiment(experiments.skipped, skips, read, row, column, rows)
 
 

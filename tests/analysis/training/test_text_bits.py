@@ -137,7 +137,7 @@ def test_the_surprisal_of_a_token_is_the_one_looked_at():
         "Token 1, “·b”, came with probability 0.12: 3.00 bits, as surprising as one of 8.0 equally likely tokens. Its "
         "rank in the model's prediction is 1,234, and it is 15.0% of the cost of the text."
     )
-    assert "probability 1.5 × 10⁻⁵: 16.00 bits, as surprising as one of 65,536 equally" in str(
+    assert "probability 1.5 × 10⁻⁵: 16.00 bits, as surprising as one of 65,500 equally" in str(
         text_bits.token_surprisal(text, 2, 1)
     )
     assert "one of 2^40 equally" in str(text_bits.token_surprisal(text_of([40.0]), 0, 1))

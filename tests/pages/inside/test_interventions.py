@@ -16,6 +16,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.inside.interventions import Part
+from tfcore.analysis.one_text import encoded
 from tfcore.generation.generate import generate
 from tfcore.inspection.edits import Edit
 
@@ -28,10 +29,10 @@ def words(test) -> str:
     return visits.said(test, "markdown", "caption")
 
 
-def chance(piece: str, *edits: Edit, text: str = TEXT) -> str:
+def chance(piece: str, *edits: Edit, text: str = TEXT, bos: bool | None = None) -> str:
     """Probability of a token after the text, as a metric shows it."""
     model, tokenizer = cache.model("stories")
-    logits = model(torch.tensor([tokenizer.encode(text)]), edits=edits).logits[0, -1]
+    logits = model(torch.tensor([encoded(model, tokenizer, text, bos)]), edits=edits).logits[0, -1]
     return f"{float(logits.softmax(-1)[tokenizer.encode(piece)[0]]):.1%}"
 
 
@@ -53,6 +54,23 @@ def test_the_first_version_began_with_a_boy_who_becomes_a_girl():
 def test_the_numbers_are_those_of_the_edited_model(action, factor):
     test = opened(parts="0.3 1.ff", action=action, factor=str(factor))
     assert test.metric[0].value == chance(" he", head(0, 3, factor), Edit.scale("blocks.1.mlp_out", factor))
+
+
+def test_with_the_bos_token_every_number_is_of_the_text_with_it():
+    test = opened(parts="0.3", action="zero ablation", bos="with")
+    assert test.metric[0].value == chance(" he", head(0, 3, 0.0), bos=True) != chance(" he", head(0, 3, 0.0))
+    plain, model = chance(" he", bos=True), cache.model("stories")[0]
+    assert f"goes from {plain}" in figures(test)["prediction"][0]["alt"]
+    fields = array(figures(test)["board"][1]["data"][0]["z"])
+    ids, best = torch.tensor([encoded(*cache.model("stories"), TEXT, True)]), cache.model("stories")[1].encode(" he")[0]
+    before, off = (model(ids, edits=e).logits[0, -1].log_softmax(-1)[best] for e in ((), [head(0, 3, 0.0)]))
+    assert fields[0, 3] == pytest.approx(float(before - off), abs=1e-4)
+
+
+def test_a_patch_reads_both_texts_with_the_bos_token():
+    test = opened(**PATCH, bos="with")
+    assert test.slider(key="position").max == len(cache.model("stories")[1].encode(TEXT))
+    assert "tokens" in words(test)
 
 
 def test_the_continuation_is_that_of_the_edited_model():

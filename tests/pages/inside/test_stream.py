@@ -12,6 +12,7 @@ from pages.ui import cache, controls
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
+from tfcore.analysis.one_text import begin_of
 from tfcore.inspection.edits import Edit
 
 opened = partial(visits.opened, "inside/stream/page.py")
@@ -48,6 +49,24 @@ def test_the_parts_shown_add_up_to_the_logit_of_the_model(against):
     assert fields.shape == (4, 7)
     np.testing.assert_allclose(fields[:, :6].sum(1), shares[1:-1:2], atol=1e-4)  # the heads of each layer
     np.testing.assert_allclose(fields[:, 6], shares[2:-1:2], atol=1e-4)
+
+
+@pytest.mark.parametrize("show", ["Direct logit attribution", "Logit lens", "Norm and cosine", "Skip a layer"])
+def test_with_the_bos_token_every_section_reads_it_first(show):
+    model, tokenizer = cache.model("stories")
+    begin = begin_of(model, tokenizer).id
+    row = model(torch.tensor([[begin, *tokenizer.encode(HE)]])).logits[0, -1]
+    test = opened(text=HE, bos="with", show=show, against="nothing: the raw logit", skip="attention 0")
+    assert test.slider(key="position").max == len(tokenizer.encode(HE))  # the last position
+    if show == "Direct logit attribution":
+        assert f"**{float(row.max()):.4f}**" in words(test)
+        assert float(row.max()) != pytest.approx(float(logits(HE)[-1].max()), abs=1e-2)
+    if show == "Logit lens":
+        probabilities = array(figures(test)["climb"][1]["data"][0]["y"])
+        assert probabilities[-1] == pytest.approx(float(row.softmax(-1).max()), abs=1e-5)
+    if show == "Skip a layer":
+        increase = array(figures(test)["increase"][1]["data"][0]["z"])
+        assert increase.shape[1] == len(tokenizer.encode(HE))
 
 
 def test_the_head_that_finds_the_ball_is_named():

@@ -20,7 +20,7 @@ from tfcore.generation.generate import generate
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
-from tfcore.positions import rope_angles
+from tfcore.positions import rope_angles, rotation
 
 SUBSETS_AT_ONCE = 32  # streams whose scores are held at once
 
@@ -98,7 +98,8 @@ def doubled_streams(model: Transformer, ids: Int[Tensor, "1 seq"]) -> Float[Tens
         raise ValueError(f"sublayers are left out of pre-norm models with rope, not of {config}")
     places = torch.arange(ids.shape[1])
     angles = rope_angles(places, config.head_size, config.rope_base, config.rope_scaling).to(ids.device)
-    mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=angles, n_query=len(places), device=ids.device)
+    turned, n = rotation(angles), len(places)
+    mask = AttentionMask(mask=None, is_causal=True, bias=None, rotation=turned, n_query=n, device=ids.device)
     x = model.embed(ids)  # (1, seq, d_model)
     for block in cast("Iterable[Block]", decoder.blocks):
         x = torch.cat((x, x + block.attn(block.ln1(x), mask, recorder)))

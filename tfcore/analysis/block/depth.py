@@ -119,7 +119,7 @@ def run_deep(
 ) -> tuple[Float[Tensor, "batch seq vocab"], list[Float[Tensor, "batch seq d_model"]]]:
     """Logits, and the stream before the first block and after each, the parts arranged by `residual_sublayer`."""
     decoder, recorder, n = model.decoder, ActivationRecorder(), ids.shape[1]
-    mask = AttentionMask(mask=None, is_causal=True, bias=None, angles=None, n_query=n, device=ids.device)
+    mask = AttentionMask(mask=None, is_causal=True, bias=None, rotation=None, n_query=n, device=ids.device)
     x = model.embed(ids) + decoder.pos_embed.weight[:n]
     streams = [x]
     for block in cast("Iterable[Block]", decoder.blocks):

@@ -114,8 +114,8 @@ def activations(
     attention weights, which we do not have, and the masks of the dropout on what the two sublayers add.
 
     Left out: masks and angles, without a batch axis; temporary buffers; and what a kernel keeps beyond need. torch's
-    CPU kernels keep some vectors twice: those RMSNorm normalises, and what rotated or normalised heads found. And they
-    cannot fuse attention with a bias that is learned: in training, positions="relative" keeps what "explicit" does.
+    CPU kernels keep some vectors twice: those that RMSNorm normalises, and what normalised heads found. And they cannot
+    fuse attention with a bias that is learned: in training, positions="relative" keeps what "explicit" does.
 
     Args:
         batch: sequences at once.

@@ -268,7 +268,8 @@ class TokenSurprisal(Finding):
     def sentence(self) -> str:
         probability = 2.0**-self.bits
         shown = f"{probability:.2g}" if probability >= 1e-3 else power(probability)
-        like = f"{2**self.bits:,.{0 if self.bits > 6 else 1}f}" if self.bits < 30 else f"2^{self.bits:.0f}"
+        choices = float(f"{2**self.bits:.3g}")  # the bits are known no better
+        like = f"{choices:,.{0 if self.bits > 6 else 1}f}" if self.bits < 30 else f"2^{self.bits:.0f}"
         return (
             f"Token {self.at}, “{self.token}”, came with probability {shown}: {self.bits:.2f} bits, as surprising as "
             f"one of {like} equally likely tokens. Its rank in the model's prediction is {self.rank:,}, and it is "

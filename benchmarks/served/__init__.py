@@ -1,0 +1,1 @@
+"""Apps of Streamlit alone, which the app is compared with."""

@@ -1,0 +1,87 @@
+"""The matrix product of a layer: equal to torch's by either library, with its gradient, and drawn as torch draws."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tfcore import linear as module
+from tfcore.linear import LEAST, Embedding, Linear, linear
+
+WIDE, HIGH = 512, LEAST // 512
+pytestmark = pytest.mark.skipif(not module.ONEDNN, reason="this torch comes without oneDNN")
+
+
+@pytest.fixture
+def products(monkeypatch):
+    """How many products oneDNN has computed."""
+    counted = []
+    theirs = torch.ops.mkldnn._linear_pointwise
+
+    class Counting:
+        def _linear_pointwise(self, *given):
+            counted.append(given[0].shape)
+            return theirs(*given)
+
+    monkeypatch.setattr(module.torch.ops, "mkldnn", Counting())
+    return counted
+
+
+def random(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+@pytest.mark.parametrize("shape", [(WIDE,), (1, WIDE), (2, 3, WIDE), (2, 3, 4, WIDE)])
+@pytest.mark.parametrize("biased", [False, True])
+def test_both_libraries_give_the_same(shape, biased, products):
+    x, weight, bias = random(*shape), random(HIGH, WIDE) / 16, random(HIGH) if biased else None
+    found = linear(x, weight, bias)
+    assert products == [x.shape]
+    torch.testing.assert_close(found, F.linear(x, weight, bias), atol=1e-5, rtol=1e-5)
+    every_other = random(*shape[:-1], 2 * WIDE)[..., ::2]  # not side by side in memory
+    torch.testing.assert_close(
+        linear(every_other, weight, bias), F.linear(every_other, weight, bias), atol=1e-5, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "weight"),
+    [
+        (random(3, WIDE), random(HIGH - 1, WIDE)),  # small
+        (random(0, WIDE), random(HIGH, WIDE)),
+        (random(3, WIDE).double(), random(HIGH, WIDE).double()),
+        (random(3, WIDE).bfloat16(), random(HIGH, WIDE).bfloat16()),
+        (random(3, WIDE), random(WIDE, HIGH).T),  # not side by side in memory
+    ],
+)
+def test_what_onednn_does_not_gain_at_is_torchs(x, weight, products):
+    torch.testing.assert_close(linear(x, weight), F.linear(x, weight), atol=0, rtol=0)
+    assert products == []
+
+
+@pytest.mark.parametrize("learned", ["x", "weight"])
+def test_the_gradient_is_torchs(learned, products):
+    given = {"x": random(3, WIDE), "weight": random(HIGH, WIDE)}
+    given[learned].requires_grad_()
+    linear(**given).square().sum().backward()
+    found = given[learned].grad.clone()
+    given[learned].grad = None
+    F.linear(given["x"], given["weight"]).square().sum().backward()
+    assert torch.equal(found, given[learned].grad)
+    assert products == []
+    with torch.no_grad():  # nor is one asked for
+        linear(**given)
+    assert len(products) == 1
+
+
+def test_layers_are_torchs_and_draw_nothing_on_the_meta_device():
+    layers = [(Linear, nn.Linear, (5, 7)), (Embedding, nn.Embedding, (5, 7))]
+    for ours, theirs, given in layers:
+        torch.manual_seed(0)
+        mine = ours(*given).state_dict()
+        torch.manual_seed(0)
+        assert all(torch.equal(mine[name], weight) for name, weight in theirs(*given).state_dict().items())
+        with torch.device("meta"):
+            before = torch.get_rng_state()
+            assert ours(*given).weight.is_meta
+            assert torch.equal(torch.get_rng_state(), before)

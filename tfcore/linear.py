@@ -1,0 +1,59 @@
+"""The matrix product of a layer, by the faster of the two libraries that torch has for it on a CPU."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+LEAST = 2**18  # numbers in a matrix, from which oneDNN gains; below, its start takes longer than the product
+
+
+def linear(
+    x: Float[Tensor, "*batch d_in"], weight: Float[Tensor, "d_out d_in"], bias: Float[Tensor, " d_out"] | None = None
+) -> Float[Tensor, "*batch d_out"]:
+    """x W^T + b.
+
+    On a CPU torch takes its products of float32 from MKL, which on processors that are not Intel's reads a matrix at a
+    third of the speed of the memory. oneDNN, which torch brings too, does not; what it gains is in the benchmarks
+    ("onednn"). It knows no gradient. The two differ by rounding.
+    """
+    if _by_onednn(x, weight):
+        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return F.linear(x, weight, bias)
+
+
+def _by_onednn(x: Tensor, weight: Tensor) -> bool:
+    return (
+        weight.numel() >= LEAST
+        and x.numel() > 0
+        and x.device.type == weight.device.type == "cpu"
+        and x.dtype == weight.dtype == torch.float32
+        and weight.is_contiguous()
+        and not (torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad))
+        and ONEDNN
+    )
+
+
+ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+class Linear(nn.Linear):
+    """A layer of torch's whose product is `linear`."""
+
+    def reset_parameters(self) -> None:
+        """Weights as torch draws them; none on the meta device, where torch would take 80 MB to draw nothing."""
+        if not self.weight.is_meta:
+            super().reset_parameters()
+
+    def forward(self, input: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:  # noqa: A002 - torch's name
+        """x W^T + b."""
+        return linear(input, self.weight, self.bias)
+
+
+class Embedding(nn.Embedding):
+    """torch's, which draws no weights on the meta device."""
+
+    def reset_parameters(self) -> None:
+        """As in Linear."""
+        if not self.weight.is_meta:
+            super().reset_parameters()
