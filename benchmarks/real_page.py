@@ -68,6 +68,7 @@ def measure(rounds: dict[str, int] | None = None, device: str = "cpu") -> list[R
         return []
     rounds = rounds or ROUNDS
     model, tokenizer = tfcore.load(NAME)
+    assert tokenizer is not None
     texts = [TEXT.format(a, b, a) for a, b in pairwise(NAMES)]
     ids = torch.tensor([tokenizer.encode(texts[0])])
     one = median(timed(partial(model, ids, capture=("blocks.*.attn.pattern",))) for _ in range(5))

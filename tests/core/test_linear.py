@@ -23,7 +23,7 @@ def products(monkeypatch):
             counted.append(given[0].shape)
             return theirs(*given)
 
-    monkeypatch.setattr(module.torch.ops, "mkldnn", Counting())
+    monkeypatch.setattr(torch.ops, "mkldnn", Counting())
     return counted
 
 
