@@ -125,8 +125,8 @@ def test_what_a_part_promotes_is_its_share_in_every_logit(kind):
     parts = stream_parts(model, TEXT, 4)
     for token in (0, 33):
         found = contributions(model, parts, token, "mean")
-        assert promoted_by(model, parts, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-9)
-        assert promoted_by(model, parts, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-9)
+        assert promoted_by(model, parts, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-6)
+        assert promoted_by(model, parts, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-6)
 
 
 def planted(**values: object) -> Contributions:

@@ -21,6 +21,7 @@ from tfcore.analysis.token_text import visible
 from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
+from tfcore.linear import linear
 from tfcore.model import Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -72,12 +73,13 @@ def logit_direction(model: Transformer, token: int, against: Against = "nothing"
     Against another token it is the difference of the two rows, against "mean" the difference from the mean of all
     rows: the softmax depends on such differences alone.
     """
-    table = unembedding(model).double()
+    table = unembedding(model)
+    own = table[token].double()
     if against == "nothing":
-        other = torch.zeros_like(table[token])
+        other = torch.zeros_like(own)
     else:
-        other = table.mean(0) if against == "mean" else table[against]
-    return (table[token] - other) * model.config.logit_scale
+        other = table.mean(0, dtype=torch.float64) if against == "mean" else table[against].double()
+    return (own - other) * model.config.logit_scale
 
 
 def frozen_norm(
@@ -187,7 +189,8 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
 def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
     """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
     written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
-    logits = unembedding(model).double() @ frozen_norm(model.decoder.ln_final, written, parts.scale)
+    table = unembedding(model)
+    logits = linear(frozen_norm(model.decoder.ln_final, written, parts.scale).to(table.dtype), table).double()
     return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()
 
 

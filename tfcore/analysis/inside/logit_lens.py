@@ -15,6 +15,7 @@ from tfcore.analysis.inside.logit_attribution import check_model, unembedding
 from tfcore.analysis.inside.residual_stream import stage_names, stages
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import label, visible
+from tfcore.linear import linear
 from tfcore.model import Transformer
 
 KEPT = 5  # top predictions kept at each stage and position
@@ -73,7 +74,7 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
     directions than the ones the unembedding reads.
     """
     norm = model.decoder.ln_final
-    return norm(x) @ unembedding(model).T * model.config.logit_scale
+    return linear(norm(x), unembedding(model)) * model.config.logit_scale
 
 
 @torch.no_grad()
@@ -104,7 +105,7 @@ def follow_tokens(model: Transformer, ids: Sequence[int], position: int, tokens:
     check_model(model)
     names = stages(model.config)
     states = model(one_text(model, ids[: position + 1]), capture=names).activations
-    logits = torch.stack([lens_logits(model, states[name][0, -1]).float() for name in names])  # (stage, vocab)
+    logits = lens_logits(model, torch.stack([states[name][0, -1] for name in names])).float()  # (stage, vocab)
     chosen = logits[:, list(tokens)]
     rank = (logits[:, None, :] > chosen[:, :, None]).sum(-1)
     centred = chosen - logits.mean(-1, keepdim=True)
