@@ -11,9 +11,9 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.induction_heads import copying, head_kinds, random_rows, rows_for, twice
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
+from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.loading.real_models import installed
 from tfcore.model import Transformer

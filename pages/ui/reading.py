@@ -3,14 +3,14 @@ token that says that a text begins (BOS); and what the heads of a model do on an
 
 from pages.ui import cache, controls, text
 from tfcore.analysis import one_text
-from tfcore.analysis.foundations import standard_kinds
+from tfcore.analysis.foundations import head_ranking
 from tfcore.analysis.one_text import Begin as Begin
 from tfcore.analysis.one_text import FirstTokens as FirstTokens
 
 last_tokens = cache.of_model(max_entries=64)(one_text.last_tokens)
 first_tokens = cache.of_model(max_entries=256)(one_text.first_tokens)
 begin_of = cache.of_model(max_entries=64)(one_text.begin_of)
-kinds_of = cache.of_model(max_entries=16)(standard_kinds.standard_kinds)
+kinds_of = cache.of_model(max_entries=16)(head_ranking.standard_kinds)
 
 
 def choose_bos(model_name: str, key: str = "bos") -> bool | None:

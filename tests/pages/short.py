@@ -6,7 +6,7 @@ SHORT: dict[str, object] = {
     "tfcore.analysis.block.pitfalls.SEQ": 8,
     "tfcore.analysis.block.pitfalls.LETTERS_SAID": 4,
     "tfcore.analysis.block.depth.D_MODEL": 8,
-    "tfcore.analysis.block.warmup.RUN_STEPS": 4,
+    "tfcore.analysis.block.depth.RUN_STEPS": 4,
     "tfcore.analysis.model.modernising.SPEED": {
         "d_model": 16,
         "n_layers": 4,

@@ -9,7 +9,7 @@ from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.block import depth, warmup
+from tfcore.analysis.block import depth
 from tfcore.analysis.block.depth import INIT_NAMES, PLACEMENTS, networks
 from tfcore.analysis.block.depth_findings import GradientFall, gradient_fall, last_gradients
 from tfcore.analysis.block.normalisation import NORM_NAMES
@@ -108,15 +108,15 @@ def first_steps() -> None:
             "Layers", "deep", 2, DEEPEST_TRAINED, 8, 2, help=f"{DEEPEST_TRAINED} at most: all four are trained now."
         )
         peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
-        warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, warmup.RUN_STEPS, 40, 5)
+        warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, depth.RUN_STEPS, 40, 5)
         seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
         beside = st.container()
     key = ("first steps", n_layers, peak, warm, seed)
-    job = live.begin(key, lambda: warmup.first_steps(n_layers, peak, warm, seed))
+    job = live.begin(key, lambda: depth.first_steps(n_layers, peak, warm, seed))
 
     def draw(job: jobs.Job) -> None:
         with beside:
-            live.bar(key, job, len(job.items), warmup.RUN_STEPS, {"seed": (seed + 1) % 10})
+            live.bar(key, job, len(job.items), depth.RUN_STEPS, {"seed": (seed + 1) % 10})
         with right:
             curves(n_layers, list(job.items))
 
@@ -136,10 +136,10 @@ def first_steps() -> None:
         "which networks have begun to learn. Move the layers, the learning rate and the warm-up: what post-LN needs "
         "depends on all three. Each curve is one run with one seed; try another."
     )
-    losses = made(warmup.all_first_steps, n_layers, peak, warm, seed)
+    losses = made(depth.all_first_steps, n_layers, peak, warm, seed)
     st.caption(
         "arXiv:2002.04745, section 3. Adam as in arXiv:1706.03762, without its inverse-root decay. Task: repeat the "
-        f"previous token, {warmup.RUN_VOCAB} tokens, {warmup.RUN_ROWS} sequences of {warmup.RUN_SEQ} per step, width "
+        f"previous token, {depth.RUN_VOCAB} tokens, {depth.RUN_ROWS} sequences of {depth.RUN_SEQ} per step, width "
         f"{depth.D_MODEL}."
     )
     page.question(
@@ -151,7 +151,7 @@ def first_steps() -> None:
     page.how_it_is_computed(
         page.experiment(experiments.first_steps, losses, n_layers),
         formula=r"\eta_t = \eta_{max} \cdot \min\!\left(1,\ \tfrac{t}{t_{warm}}\right)",
-        code=(warmup.first_losses, warmup.learning_rate, depth.residual_sublayer),
+        code=(depth.first_losses, depth.learning_rate, depth.residual_sublayer),
     )
 
 

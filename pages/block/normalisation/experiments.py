@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tfcore.analysis.block.depth import PLACEMENTS, DepthProbe
+from tfcore.analysis.block.depth import PLACEMENTS, RUN_STEPS, DepthProbe, curves_of, describe_first_steps, uniform_loss
 from tfcore.analysis.block.depth_findings import last_gradients, last_sizes
 from tfcore.analysis.block.normalisation import AxisLeak, axis_changes, axis_leak, norm_divisors, normalisation_steps
-from tfcore.analysis.block.warmup import RUN_STEPS, curves_of, describe_first_steps, uniform_loss
 from tfcore.analysis.foundations.masks import replacement_for
 from tfcore.analysis.token_text import tick_labels
 from tfcore.config import Norm

@@ -21,9 +21,8 @@ from tfcore.analysis.foundations.attention_maps import (
     token_table,
 )
 from tfcore.analysis.foundations.attention_sink import without_keys
-from tfcore.analysis.foundations.head_ranking import rank_heads
+from tfcore.analysis.foundations.head_ranking import rank_heads, standard_kinds
 from tfcore.analysis.foundations.heads import head_kind, head_table, score_columns, score_heads
-from tfcore.analysis.foundations.standard_kinds import standard_kinds
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.figures.foundations import heads as figures
 from tfcore.figures.foundations.head_portrait import HEIGHT, TOKENS, first_drawn, portrait_place, portrait_width

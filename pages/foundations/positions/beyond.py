@@ -10,7 +10,7 @@ from pages.foundations.positions.effects import NAMES
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis.foundations import length_extrapolation
+from tfcore.analysis.foundations import position_effects
 from tfcore.training import ladder
 
 TRY: dict[str, dict[str, Any]] = {
@@ -55,7 +55,7 @@ def beyond() -> None:
         f"of {found.trained} tokens, with {seeds} seeds each, and then evaluated on sequences of {furthest}."
     )
     page.what_to_see(
-        f"{length_extrapolation.losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "
+        f"{position_effects.losses_and_rises(found, NAMES)} Right of the dotted line sinusoids and "
         "rotations come in combinations that were not in the training data. Learned position embeddings beyond it "
         "were never trained: they have their initial values. ALiBi's bias goes on as a straight line."
     )
@@ -68,7 +68,7 @@ def beyond() -> None:
     page.how_it_is_computed(
         page.experiment(experiments.beyond, made(experiments.measured), names, rise),
         formula=r"L_p = -\ln P(\text{token } p + 1 \mid \text{tokens } 1 \ldots p), \qquad p = 1 \ldots 4n",
-        code=(length_extrapolation.length_losses, ladder.climb),
+        code=(position_effects.length_losses, ladder.climb),
         papers=(
             "Small models after a short training (d_model 96, 4 layers, 1.4 M tokens; the table has every setting): "
             "what counts is where the curves bend. Train short, test long: arXiv:2108.12409, section 3 and figure 1."

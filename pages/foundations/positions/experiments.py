@@ -9,13 +9,15 @@ from tfcore.analysis.foundations.learned_positions import (
     learning,
     table_attention,
 )
-from tfcore.analysis.foundations.length_extrapolation import LengthLosses, length_losses, smallest_and_largest_rise
 from tfcore.analysis.foundations.position_effects import (
+    LengthLosses,
     SchemeEffect,
     ShuffleResult,
+    length_losses,
     mean_distances,
     position_effects,
     shuffle_changes,
+    smallest_and_largest_rise,
 )
 from tfcore.analysis.foundations.rope_and_alibi import LinearBiases, RotaryScores, head_reach, rotary_products
 from tfcore.analysis.foundations.sinusoidal_positions import SinusoidalTable, table_periods

@@ -16,7 +16,18 @@ from tfcore.analysis.inference.flash_attention import (
     tile_place,
     tile_scores,
 )
-from tfcore.analysis.inference.length_cost import layer_memory, operations, score_matrix
+from tfcore.analysis.inference.length_cost import (
+    NAMES,
+    MeasuredReach,
+    Reach,
+    layer_memory,
+    measured_reach,
+    model_reach,
+    operations,
+    pairs_at_length,
+    pattern_reach,
+    score_matrix,
+)
 from tfcore.analysis.inference.memory_traffic import TrafficComparison, against_sram, moved
 from tfcore.analysis.inference.online_softmax import head_vectors, row_progress
 from tfcore.analysis.inference.ring_attention import (
@@ -27,15 +38,6 @@ from tfcore.analysis.inference.ring_attention import (
     meetings,
     ring_step,
     still_to_come,
-)
-from tfcore.analysis.inference.sparse_attention import (
-    NAMES,
-    MeasuredReach,
-    Reach,
-    measured_reach,
-    model_reach,
-    pairs_at_length,
-    pattern_reach,
 )
 from tfcore.analysis.model.flop_count import LengthCost, length_cost
 from tfcore.analysis.one_text import FirstTokens, first_tokens

@@ -13,8 +13,8 @@ from pages.ui.components.player import player
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis import one_text
-from tfcore.analysis.inference import sparse_attention
-from tfcore.analysis.inference.sparse_attention import NAMES
+from tfcore.analysis.inference import length_cost
+from tfcore.analysis.inference.length_cost import NAMES
 from tfcore.masks import FUNCTIONS, Kind, MaskConfig
 
 N = 64  # tokens in the picture
@@ -41,8 +41,8 @@ SLIDERS = {
 }
 
 
-reach = cache.data(max_entries=128)(sparse_attention.reach)
-pairs = cache.data(max_entries=128)(sparse_attention.pairs_kept)
+reach = cache.data(max_entries=128)(length_cost.reach)
+pairs = cache.data(max_entries=128)(length_cost.pairs_kept)
 changed_token = cache.of_model(max_entries=64)(experiments.changed_token)
 
 
@@ -118,18 +118,13 @@ def panel() -> None:
         "each layer averages over up to 4,096 values.",
     )
     page.how_it_is_computed(
-        page.experiment_of("The pattern", experiments.pattern, made(sparse_attention.reach, config, N, layers)),
+        page.experiment_of("The pattern", experiments.pattern, made(length_cost.reach, config, N, layers)),
         latest,
         formula=(
             r"\begin{gathered} \text{pairs: } n^2 \to n \cdot w \\"
             r"\text{reach of } L \text{ layers of a window } w: \ L\,(w - 1) \end{gathered}"
         ),
-        code=(
-            FUNCTIONS[config.kind],
-            sparse_attention.keys_seen,
-            sparse_attention.layers_needed,
-            sparse_attention.measured_reach,
-        ),
+        code=(FUNCTIONS[config.kind], length_cost.keys_seen, length_cost.layers_needed, length_cost.measured_reach),
     )
 
 

@@ -7,20 +7,6 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inside.activation_patching import (
-    Kind,
-    Pair,
-    PatchedColumns,
-    all_shares,
-    pair,
-    patch,
-    patch_each,
-    patched_names,
-    patched_shares,
-    patched_title,
-)
-from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
-from tfcore.analysis.inside.colour_scale import scale_end
 from tfcore.analysis.inside.interventions import (
     ABLATIONS,
     Action,
@@ -41,7 +27,21 @@ from tfcore.analysis.inside.knock_outs import (
     largest_effect,
     merged,
 )
-from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name
+from tfcore.analysis.inside.patching import (
+    Kind,
+    Pair,
+    PatchedColumns,
+    all_shares,
+    estimate_against_exact,
+    estimate_effects,
+    pair,
+    patch,
+    patch_each,
+    patched_names,
+    patched_shares,
+    patched_title,
+)
+from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name, scale_end
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels, visible
 from tfcore.figures.inside.boards import board, board_height

@@ -19,10 +19,9 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import activation_patching as patching
-from tfcore.analysis.inside import interventions, knock_outs
-from tfcore.analysis.inside.activation_patching import Kind, Pair, PatchedColumns
+from tfcore.analysis.inside import interventions, knock_outs, patching
 from tfcore.analysis.inside.interventions import Effect
+from tfcore.analysis.inside.patching import Kind, Pair, PatchedColumns
 
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from tfcore.analysis.inside.colour_scale import scale_end
 from tfcore.analysis.inside.logit_attribution import (
     LARGEST,
     Contributions,
@@ -26,17 +25,23 @@ from tfcore.analysis.inside.logit_lens import (
     logit_lens,
     probability_by_stage,
 )
+from tfcore.analysis.inside.quantities import scale_end
 from tfcore.analysis.inside.residual_stream import (
     AXES,
     Measure,
+    Skips,
+    SkipsOfLayer,
     StreamShape,
+    all_skips,
+    loss_increases,
     part_name,
+    skip_each,
+    skip_name,
     stage_names,
     stream_curve,
     stream_shape,
     written_norms,
 )
-from tfcore.analysis.inside.skipped_layers import Skips, SkipsOfLayer, all_skips, loss_increases, skip_each, skip_name
 from tfcore.analysis.one_text import FirstTokens, first_tokens
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.block.neurons import promoted_figure

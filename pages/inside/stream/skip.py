@@ -18,9 +18,9 @@ from pages.ui.work import live
 from pages.ui.work.filling import fill
 from tfcore.analysis import one_text
 from tfcore.analysis.inside import interventions, knock_outs
-from tfcore.analysis.inside import skipped_layers as skipping
+from tfcore.analysis.inside import residual_stream as skipping
 from tfcore.analysis.inside.interventions import Effect
-from tfcore.analysis.inside.skipped_layers import SkipsOfLayer
+from tfcore.analysis.inside.residual_stream import SkipsOfLayer
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 

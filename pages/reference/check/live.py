@@ -13,7 +13,7 @@ from pages.ui import cache, text
 from pages.ui.components.figure import figure
 from pages.ui.reading import first_tokens
 from tfcore.analysis.foundations.attention_maps import attention_maps
-from tfcore.analysis.reference.questions.readings import HeadsMeasured, NextTokens, Score, drawn_of_100
+from tfcore.analysis.reference.questions.problem import HeadsMeasured, NextTokens, Score, drawn_of_100
 from tfcore.analysis.training.text_loss import next_tokens
 from tfcore.figures.foundations.heads import tiles
 from tfcore.figures.guesses import guesses_figure

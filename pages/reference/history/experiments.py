@@ -1,8 +1,14 @@
 """The experiments of the page on history."""
 
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.reference.history import Timeline, ancestors, descendants, entries_shown, milestones
-from tfcore.analysis.reference.sequences import SequenceLength
+from tfcore.analysis.reference.history import (
+    SequenceLength,
+    Timeline,
+    ancestors,
+    descendants,
+    entries_shown,
+    milestones,
+)
 from tfcore.figures.reference.history import lengths_figure, timeline_figure
 from tfcore.figures.shown import Shown
 

@@ -12,7 +12,7 @@ from pages.ui.components.figure import figure
 from pages.ui.program import made
 from tfcore.analysis.foundations.token_counts import SEQUENCES
 from tfcore.analysis.model.flop_count import sequence_cost
-from tfcore.analysis.reference.sequences import length_range, sequence_length
+from tfcore.analysis.reference.history import length_range, sequence_length
 
 TRY: dict[str, dict[str, Any]] = {
     "ViT-B/16": {"kind": "image", "image_side": 224, "image_patch": 16},

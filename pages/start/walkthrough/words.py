@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from string import Template
 
-from tfcore.analysis.start.walk_values import values_for_words
+from tfcore.analysis.start.walk_costs import values_for_words
 from tfcore.config import ModelConfig
 
 

@@ -13,16 +13,18 @@ from tfcore.analysis.foundations.head_ranking import (
     DISTANCE,
     ENTROPY,
     KIND,
+    LEAST,
     PAIR,
+    TEXTS,
     kinds_of_heads,
     rank_heads,
+    standard_kinds,
     striking_head,
     strongest_heads,
     strongest_of,
     strongest_pair,
 )
 from tfcore.analysis.foundations.heads import THRESHOLD, induction_scores, mean_scores, score_heads
-from tfcore.analysis.foundations.standard_kinds import LEAST, TEXTS, standard_kinds
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 
 N = 8

@@ -1,6 +1,6 @@
 """Losses beyond the trained length, taken from the rows of a ladder."""
 
-from tfcore.analysis.foundations.length_extrapolation import length_losses, losses_and_rises, smallest_and_largest_rise
+from tfcore.analysis.foundations.position_effects import length_losses, losses_and_rises, smallest_and_largest_rise
 from tfcore.figures.foundations.length_extrapolation import length_losses_figure
 
 ROWS = [

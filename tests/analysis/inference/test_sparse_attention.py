@@ -6,15 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
-from tfcore.analysis.inference import sparse_attention
-from tfcore.analysis.inference.sparse_attention import (
-    COUNTED,
-    keys_seen,
-    layers_needed,
-    measured_reach,
-    pairs_kept,
-    reach,
-)
+from tfcore.analysis.inference import length_cost
+from tfcore.analysis.inference.length_cost import COUNTED, keys_seen, layers_needed, measured_reach, pairs_kept, reach
 from tfcore.masks import MaskConfig, build
 
 configs = st.builds(
@@ -80,20 +73,20 @@ def test_a_model_hears_what_the_pattern_lets_through_and_nothing_else(kind):
     assert found.furthest == np.flatnonzero(found.expected)[-1] - 5
 
 
-@pytest.mark.parametrize("kind", sparse_attention.NAMES)
+@pytest.mark.parametrize("kind", length_cost.NAMES)
 def test_the_reach_of_a_pattern_is_that_of_paths(kind):
     config, n, layers = MaskConfig(kind=kind, window=3, block=4, dilation=2), 12, 2
     allowed, known = build(config, n).numpy(), {n - 1}
     for _ in range(layers):
         known = {key for query in known for key in range(n) if allowed[query, key]}
-    found = sparse_attention.pattern_reach(reach(config, n, layers))
-    assert (found.pattern, found.n, found.layers) == (sparse_attention.NAMES[kind], n, layers)
+    found = length_cost.pattern_reach(reach(config, n, layers))
+    assert (found.pattern, found.n, found.layers) == (length_cost.NAMES[kind], n, layers)
     assert (found.pairs, found.causal) == (sum(bool(x) for x in allowed.ravel()), sum(range(1, n + 1)))
     assert (found.arrived, found.back) == (len(known), n - 1 - min(known))
 
 
 def test_the_reach_in_words():
-    found = sparse_attention.PatternReach("sliding window", 64, 310, 2080, 3, 13, 12)
+    found = length_cost.PatternReach("sliding window", 64, 310, 2080, 3, 13, 12)
     assert found.sentence == (
         "64 × 64: sliding window keeps 310 of 2,080 causal pairs (15%); through 3 layers the last token depends on 13 "
         "of 64 tokens, up to 12 back."
@@ -102,7 +95,7 @@ def test_the_reach_in_words():
 
 def test_pairs_at_a_length_are_compared_with_all():
     counts = {"causal": np.array([10, 80]), "window": np.array([9, 16])}
-    found = sparse_attention.pairs_at_length([4, 1024], counts, "window", 1)
+    found = length_cost.pairs_at_length([4, 1024], counts, "window", 1)
     assert (found.pattern, found.n, found.kept, found.causal) == ("sliding window", 1024, 16, 80)
     assert found.sentence == "At 1,024 tokens, sliding window: 16 pairs, 5.0 × fewer than the 80 of full attention."
 
@@ -110,11 +103,11 @@ def test_pairs_at_a_length_are_compared_with_all():
 def test_outputs_that_change_are_counted():
     expected = np.array([0, 0, 1, 1, 1, 1, 0], dtype=bool)
     changed = np.array([0, 0, 1, 0, 1, 0, 0], dtype=bool)
-    found = sparse_attention.model_reach(sparse_attention.MeasuredReach("blocks", 4, 2, expected, changed))
+    found = length_cost.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, changed))
     assert (found.position, found.layers, found.changed, found.furthest, found.expected) == (2, 4, 2, 2, 4)
     assert found.sentence == (
         "The shipped model, 4 layers under block-sparse: changing token 2 changes the outputs of 2 tokens, up to 2 "
         "further on; the pattern allows 4, with differences."
     )
-    same = sparse_attention.model_reach(sparse_attention.MeasuredReach("blocks", 4, 2, expected, expected))
+    same = length_cost.model_reach(length_cost.MeasuredReach("blocks", 4, 2, expected, expected))
     assert same.sentence.endswith("the pattern allows 4, token by token.")

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.inside.activation_patching import (
+from tfcore.analysis.inside.interventions import effect
+from tfcore.analysis.inside.patching import (
     LargestShare,
     Pair,
     ReadAtTheEnd,
@@ -19,7 +20,6 @@ from tfcore.analysis.inside.activation_patching import (
     source_values,
     where_it_is,
 )
-from tfcore.analysis.inside.interventions import effect
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
@@ -104,7 +104,7 @@ def test_longer_texts_are_patched_in_groups(monkeypatch):
     assert np.isnan(part[:, :12]).all()
     whole = all_shares(columns, 21)
     np.testing.assert_array_equal(part[:, 12:], whole[:, 12:])
-    monkeypatch.setattr("tfcore.analysis.inside.activation_patching.TOGETHER", 3)
+    monkeypatch.setattr("tfcore.analysis.inside.patching.TOGETHER", 3)
     np.testing.assert_allclose(shares_of(model, both, "residual"), whole, atol=1e-5)
 
 

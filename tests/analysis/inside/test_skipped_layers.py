@@ -6,7 +6,7 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside.interventions import effect
-from tfcore.analysis.inside.skipped_layers import (
+from tfcore.analysis.inside.residual_stream import (
     Skips,
     all_skips,
     loss_increases,

@@ -13,8 +13,16 @@ import pytest
 
 from tfcore import presets
 from tfcore.analysis.reference.questions import Problem
-from tfcore.analysis.reference.questions.problem import OffBy, RoundProgress, answer_text, guessed_right, guessed_rounds
-from tfcore.analysis.reference.questions.readings import HeadsMeasured, NextTokens, drawn_of_100
+from tfcore.analysis.reference.questions.problem import (
+    HeadsMeasured,
+    NextTokens,
+    OffBy,
+    RoundProgress,
+    answer_text,
+    drawn_of_100,
+    guessed_right,
+    guessed_rounds,
+)
 
 CHAPTERS = ("foundations", "block", "model", "training", "inference", "experts", "inside", "history")
 EXERCISES = {

@@ -3,7 +3,7 @@
 import pytest
 
 from tfcore.analysis.foundations.token_counts import SEQUENCES
-from tfcore.analysis.reference.sequences import length_range, sequence_length
+from tfcore.analysis.reference.history import length_range, sequence_length
 
 
 def test_an_image_is_counted_by_hand():

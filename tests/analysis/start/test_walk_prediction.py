@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from tests import small
-from tfcore.analysis.start.walk_costs import ModelSize, StageCost, StageShare, model_size, stage_cost, stage_share
+from tfcore.analysis.start.walk_costs import (
+    ModelSize,
+    StageCost,
+    StageShare,
+    model_size,
+    stage_cost,
+    stage_share,
+    values_for_words,
+)
 from tfcore.analysis.start.walk_prediction import (
     LikeliestToken,
     LikelyTokens,
@@ -19,7 +27,6 @@ from tfcore.analysis.start.walk_prediction import (
     text_counts,
     with_next_token,
 )
-from tfcore.analysis.start.walk_values import values_for_words
 from tfcore.analysis.start.walkthrough import WalkedText, walk, walk_text
 from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig

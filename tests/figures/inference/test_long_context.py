@@ -7,9 +7,9 @@ from tests.analysis.inference.test_flash_attention import vectors
 from tfcore import presets
 from tfcore.analysis.inference.attention_timing import LENGTHS, Timed
 from tfcore.analysis.inference.flash_attention import Tiling, follow
+from tfcore.analysis.inference.length_cost import MeasuredReach, pairs_kept, reach
 from tfcore.analysis.inference.memory_traffic import naive_traffic, tiled_traffic
 from tfcore.analysis.inference.ring_attention import follow_ring
-from tfcore.analysis.inference.sparse_attention import MeasuredReach, pairs_kept, reach
 from tfcore.analysis.model.flop_count import length_cost
 from tfcore.analysis.quantities import compact
 from tfcore.figures import theme

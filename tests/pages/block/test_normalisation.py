@@ -12,7 +12,7 @@ from pages.ui.work import jobs
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.block import depth, warmup
+from tfcore.analysis.block import depth
 from tfcore.analysis.block.depth_findings import gradient_fall
 
 opened = partial(visits.opened, "block/normalisation/page.py")
@@ -33,7 +33,7 @@ def _small(monkeypatch):
     """Few and narrow networks; nothing that another test has cached."""
     st.cache_resource.clear()
     monkeypatch.setattr(depth, "D_MODEL", 8)
-    monkeypatch.setattr(warmup, "RUN_STEPS", 4)
+    monkeypatch.setattr(depth, "RUN_STEPS", 4)
 
 
 @pytest.mark.parametrize("part", PANELS)
@@ -157,7 +157,7 @@ def test_a_race_goes_to_its_end_and_every_visitor_sees_the_same():
 
 
 def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
-    monkeypatch.setattr(warmup, "RUN_STEPS", 10_000)
+    monkeypatch.setattr(depth, "RUN_STEPS", 10_000)
     test = opened(part="First steps", deep="2")
     test.button(key="stop").click()
     assert run(test).button(key="anew").label == "Train again"
@@ -179,7 +179,7 @@ def test_a_race_can_be_stopped_and_begun_again(monkeypatch):
     ],
 )
 def test_the_ends_of_the_sliders(part, ends, monkeypatch):
-    monkeypatch.setattr(warmup, "RUN_STEPS", 40)
+    monkeypatch.setattr(depth, "RUN_STEPS", 40)
     assert {slider.key: (slider.min, slider.max) for slider in opened(part=part).slider} == ends
 
 

@@ -12,7 +12,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.foundations.attention_maps import attention_maps, head_mean, overlap, pool, read_attention, rollout
-from tfcore.analysis.foundations.standard_kinds import standard_kinds
+from tfcore.analysis.foundations.head_ranking import standard_kinds
 
 opened = partial(visits.opened, "foundations/heads/page.py")
 HOSTILE = {

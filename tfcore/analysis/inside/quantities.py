@@ -1,14 +1,17 @@
-"""What an effect is measured on: a token's log-probability, the logit difference of two tokens, or a text's loss."""
+"""What an effect is measured on, and the colour scale that shows it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
+from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
@@ -101,3 +104,45 @@ def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Fl
     if logits is None:
         raise ValueError("this model has no language head, so there are no logits to measure an effect on")
     return logits.float()
+
+
+QUANTILE = 0.97  # of the absolute values, at which the scale may end
+FAR = 2.0  # times the value at that quantile: where no value is larger, the scale ends at the largest
+NAMED = 4  # values beyond the scale that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleEnd(Finding):
+    """Where a colour scale ends, and the values beyond.
+
+    Args:
+        end: the largest absolute value that has a colour of its own.
+        beyond: name and value of what is larger, the largest first.
+    """
+
+    end: float
+    beyond: tuple[tuple[str, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        if not self.beyond:
+            return f"Colours end at ±{self.end:.2f}, the largest value."
+        named = ", ".join(f"{name} {value:+.2f}" for name, value in self.beyond[:NAMED])
+        more = f" and {len(self.beyond) - NAMED} more" if len(self.beyond) > NAMED else ""
+        return f"Colours end at ±{self.end:.2f}; beyond, with a triangle: {named}{more}."
+
+
+def scale_end(values: Float[ndarray, "row column"], names: Sequence[Sequence[str]], least: float) -> ScaleEnd:
+    """The end of a colour scale around 0; NaN is no value.
+
+    Args:
+        names: of the values.
+        least: the scale never ends below.
+    """
+    size = np.abs(np.nan_to_num(values))
+    known = size[~np.isnan(values)]
+    largest = float(known.max(initial=0.0))
+    quantile = float(np.quantile(known, QUANTILE)) if known.size else 0.0
+    end = max(least, largest if largest <= FAR * quantile else quantile)
+    places = sorted(np.argwhere(size > end).tolist(), key=lambda place: -size[tuple(place)])
+    return ScaleEnd(end, tuple((names[row][column], float(values[row, column])) for row, column in places))

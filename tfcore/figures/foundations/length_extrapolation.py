@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tfcore.analysis.foundations.length_extrapolation import LengthLosses
+from tfcore.analysis.foundations.position_effects import LengthLosses
 from tfcore.figures import theme
 
 

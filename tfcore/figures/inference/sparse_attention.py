@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 from numpy import ndarray
 
-from tfcore.analysis.inference.sparse_attention import MeasuredReach, Reach
+from tfcore.analysis.inference.length_cost import MeasuredReach, Reach
 from tfcore.figures import theme
 from tfcore.figures.inference.length_cost import lengths_axis, powers_axis
 from tfcore.figures.tokens import KEY, QUERY, hatch, ticks

@@ -9,8 +9,8 @@ from tfcore import presets
 from tfcore.analysis.inference.cached_generation import both_ways
 from tfcore.analysis.inference.flash_attention import Tiling, follow
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, shared
+from tfcore.analysis.inference.length_cost import reach
 from tfcore.analysis.inference.online_softmax import head_vectors
-from tfcore.analysis.inference.sparse_attention import reach
 from tfcore.analysis.model.flop_count import flops, length_cost, sequence_cost
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.reference.folklore.claim import Checked, Claim, compare

@@ -7,7 +7,7 @@ import torch
 
 from tfcore.analysis.foundations.signal_tokens import frame_count, patch_count, tokens_of_frames
 from tfcore.analysis.foundations.signals import RATE
-from tfcore.analysis.inference.sparse_attention import pairs_kept
+from tfcore.analysis.inference.length_cost import pairs_kept
 from tfcore.analysis.reference.questions.problem import Problem
 from tfcore.attention import attention_weights
 from tfcore.masks import MaskConfig
