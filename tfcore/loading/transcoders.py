@@ -1,0 +1,125 @@
+"""Transcoders beside a shipped model: a folder with config.json, one safetensors file each, and CARD.md."""
+
+import functools
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.weights import CheckpointError, check_file, read_json
+
+FOLDER = "transcoders"  # below the folder of their model
+
+
+@dataclass(frozen=True, slots=True)
+class Transcoders:
+    """The dictionaries of a model.
+
+    Args:
+        of_mlps: one for each feed-forward layer, from the first.
+        of_stream: a sparse autoencoder of the residual stream; None where there is none.
+    """
+
+    of_mlps: tuple[Transcoder, ...]
+    of_stream: SparseAutoencoder | None = None
+
+    @property
+    def each(self) -> tuple[Transcoder, ...]:
+        """All of them, the autoencoder last."""
+        return self.of_mlps if self.of_stream is None else (*self.of_mlps, self.of_stream)
+
+
+def save_transcoders(
+    folder: Path, transcoders: Iterable[Transcoder], dtype: torch.dtype = torch.float16, card: str | None = None
+) -> None:
+    """Write config.json and one file of weights for each; and CARD.md where its text is given.
+
+    Args:
+        dtype: of the weights in the files; `load_transcoders` computes in float32.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    given = tuple(transcoders)
+    for transcoder in given:
+        weights = {
+            name: value.detach().to("cpu", dtype).contiguous() for name, value in transcoder.state_dict().items()
+        }
+        save_file(weights, folder / file_of(transcoder.config))
+    said = {"transcoders": [transcoder.config.to_dict() for transcoder in given]}
+    (folder / "config.json").write_text(json.dumps(said, indent=2) + "\n", "utf-8")
+    if card is not None:
+        (folder / "CARD.md").write_text(card, "utf-8")
+
+
+def file_of(config: TranscoderConfig) -> str:
+    """The file of the weights: named after the activation that is predicted."""
+    return f"{config.writes}.safetensors"
+
+
+def with_transcoders() -> list[str]:
+    """Names of the shipped models that have transcoders."""
+    return sorted(path.parent.parent.name for path in PRETRAINED.glob(f"*/{FOLDER}/config.json"))
+
+
+@functools.lru_cache(maxsize=4)
+def load_transcoders(name_or_folder: str | Path) -> Transcoders:
+    """The transcoders of a shipped model, in float32, read once and shared: without gradients, not to be changed.
+
+    Args:
+        name_or_folder: a shipped model such as "stories"; or, as a Path, a folder that save_transcoders wrote.
+
+    Raises:
+        CheckpointError: it has none, or one is damaged; the message says which file.
+    """
+    if isinstance(name_or_folder, Path):
+        folder = name_or_folder
+    elif name_or_folder in (known := with_transcoders()):
+        folder = PRETRAINED / name_or_folder / FOLDER
+    else:
+        raise CheckpointError(
+            f"{name_or_folder} has no transcoders; {', '.join(known) or 'no model'} has: "
+            "`python -m tfcore.training transcoders` makes them"
+        )
+    read = [_read(folder, config) for config in _configs(folder / "config.json")]
+    return _sorted(folder, read)
+
+
+def _configs(path: Path) -> list[TranscoderConfig]:
+    said = read_json(path).get("transcoders")
+    if not isinstance(said, list) or not said:
+        raise CheckpointError(f"{path} has no list of transcoders")
+    try:
+        return [TranscoderConfig(**values) for values in said]
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+
+
+def _read(folder: Path, config: TranscoderConfig) -> Transcoder:
+    name = file_of(config)
+    path = folder / name
+    if any(mark in name for mark in "/\\"):
+        raise CheckpointError(f"{folder / 'config.json'} names {config.writes[:80]!r}, which is no activation")
+    check_file(path)
+    try:
+        weights = {name: value.float() for name, value in load_file(path).items()}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from error
+    shapes = {name: tuple(value.shape) for name, value in weights.items()}
+    if shapes != (wanted := config.shapes):
+        raise CheckpointError(f"{path} has tensors of shapes {shapes}; its config asks for {wanted}")
+    transcoder = module_of(config)
+    transcoder.load_state_dict(weights)
+    return transcoder.eval().requires_grad_(False)
+
+
+def _sorted(folder: Path, read: Sequence[Transcoder]) -> Transcoders:
+    of_mlps = tuple(one for one in read if not one.config.is_autoencoder)
+    of_stream = [one for one in read if isinstance(one, SparseAutoencoder)]
+    if len(of_stream) > 1:
+        raise CheckpointError(f"{folder / 'config.json'} has {len(of_stream)} autoencoders; there may be one")
+    return Transcoders(of_mlps, of_stream[0] if of_stream else None)
