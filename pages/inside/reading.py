@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ui import cache, fragments, links, notices, page, text
 from pages.ui.reading import FirstTokens, begin_of, choose_bos, first_tokens
 from tfcore import shipped
-from tfcore.analysis.training.text_loss import next_tokens
+from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
@@ -81,13 +81,18 @@ def more_settings(model: str) -> bool | None:
 
 
 @cache.data(max_entries=128)
+def every_guess(model: str, pasted: str, limit: int, bos: bool | None) -> list[Likeliest]:
+    """The most probable tokens after each position, so that a slider of positions runs the model once."""
+    return every_next(cache.model(model)[0], read(model, pasted, limit, bos).ids, GUESSES)
+
+
 def guesses(
     model: str, pasted: str, limit: int, position: int, bos: bool | None = None
 ) -> tuple[list[int], list[str], list[float]]:
     """The most probable tokens after a position: ids, pieces, probabilities."""
-    network, tokenizer = cache.model(model)
-    found = next_tokens(network, read(model, pasted, limit, bos).ids[: position + 1], GUESSES)
-    return found.ids.tolist(), tokenizer.tokens(found.ids.tolist()), found.probabilities.tolist()
+    found = every_guess(model, pasted, limit, bos)[position]
+    ids = found.ids.tolist()
+    return ids, cache.model(model)[1].tokens(ids), found.probabilities.tolist()
 
 
 @cache.data(max_entries=256)

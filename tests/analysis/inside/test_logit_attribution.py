@@ -1,6 +1,6 @@
 """The parts of a logit: they add up to it, and each is what a naive computation gives, for every kind of decoder."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from tfcore.analysis.inside.logit_attribution import (
     Contributions,
     LargestInstalment,
     LargestPart,
+    Parts,
     contributions,
     instalments,
     largest_instalment,
@@ -19,9 +20,11 @@ from tfcore.analysis.inside.logit_attribution import (
     largest_place,
     logit_sum,
     most_promoted,
+    parts_at,
     promoted_by,
     shares_by_part,
     stream_parts,
+    written,
 )
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -60,6 +63,17 @@ def test_the_parts_add_up_to_the_logit_of_the_model(kind, against):
         other = {"nothing": 0.0, "mean": float(logits[position].mean())}.get(against, float(logits[position][7]))
         assert found.logit == pytest.approx(float(logits[position, 5]) - other, abs=1e-4)
         assert found.total == pytest.approx(found.logit, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_run_serves_every_position(kind):
+    """Equal to a run of the text up to that position alone, whose last row is the model's."""
+    model = shaken(**KINDS[kind])
+    run = written(model, TEXT)
+    for position in (0, 4, len(TEXT) - 1):
+        kept, alone = parts_at(model, run, position), stream_parts(model, TEXT[: position + 1], position)
+        for field in fields(Parts):
+            torch.testing.assert_close(getattr(kept, field.name), getattr(alone, field.name), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

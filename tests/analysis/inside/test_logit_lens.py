@@ -22,6 +22,8 @@ from tfcore.analysis.inside.logit_lens import (
     logit_lens,
     probability_by_stage,
     spread_out,
+    stage_states,
+    tokens_at,
 )
 from tfcore.analysis.inside.residual_stream import stages
 
@@ -77,6 +79,19 @@ def test_the_path_of_a_token_agrees_with_the_lens():
     np.testing.assert_array_equal(path.rank[:, 0], found.next_rank[:, 4])
     logits = model(torch.tensor([TEXT])).logits[0, 4]
     np.testing.assert_allclose(path.logits[-1], (logits[tokens] - logits.mean()).numpy(), atol=1e-5)
+
+
+def test_states_that_are_kept_serve_every_position_and_token():
+    model = small.model()
+    states = stage_states(model, TEXT)
+    for position in (0, 4, len(TEXT) - 1):
+        logits = lens_logits(model, states[:, position])
+        path = tokens_at(model, states, position, [7, 3])
+        alone = follow_tokens(model, TEXT[: position + 1], position, [7, 3])
+        for stage, row in enumerate(logits.tolist()):
+            assert path.rank[stage].tolist() == [sum(x > row[token] for x in row) for token in (7, 3)]
+        for name in ("probability", "logits", "rank"):
+            np.testing.assert_allclose(getattr(path, name), getattr(alone, name), atol=1e-5)
 
 
 def test_chosen_stages_are_those_of_the_whole_lens():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.small import model
-from tfcore.analysis.training.text_loss import bits_per_byte, next_tokens, surprisal, top
+from tfcore.analysis.training.text_loss import bits_per_byte, every_next, next_tokens, surprisal, top
 from tfcore.tokenizers.tokenizer import BPETokenizer
 
 TOKENIZER = BPETokenizer.train(["the dog and the cat and the dog"], 264)
@@ -63,3 +63,12 @@ def test_next_tokens_are_the_largest_of_the_softmax():
     assert found.ids.tolist() == order[:4]
     assert found.probabilities.tolist() == pytest.approx([expected[i] for i in order[:4]])
     assert top(np.array([0.25, 0.75], np.float32), 5).ids.tolist() == [1, 0]
+
+
+def test_one_run_gives_the_next_tokens_after_every_token():
+    subject, ids = model(), [3, 1, 4, 1, 5]
+    for place, found in enumerate(every_next(subject, ids, 4)):
+        alone = next_tokens(subject, ids[: place + 1], 4)
+        assert found.ids.tolist() == alone.ids.tolist()
+        assert found.probabilities.tolist() == pytest.approx(alone.probabilities.tolist(), rel=1e-5)
+    assert len(every_next(subject, ids, 99)[0].ids) == 61

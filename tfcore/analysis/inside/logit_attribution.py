@@ -22,14 +22,14 @@ from tfcore.block import Block
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.linear import linear
-from tfcore.model import Transformer
+from tfcore.model import Output, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 Against = int | Literal["mean", "nothing"]
 NAMED = 4  # promoted tokens that a sentence names
 # Activations of a block from which its parts in the sum are taken: what it writes, and the scales of sandwich norms.
-WRITTEN = ("attn.result", "mlp_out", "ln1_post.scale", "ln2_post.scale")
+WRITTEN = ("attn.z", "mlp_out", "ln1_post.scale", "ln2_post.scale")
 OTHERS = "all others"
 LARGEST = 12  # parts that a sum names
 
@@ -78,7 +78,8 @@ def logit_direction(model: Transformer, token: int, against: Against = "nothing"
     if against == "nothing":
         other = torch.zeros_like(own)
     else:
-        other = table.mean(0, dtype=torch.float64) if against == "mean" else table[against].double()
+        wide = torch.promote_types(table.dtype, torch.float32)  # float64 takes 20 times as long, for 4e-8
+        other = (table.mean(0, dtype=wide) if against == "mean" else table[against]).double()
     return (own - other) * model.config.logit_scale
 
 
@@ -109,8 +110,8 @@ class Parts:
 
 
 @torch.no_grad()
-def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
-    """The stream at one position as a sum of what each part wrote, from one run of the text.
+def written(model: Transformer, ids: Sequence[int]) -> Output:
+    """One run of a text, with the activations from which the sum at each of its positions can be formed.
 
     Raises:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
@@ -119,12 +120,27 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
     config, places = model.config, model.config.positions in ("learned", "sinusoidal")
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
     names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
-    output = model(one_text(model, ids), capture=names)
-    found = output.activations.items()
+    output: Output = model(one_text(model, ids), capture=names)
+    return output
+
+
+def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
+    """The stream at one position as a sum of what each part wrote, from one run of the text; errors as of `written`."""
+    return parts_at(model, written(model, ids), position)
+
+
+@torch.no_grad()
+def parts_at(model: Transformer, run: Output, position: int) -> Parts:
+    """The same, of a run that is there already."""
+    found = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
     here = {name: value[position if name == "pos_embed" else (0, position)].double() for name, value in found}
-    blocks = [block_parts(block, i, here) for i, block in enumerate(cast("Iterable[Block]", model.decoder.blocks))]
-    start = here["blocks.0.resid_pre"]
-    summed = places and not config.embed_norm  # a norm after that sum mixes the two for good
+    modules = list(cast("Iterable[Block]", model.decoder.blocks))
+    for i, block in enumerate(modules):
+        z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)
+        here[f"blocks.{i}.attn.result"] = block.attn.results(z)[0, 0].double()
+    blocks = [block_parts(block, i, here) for i, block in enumerate(modules)]
+    start, places = here["blocks.0.resid_pre"], "pos_embed" in here
+    summed = places and not model.config.embed_norm  # a norm after that sum mixes the two for good
     places_part = here["pos_embed"] if summed else torch.zeros_like(start)
     heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
     return Parts(
@@ -134,7 +150,7 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
         places_part,
         biases.sum(0),
         here["ln_final.scale"],
-        output.logits[0, position].double(),
+        run.logits[0, position].double(),
     )
 
 

@@ -100,17 +100,32 @@ def logit_lens(model: Transformer, ids: Sequence[int], chosen: Sequence[str] | N
 
 
 @torch.no_grad()
-def follow_tokens(model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int]) -> TokenPath:
-    """Probability, logit and rank of some tokens after every stage, at one position of a text."""
+def stage_states(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "stage seq d_model"]:
+    """The stream after every stage and at every position of a text; errors as of logit_lens."""
     check_model(model)
     names = stages(model.config)
-    states = model(one_text(model, ids[: position + 1]), capture=names).activations
-    logits = lens_logits(model, torch.stack([states[name][0, -1] for name in names])).float()  # (stage, vocab)
+    states = model(one_text(model, ids), capture=names).activations
+    return torch.cat([states[name] for name in names])
+
+
+def follow_tokens(model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int]) -> TokenPath:
+    """Probability, logit and rank of some tokens after every stage, at one position of a text."""
+    return tokens_at(model, stage_states(model, ids), position, tokens)
+
+
+@torch.no_grad()
+def tokens_at(
+    model: Transformer, states: Float[Tensor, "stage seq d_model"], position: int, tokens: Sequence[int]
+) -> TokenPath:
+    """The same, from the states of a text that are there already."""
+    names = stages(model.config)
+    logits = lens_logits(model, states[:, position]).float()  # (stage, vocab)
     chosen = logits[:, list(tokens)]
-    rank = (logits[:, None, :] > chosen[:, :, None]).sum(-1)
     centred = chosen - logits.mean(-1, keepdim=True)
     probability = logits.softmax(-1)[:, list(tokens)]
-    return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank.cpu().numpy())
+    rows = zip(logits.cpu().numpy(), chosen.cpu().numpy(), strict=True)
+    rank = np.array([[np.count_nonzero(row > one) for one in own] for row, own in rows])  # a tenth of torch's time
+    return TokenPath(names, probability.cpu().numpy(), centred.cpu().numpy(), rank)
 
 
 def leads_from(path: TokenPath) -> int | None:

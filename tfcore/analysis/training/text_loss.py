@@ -88,3 +88,11 @@ def likeliest(logits: Float[Tensor, " vocab"], count: int) -> Likeliest:
 def next_tokens(model: Transformer, ids: Sequence[int], count: int) -> Likeliest:
     """The `count` most probable tokens after a text."""
     return likeliest(model(one_text(model, ids)).logits[0, -1], count)
+
+
+@torch.no_grad()
+def every_next(model: Transformer, ids: Sequence[int], count: int) -> list[Likeliest]:
+    """The `count` most probable tokens after each token of a text, which a decoder predicts in one run."""
+    probabilities = model(one_text(model, ids)).logits[0].float().softmax(-1)  # (seq, vocab)
+    found = probabilities.topk(min(count, probabilities.shape[-1]))
+    return [Likeliest(*row) for row in zip(found.indices.cpu().numpy(), found.values.cpu().numpy(), strict=True)]
