@@ -1,0 +1,393 @@
+"""An attribution graph as it is drawn: features that do the same joined in groups, and a name for every node."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_graphs.effects import feature_name, total_effects
+from tfcore.analysis.inside.attribution_graphs.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph
+from tfcore.analysis.inside.attribution_graphs.influence import Influence, Pruned, shares
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.token_text import plotly_escape, visible
+from tfcore.inspection.transcoders import Transcoder
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+ALIKE = 0.7  # cosine from which on two features do the same
+PROMOTED = 4  # tokens named of a feature
+NAMED = 5  # members of a group that are named
+ROWS = 8  # links of a node that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """What is drawn of a graph. Nodes are in the order of computation, those of a cell (a layer at a token) by falling
+    influence.
+
+    Args:
+        members: of each node, its places in the graph; more than one is a group.
+        kind, layer, position: of the nodes, as in graph.Nodes.
+        influence: summed over the members.
+        effects: by how much the first output falls without the node, as the graph foretells; see total_effects.
+        edges: edges[target, source], contributions summed over the members; 0 where there is no link.
+        strength: the part of each link in the influence of its target.
+        keys: name of each node's first member, the same whatever else is in the picture.
+        labels: a token: what it promotes most, or what it is.
+        hovers: several lines, safe for plotly.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    kind: Int[ndarray, " node"]
+    layer: Int[ndarray, " node"]
+    position: Int[ndarray, " node"]
+    influence: Float[ndarray, " node"]
+    effects: Float[ndarray, " node"]
+    edges: Float[ndarray, "node node"]
+    strength: Float[ndarray, "node node"]
+    keys: tuple[str, ...]
+    labels: tuple[str, ...]
+    hovers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What a node reads, or what reads it.
+
+    Args:
+        rows: name and contribution, the largest first; the last ones are all others together, and biases.
+        total: their sum; of what is read, the activation, or the logit.
+    """
+
+    rows: tuple[tuple[str, float], ...]
+    total: float
+
+
+def groups(
+    profiles: Float[ndarray, "feature target"], cells: Sequence[tuple[int, int]], alike: float = ALIKE
+) -> list[list[int]]:
+    """Features that do the same: those of one layer at one token, every two of which have profiles with a cosine of at
+    least `alike`.
+
+    The two groups whose least cosine is largest are joined, again and again, until it is below `alike` (complete
+    linkage). Nothing is chosen by hand.
+
+    Args:
+        profiles: of each feature, its part in the influence of everything that reads it, with its sign.
+        cells: (layer, position) of the features.
+    """
+    unit = profiles / np.maximum(np.linalg.norm(profiles, axis=1, keepdims=True), 1e-12)
+    found: list[list[int]] = []
+    for cell in dict.fromkeys(cells):
+        own = [[i] for i, other in enumerate(cells) if other == cell]
+        rows = unit[[group[0] for group in own]]
+        least = rows @ rows.T  # the least cosine between members of two groups
+        np.fill_diagonal(least, -np.inf)
+        while len(own) > 1:
+            a, b = sorted(divmod(int(least.argmax()), len(own)))
+            if least[a, b] < alike:
+                break
+            least[a] = least[:, a] = np.minimum(least[a], least[b])
+            least[a, a] = -np.inf
+            least = np.delete(np.delete(least, b, 0), b, 1)
+            own[a] += own.pop(b)
+        found += own
+    return found
+
+
+def profiles(graph: Graph, found: Influence, places: Int[ndarray, " some"]) -> Float[ndarray, "some node"]:
+    """What some nodes do: the part each has in the input of every node of the graph, with its sign, times the influence
+    of that node."""
+    profile: Float[ndarray, "some node"] = (graph.edges[:, places] * (found.through / found.inputs)[:, None]).T
+    return profile
+
+
+@torch.no_grad()
+def promoted(
+    model: Transformer, written: Float[Tensor, "some d_model"], count: int = PROMOTED
+) -> Int[Tensor, "some count"]:
+    """The tokens whose logits vectors in the stream raise most, read through the weights of the final norm and the
+    unembedding, relative to the mean of all logits."""
+    return ((written * model.decoder.ln_final.weight) @ unembedding(model).T).topk(count, dim=-1).indices
+
+
+def written_by(transcoders: Sequence[Transcoder], graph: Graph, group: Sequence[int]) -> Float[Tensor, " d_model"]:
+    """What features write together: activations times rows of W_dec."""
+    nodes = graph.nodes
+    rows = [transcoders[nodes.layer[i]].W_dec[int(nodes.feature[i])] * float(nodes.activation[i]) for i in group]
+    return torch.stack(rows).sum(0)
+
+
+def draw(
+    model: Transformer,
+    transcoders: Sequence[Transcoder],
+    tokenizer: Tokenizer,
+    graph: Graph,
+    found: Influence,
+    pruned: Pruned,
+    alike: float | None = ALIKE,
+) -> Diagram:
+    """What is drawn of a pruned graph.
+
+    Args:
+        alike: see `groups`; None joins nothing.
+    """
+    nodes, kept = graph.nodes, pruned.nodes
+    place = {int(node): i for i, node in enumerate(kept)}
+    features = kept[nodes.kind[kept] == FEATURE]
+    cells = list(zip(nodes.layer[features].tolist(), nodes.position[features].tolist(), strict=True))
+    joined = [[i] for i in range(len(features))]
+    if alike is not None and len(features):
+        joined = groups(profiles(graph, found, features), cells, alike)
+    members = [sorted(features[group].tolist(), key=lambda node: -found.nodes[node]) for group in joined]
+    members += [[int(node)] for node in kept if nodes.kind[node] != FEATURE]
+    members.sort(key=lambda group: (nodes.layer[group[0]], nodes.position[group[0]], -float(found.nodes[group].sum())))
+    through = shares(pruned.edges) * found.through[kept][:, None]
+    picks = np.zeros((len(members), len(kept)))
+    for row, group in enumerate(members):
+        picks[row, [place[node] for node in group]] = 1
+    first = [group[0] for group in members]
+    naming = Naming(model, transcoders, tokenizer, graph, found)
+    naming.learn([group for group in members if nodes.kind[group[0]] == FEATURE])
+    influence = picks @ found.nodes[kept]
+    influence[nodes.kind[first] == OUTPUT] = graph.weights[[node for node in first if nodes.kind[node] == OUTPUT]]
+    return Diagram(
+        members=tuple(map(tuple, members)),
+        kind=nodes.kind[first],
+        layer=nodes.layer[first],
+        position=nodes.position[first],
+        influence=influence,
+        effects=picks @ naming.effects[kept],
+        edges=picks @ pruned.edges @ picks.T,
+        strength=picks @ through @ picks.T,
+        keys=tuple(map(naming.name, first)),
+        labels=tuple(map(naming.label, members)),
+        hovers=tuple(map(naming.hover, members)),
+    )
+
+
+class Naming:
+    """Names for the nodes of a graph."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        transcoders: Sequence[Transcoder],
+        tokenizer: Tokenizer,
+        graph: Graph,
+        found: Influence,
+    ) -> None:
+        self.model, self.transcoders, self.graph, self.found = model, transcoders, graph, found
+        self.tokenizer = tokenizer
+        self.effects = total_effects(graph)
+        self.known: dict[tuple[int, ...], list[str]] = {}
+        self.tokens = [visible(token) for token in tokenizer.tokens(graph.ids)]
+
+    def name(self, node: int) -> str:
+        """Of one node, as in "feature 2/517 at '·red' (12)"."""
+        nodes = self.graph.nodes
+        position = int(nodes.position[node])
+        at = f"'{self.tokens[position]}' ({position})"
+        match int(nodes.kind[node]):
+            case 0:  # EMBEDDING
+                return f"token {at}"
+            case 2:  # ERROR
+                return f"error {nodes.layer[node]} at {at}"
+            case 3:  # OUTPUT
+                return f"output {self.label([node])}"
+        return feature_name(self.graph, node, self.tokenizer)
+
+    def learn(self, groups: Sequence[Sequence[int]]) -> None:
+        """Find what groups of features promote, all at once."""
+        unknown = [group for group in groups if tuple(group) not in self.known]
+        if not unknown:
+            return
+        written = torch.stack([written_by(self.transcoders, self.graph, group) for group in unknown])
+        for group, ids in zip(unknown, promoted(self.model, written).tolist(), strict=True):
+            self.known[tuple(group)] = [visible(token) for token in self.tokenizer.tokens(ids)]
+
+    def promotes(self, group: Sequence[int]) -> list[str]:
+        """The tokens that features raise most, together."""
+        self.learn([group])
+        return self.known[tuple(group)]
+
+    def label(self, group: Sequence[int]) -> str:
+        """A token: of features the one they promote most, of an output its own."""
+        nodes, node = self.graph.nodes, group[0]
+        if nodes.kind[node] == FEATURE:
+            return self.promotes(group)[0]
+        if nodes.kind[node] != OUTPUT:
+            return self.tokens[int(nodes.position[node])]
+        output = self.graph.outputs[node - len(nodes) + len(self.graph.outputs)]
+        against = [] if output.against is None else [output.against]
+        return " − ".join(visible(token) for token in self.tokenizer.tokens([output.token, *against]))
+
+    def strongest(self, node: int) -> str:
+        """The token of this text at which a feature is most active."""
+        nodes = self.graph.nodes
+        same = (nodes.kind == FEATURE) & (nodes.layer == nodes.layer[node]) & (nodes.feature == nodes.feature[node])
+        places = np.flatnonzero(same)
+        position = int(nodes.position[places[nodes.activation[places].argmax()]])
+        return f"'{self.tokens[position]}' ({position})"
+
+    def hover(self, group: Sequence[int]) -> str:
+        """What is said of a node under the pointer."""
+        nodes, node = self.graph.nodes, group[0]
+        share = float(self.found.nodes[list(group)].sum() / self.found.total)
+        effect = f"effect on the output, as foretold: {self.effects[list(group)].sum():+.2f} logits"
+        influence = f"{share:.1%} of all influence"
+        if nodes.kind[node] == FEATURE:
+            promotes = f"promotes {' '.join(self.promotes(group))}"
+            if len(group) > 1:
+                named = ", ".join(f"{nodes.layer[i]}/{nodes.feature[i]}" for i in group[:NAMED])
+                more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
+                at = self.name(node).partition(" at ")[2]
+                lines = [f"{len(group)} features at {at}", f"{named}{more}", promotes, effect, influence]
+            else:
+                lines = [
+                    f"{self.name(node)}, activation {nodes.activation[node]:.2f}",
+                    promotes,
+                    f"most active here at {self.strongest(node)}",
+                    effect,
+                    influence,
+                ]
+        elif nodes.kind[node] == OUTPUT:
+            lines = [self.name(node), f"logit {nodes.activation[node]:+.2f}, of which the graph shows the parts"]
+        else:
+            lines = [self.name(node), effect, influence]
+        return "<br>".join(map(plotly_escape, lines))
+
+    def row(self, node: int) -> str:
+        """A short name for lists: layer/number, token, and what it promotes."""
+        nodes = self.graph.nodes
+        if nodes.kind[node] != FEATURE:
+            return self.name(node)
+        at = self.tokens[int(nodes.position[node])]
+        return f"{nodes.layer[node]}/{nodes.feature[node]} at {at} → {self.label([node])}"
+
+
+def links_of(naming: Naming, group: Sequence[int], count: int = ROWS) -> tuple[Links, Links]:
+    """What a node, or a group, reads, and what reads it, over the whole graph: nothing is pruned."""
+    graph, members = naming.graph, list(group)
+    own = float(graph.biases[members].sum())
+    reads = graph.edges[members].sum(0)
+    incoming = _largest(naming, reads, count)
+    if incoming or own:
+        incoming.append(("biases", own))
+    feeds = graph.edges[:, members].sum(1)
+    return (
+        Links(tuple(incoming), float(reads.sum()) + own),
+        Links(tuple(_largest(naming, feeds, count)), float(feeds.sum())),
+    )
+
+
+def _largest(naming: Naming, values: Float[ndarray, " node"], count: int) -> list[tuple[str, float]]:
+    """The largest contributions by size, and all others in one."""
+    there = np.flatnonzero(values)
+    order = there[np.argsort(-np.abs(values[there]), kind="stable")]
+    naming.learn([[int(node)] for node in order[:count] if naming.graph.nodes.kind[node] == FEATURE])
+    rows = [(naming.row(int(node)), float(values[node])) for node in order[:count]]
+    if len(order) > count:
+        rows.append((f"{len(order) - count} others", float(values[order[count:]].sum())))
+    return rows
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class LargestNode(Finding):
+    """The feature or group with the most influence.
+
+    Args:
+        name: of its first member.
+        count: of its members.
+        share: of the influence of all nodes.
+        effect: on the first output, as foretold, in logits.
+    """
+
+    name: str
+    count: int
+    share: float
+    effect: float
+
+    @property
+    def sentence(self) -> str:
+        what = self.name if self.count == 1 else f"a group of {self.count} with {self.name}"
+        return (
+            f"The most influence of all features, {self.share:.1%}, has {what}; with all that follows from it, it "
+            f"{'raises' if self.effect > 0 else 'lowers'} what is explained by {abs(self.effect):.2f} logits."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoFeature(Finding):
+    """No feature is left."""
+
+    @property
+    def sentence(self) -> str:
+        return "No feature is left in the picture: keep more of the influence."
+
+
+def largest_node(diagram: Diagram, found: Influence) -> LargestNode | NoFeature:
+    """Of those drawn."""
+    features = np.flatnonzero(diagram.kind == FEATURE)
+    if not len(features):
+        return NoFeature()
+    node = int(features[diagram.influence[features].argmax()])
+    share = float(diagram.influence[node] / found.total)
+    return LargestNode(diagram.keys[node], len(diagram.members[node]), share, float(diagram.effects[node]))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSum(Finding):
+    """A node as the sum of what it reads.
+
+    Args:
+        name: of the node.
+        kind: what the total is.
+        total: of all contributions and biases.
+        value: the activation, or the logit, in the model's own run.
+        largest, part: the largest contribution.
+    """
+
+    name: str
+    kind: str
+    total: float
+    value: float
+    largest: str
+    part: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.name[:1].upper()}{self.name[1:]}: all contributions and biases add up to {self.total:.3f}, its "
+            f"{self.kind} is {self.value:.3f}. Largest: {self.largest} with {self.part:+.2f}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Begins(Finding):
+    """A node that reads nothing."""
+
+    name: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.name[:1].upper()}{self.name[1:]}: paths begin here, it reads nothing."
+
+
+def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> NodeSum | Begins:
+    """The sum of a node or a group."""
+    nodes, node = naming.graph.nodes, group[0]
+    name = naming.name(node) if len(group) == 1 else f"{len(group)} features with {naming.name(node)}"
+    if nodes.kind[node] in (EMBEDDING, ERROR):
+        return Begins(name)
+    kind = "logit" if nodes.kind[node] == OUTPUT else "activation"
+    value = float(nodes.activation[list(group)].sum())
+    return NodeSum(name, kind, incoming.total, value, *incoming.rows[0])

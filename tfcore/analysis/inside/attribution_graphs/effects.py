@@ -1,0 +1,183 @@
+"""Each claim of an attribution graph put to the test: features taken off in the real model, and what was foretold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_graphs.graph import FEATURE, Graph, Output, output_direction
+from tfcore.analysis.inside.attribution_graphs.influence import Influence
+from tfcore.analysis.inside.knock_outs import ROUNDING
+from tfcore.analysis.inside.shared_layers import BATCH, plain_run
+from tfcore.analysis.token_text import visible
+from tfcore.inspection.edits import Edit
+from tfcore.inspection.transcoders import Transcoder
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+TESTED = 48  # features that are taken off at most, those with the most influence
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOff:
+    """The first of a graph's outputs with features taken off, one at a time.
+
+    Args:
+        nodes: their places in the graph.
+        foretold: by how much the logit falls, as the graph says: along all its paths.
+        direct: the same along the edge to the output alone.
+        measured: by how much it falls in the real model.
+        output: what is measured.
+        value: its value in the model as it is.
+    """
+
+    nodes: Int[ndarray, " feature"]
+    foretold: Float[ndarray, " feature"]
+    direct: Float[ndarray, " feature"]
+    measured: Float[ndarray, " feature"]
+    output: Output
+    value: float
+
+
+def total_effects(graph: Graph) -> Float[ndarray, " node"]:
+    """By how much the first output falls without each node, along all paths of the graph.
+
+    A feature that loses the share edges[target, source] / activation of what it reads writes that much less:
+    effect = e + e M + e M^2 + ... with e the edges to the output and M[t, s] = edges[t, s] / activation[t].
+    """
+    first = len(graph.nodes) - len(graph.outputs)
+    effects = graph.edges[first].astype(np.float64)
+    for layer in reversed(range(graph.n_layers)):
+        start, stop = np.searchsorted(graph.nodes.layer, [layer, layer + 1])
+        features = np.flatnonzero(graph.nodes.kind[start:stop] == FEATURE) + start
+        effects[:start] += (effects[features] / graph.nodes.activation[features]) @ graph.edges[features, :start]
+    return effects
+
+
+def strongest(graph: Graph, found: Influence, count: int = TESTED) -> Int[ndarray, " feature"]:
+    """The features with the most influence, in the order of the graph."""
+    features = graph.of_kind(FEATURE)
+    return np.sort(features[np.argsort(-found.nodes[features], kind="stable")[:count]])
+
+
+@torch.no_grad()
+def take_off(
+    model: Transformer, transcoders: Sequence[Transcoder], graph: Graph, places: Int[ndarray, " feature"]
+) -> TakenOff:
+    """Take features off in the real model, one at a time: from what its feed-forward layer writes at the feature's
+    position, activation times row of W_dec is subtracted. Attention, norms and all later layers answer as they do.
+    """
+    run, output = plain_run(model, graph.ids), graph.outputs[0]
+    read = output_direction(model, output)
+    value = float(run.hidden[0, -1] @ read)
+    nodes, seq = graph.nodes, len(graph.ids)
+    measured = np.zeros(len(places))
+    for layer in range(graph.n_layers):
+        chosen = np.flatnonzero(nodes.layer[places] == layer)
+        for some in (chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)):
+            at = places[some]
+            change = torch.zeros(len(at), seq, model.config.d_model)
+            rows = transcoders[layer].W_dec[torch.from_numpy(nodes.feature[at])]
+            change[torch.arange(len(at)), torch.from_numpy(nodes.position[at])] = -rows * torch.from_numpy(
+                nodes.activation[at][:, None]
+            )
+            stream = run.streams[layer].expand(len(at), -1, -1)
+            hidden = model.resume(stream, layer, edits=[Edit.add(f"blocks.{layer}.mlp_out", change)])
+            measured[some] = value - (hidden[:, -1] @ read).numpy()
+    first = len(nodes) - len(graph.outputs)
+    foretold = total_effects(graph)[places]
+    return TakenOff(places, foretold, graph.edges[first, places].astype(np.float64), measured, output, value)
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class ForetoldAgainstMeasured(Finding):
+    """How far the graph's forecasts hold in the real model.
+
+    Args:
+        measure: what falls, in words.
+        count: features taken off, one at a time.
+        correlation, direct: Pearson's, of the measured effect with the forecast along all paths, and with the direct
+            edge alone; None where one of the two is the same everywhere.
+        slope: of the line through 0 that foretells the measured effect best: below 1 the model makes up for part.
+        same_sign, counted: of the features with a measured effect of at least `least`, how many have a forecast of the
+            same sign.
+        least: the tenth part of the largest measured effect, in logits.
+        name, foretold, measured: the feature that the forecast misses by most.
+    """
+
+    measure: str
+    count: int
+    correlation: float | None
+    direct: float | None
+    slope: float
+    same_sign: int
+    counted: int
+    least: float
+    name: str
+    foretold: float
+    measured: float
+
+    @property
+    def sentence(self) -> str:
+        if self.correlation is None:
+            return f"Taken off in the real model, the {self.count} features leave the {self.measure} as it is."
+        direct = "" if self.direct is None else f" ({self.direct:.2f} with the direct edge alone)"
+        return (
+            f"{self.count} features are taken off in the real model, one at a time. The fall of the {self.measure} "
+            f"has a correlation of {self.correlation:.2f} with the graph's forecast{direct}; it is "
+            f"{self.slope:.2f} times as large. Of the {self.counted} with an effect of at least {self.least:.2g} "
+            f"logits, {self.same_sign} have the sign foretold. Farthest off: {self.name}, foretold "
+            f"{self.foretold:+.2f}, measured {self.measured:+.2f}."
+        )
+
+
+def measure_name(output: Output, tokenizer: Tokenizer) -> str:
+    """As in "logit of '·ball' above the mean of all logits"."""
+    token = visible(tokenizer.tokens([output.token])[0])
+    if output.against is None:
+        return f"logit of '{token}' above the mean of all"
+    return f"logit of '{token}' less that of '{visible(tokenizer.tokens([output.against])[0])}'"
+
+
+def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:
+    """As in "feature 2/517 at '·red' (12)": layer, number, token and position."""
+    nodes = graph.nodes
+    position = int(nodes.position[place])
+    token = visible(tokenizer.tokens([graph.ids[position]])[0])
+    return f"feature {nodes.layer[place]}/{nodes.feature[place]} at '{token}' ({position})"
+
+
+def foretold_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> ForetoldAgainstMeasured:
+    """Compare both over all features that were taken off."""
+    measured, foretold = np.where(np.abs(found.measured) < ROUNDING, 0.0, found.measured), found.foretold
+    least = float(np.abs(measured).max(initial=0.0)) / 10
+    large = np.abs(measured) >= max(least, ROUNDING)
+    worst = int(np.abs(measured - foretold).argmax()) if len(measured) else 0
+    power = float(foretold @ foretold)
+    return ForetoldAgainstMeasured(
+        measure=measure_name(found.output, tokenizer),
+        count=len(measured),
+        correlation=correlation(foretold, measured),
+        direct=correlation(found.direct, measured),
+        slope=float(foretold @ measured) / power if power else 0.0,
+        same_sign=int((np.sign(foretold) == np.sign(measured))[large].sum()),
+        counted=int(large.sum()),
+        least=least,
+        name=feature_name(graph, int(found.nodes[worst]), tokenizer) if len(measured) else "none",
+        foretold=float(foretold[worst]) if len(measured) else 0.0,
+        measured=float(measured[worst]) if len(measured) else 0.0,
+    )
+
+
+def correlation(one: Float[ndarray, " value"], other: Float[ndarray, " value"]) -> float | None:
+    """Pearson's; None where one of the two is the same everywhere."""
+    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
+        return None
+    return float(np.corrcoef(one, other)[0, 1])

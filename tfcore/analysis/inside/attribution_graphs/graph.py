@@ -1,0 +1,344 @@
+"""Attribution graphs of a text: which transcoder features write what later features, and the prediction, read.
+
+In the local replacement model transcoders stand in the place of the feed-forward layers, each with an error term that
+makes up what it misses, so that on this text every activation is the model's own. With attention patterns, the numbers
+that norms divide by, and the choice of active features held fixed, what a feature reads is a linear function of what
+was written before it: the sum of the contributions of token embeddings, of features and errors of lower layers, and of
+biases (arXiv:2406.11944, section 4.1; "Circuit Tracing", transformer-circuits.pub 2025, "Constructing an attribution
+graph for a prompt").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.one_text import one_text
+from tfcore.block import Block
+from tfcore.config import ModelConfig
+from tfcore.inspection.transcoders import Transcoder
+from tfcore.model import Transformer
+
+EMBEDDING, FEATURE, ERROR, OUTPUT = range(4)  # kinds of nodes
+COVERED = 0.95  # of the probability, by the predictions that are explained together
+MOST = 10  # of them
+AT_ONCE = 8  # neighbouring positions whose features are traced back together
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A logit that is explained: of `token`, above that of `against`, or above the mean of all logits where that is
+    None, after the last token.
+
+    Args:
+        weight: in the influence of nodes; a probability, and 1 where it stands alone.
+    """
+
+    token: int
+    against: int | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of a graph, in the order of computation: embeddings, then layer by layer the features of each position
+    and the errors, then outputs.
+
+    Args:
+        kind: EMBEDDING, FEATURE, ERROR or OUTPUT.
+        layer: -1 of embeddings, one past the last of outputs.
+        position: of the token; of outputs, the last.
+        feature: its number in the transcoder of its layer; of embeddings and outputs the token's id; -1 of errors.
+        activation: of features; of outputs the logit; 1 of embeddings and errors.
+    """
+
+    kind: Int[ndarray, " node"]
+    layer: Int[ndarray, " node"]
+    position: Int[ndarray, " node"]
+    feature: Int[ndarray, " node"]
+    activation: Float[ndarray, " node"]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """An attribution graph.
+
+    Args:
+        ids: of the text.
+        nodes: sources and targets.
+        edges: edges[target, source] is the share of the source in what the target reads: in the activation of a
+            feature, in the logit of an output. 0 in the rows of embeddings and errors, which read nothing.
+        biases: what each target reads that is no node's: its own bias, and those of the transcoders below it.
+        outputs: what is explained; the last nodes.
+    """
+
+    ids: tuple[int, ...]
+    nodes: Nodes
+    edges: Float[ndarray, "node node"]
+    biases: Float[ndarray, " node"]
+    outputs: tuple[Output, ...]
+
+    @property
+    def n_layers(self) -> int:
+        """Of the model."""
+        return int(self.nodes.layer[-1])
+
+    @property
+    def weights(self) -> Float[ndarray, " node"]:
+        """How much each node counts by itself: outputs by their weights, all others 0."""
+        found = np.zeros(len(self.nodes))
+        found[len(found) - len(self.outputs) :] = [output.weight for output in self.outputs]
+        return found
+
+    def of_kind(self, kind: int) -> Int[ndarray, " some"]:
+        """The places of the nodes of a kind."""
+        found: Int[ndarray, " some"] = np.flatnonzero(self.nodes.kind == kind)
+        return found
+
+
+def check_graph_model(config: ModelConfig) -> None:
+    """Refuse a model whose attention and norms are not linear once they are frozen as here.
+
+    Raises:
+        ValueError: saying what is needed.
+    """
+    plain = config.norm == "rmsnorm" and config.norm_placement == "pre" and not config.parallel
+    biases = config.bias or config.has_qkv_bias or config.has_out_bias
+    if (
+        config.architecture != "decoder"
+        or config.head != "lm"
+        or not plain
+        or biases
+        or config.positions not in ("rope", "alibi", "relative", "none")
+        or config.embed_norm
+        or config.experts is not None
+        or config.ff_size == 0
+    ):
+        raise ValueError(
+            "an attribution graph needs a decoder with a language head, RMSNorm before each sublayer, feed-forward "
+            "layers, no biases and no position embeddings, such as stories"
+        )
+
+
+@torch.no_grad()
+def likely_outputs(model: Transformer, ids: Sequence[int]) -> tuple[Output, ...]:
+    """The most probable next tokens, until they have 95 % of the probability together, and at most ten."""
+    probability = model(one_text(model, ids)).logits[0, -1].float().softmax(-1)
+    top = probability.topk(min(MOST, len(probability)))
+    count = min(int((top.values.cumsum(0) < COVERED).sum()) + 1, len(top.values))
+    kept = zip(top.indices[:count].tolist(), top.values[:count].tolist(), strict=True)
+    return tuple(Output(token, None, weight) for token, weight in kept)
+
+
+def output_direction(model: Transformer, output: Output) -> Float[Tensor, " d_model"]:
+    """The direction whose product with the last hidden state is the output's logit."""
+    table = unembedding(model)
+    other = table.mean(0) if output.against is None else table[output.against]
+    return (table[output.token] - other) * model.config.logit_scale
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRun:
+    """One run of a text, with what is held fixed.
+
+    Args:
+        patterns: of attention, by layer.
+        attention_scale, mlp_scale: what the norms before attention and before the feed-forward layer divide by, by
+            layer.
+        final_scale: the same of the final norm, at the last position.
+        hidden: after that norm, at the last position.
+        embeddings: of the tokens.
+        features, activations: of each layer, the numbers and activations of the active features; 0 is not active.
+        errors: of each layer, what its transcoder misses of what the feed-forward layer writes.
+    """
+
+    patterns: Float[Tensor, "layer head query key"]
+    attention_scale: Float[Tensor, "layer seq 1"]
+    mlp_scale: Float[Tensor, "layer seq 1"]
+    final_scale: float
+    hidden: Float[Tensor, " d_model"]
+    embeddings: Float[Tensor, "seq d_model"]
+    features: Int[Tensor, "layer seq choice"]
+    activations: Float[Tensor, "layer seq choice"]
+    errors: Float[Tensor, "layer seq d_model"]
+
+
+@torch.no_grad()
+def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Sequence[int]) -> FrozenRun:
+    """Run a text, and the transcoders on what its feed-forward layers read.
+
+    Raises:
+        ValueError: a model for which there is no such graph, or another number of transcoders than layers.
+    """
+    check_graph_model(model.config)
+    if len(transcoders) != model.config.decoder_layers:
+        raise ValueError(f"{len(transcoders)} transcoders for {model.config.decoder_layers} layers; give one a layer")
+    names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
+    output = model(one_text(model, ids), capture=["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)])
+    found = output.activations
+
+    def layers(name: str) -> Tensor:
+        return torch.stack([found[f"blocks.{i}.{name}"][0] for i in range(len(transcoders))])
+
+    read, written = layers("ln2.normalized"), layers("mlp_out")
+    active = [transcoder.top_features(x) for transcoder, x in zip(transcoders, read, strict=True)]
+    activations = torch.stack([values for values, _ in active])
+    features = torch.stack([indices for _, indices in active])
+    predicted = [
+        torch.einsum("sc,scd->sd", activations[i], transcoder.W_dec[features[i]]) + transcoder.b_dec
+        for i, transcoder in enumerate(transcoders)
+    ]
+    return FrozenRun(
+        layers("attn.pattern"),
+        layers("ln1.scale"),
+        layers("ln2.scale"),
+        float(found["ln_final.scale"][0, -1, 0]),
+        output.hidden[0, -1],
+        found["embed"][0],
+        features,
+        activations,
+        written - torch.stack(predicted),
+    )
+
+
+def back_through_attention(
+    gradient: Float[Tensor, "seq target d_model"],
+    block: Block,
+    pattern: Float[Tensor, "head query key"],
+    scale: Float[Tensor, "seq 1"],
+) -> Float[Tensor, "seq target d_model"]:
+    """What the stream before an attention layer must be multiplied with, given the same for what the layer writes: the
+    transpose of x -> sum over heads of A (norm(x) W_V) W_O, with the pattern A and the norm's scale fixed.
+
+    Values of a query position go back to its key positions, so nothing comes back to a later token.
+    """
+    attn = block.attn
+    heads, groups = attn.n_heads, attn.n_heads // attn.kv_heads
+    seq, targets, _ = gradient.shape
+    z = (gradient @ attn.out.weight).view(seq, targets, heads, attn.d_head)
+    z = pattern.mT @ z.permute(2, 0, 1, 3).reshape(heads, seq, -1)  # (head, key, target * d_head)
+    z = z.view(attn.kv_heads, groups, seq, targets, attn.d_head).sum(1)
+    values = z.permute(1, 2, 0, 3).reshape(seq, targets, -1) @ attn.qkv.weight[-attn.kv_heads * attn.d_head :]
+    return values * (block.ln1.weight / scale)[:, None]
+
+
+@torch.no_grad()
+def attribution_graph(
+    model: Transformer, transcoders: Sequence[Transcoder], ids: Sequence[int], outputs: Sequence[Output] | None = None
+) -> Graph:
+    """The graph of a text, with every active feature a node and every direct contribution an edge.
+
+    Args:
+        transcoders: one a layer.
+        outputs: what is explained; None means `likely_outputs`.
+
+    Raises:
+        ValueError: as `frozen_run`.
+    """
+    run = frozen_run(model, transcoders, ids)
+    outputs = likely_outputs(model, ids) if outputs is None else tuple(outputs)
+    return _Tracer(model, transcoders, run, outputs).graph(tuple(ids))
+
+
+class _Tracer:
+    """Fills in the edges of a graph, the features of a few positions at a time."""
+
+    def __init__(
+        self, model: Transformer, transcoders: Sequence[Transcoder], run: FrozenRun, outputs: Sequence[Output]
+    ) -> None:
+        self.blocks: list[Block] = list(model.decoder.blocks)  # type: ignore[arg-type]
+        self.transcoders, self.run, self.outputs = transcoders, run, tuple(outputs)
+        self.seq, self.n_layers = len(run.embeddings), len(transcoders)
+        self.read = torch.stack([output_direction(model, output) for output in self.outputs])
+        gain: Tensor = model.decoder.ln_final.weight
+        self.directions = self.read * gain / run.final_scale  # (output, d_model)
+        # Where the nodes of a layer begin: embeddings first, then features and errors of each layer, then outputs.
+        self.active = [run.activations[i] > 0 for i in range(self.n_layers)]
+        self.starts = [self.seq]
+        for active in self.active:
+            self.starts.append(self.starts[-1] + int(active.sum()) + self.seq)
+        size = self.starts[-1] + len(self.outputs)
+        self.edges = torch.zeros(size, size)
+        self.biases = torch.zeros(size)
+
+    def graph(self, ids: tuple[int, ...]) -> Graph:
+        for layer in range(self.n_layers):
+            for start in range(0, self.seq, AT_ONCE):
+                self._features(layer, start, min(start + AT_ONCE, self.seq))
+        seed = torch.zeros(self.seq, len(self.outputs), self.directions.shape[-1])
+        seed[-1] = self.directions
+        self._trace(seed, self.n_layers, slice(self.starts[-1], None), after_last=True)
+        nodes = self._nodes(ids)
+        return Graph(ids, nodes, self.edges.numpy(), self.biases.numpy(), self.outputs)
+
+    def _features(self, layer: int, start: int, stop: int) -> None:
+        """The edges to the features of one layer at some positions; later positions do not matter to them."""
+        transcoder, active = self.transcoders[layer], self.active[layer]
+        rows = active[start:stop].nonzero()  # (target, 2): position, choice
+        if not len(rows):
+            return
+        position = rows[:, 0] + start
+        feature = self.run.features[layer, position, rows[:, 1]]
+        weight: Tensor = self.blocks[layer].ln2.weight  # type: ignore[assignment]
+        gain = weight / self.run.mlp_scale[layer, position]  # (target, d_model)
+        seed = torch.zeros(stop, len(rows), transcoder.W_enc.shape[1])
+        seed[position, torch.arange(len(rows))] = transcoder.W_enc[feature] * gain
+        first = self.starts[layer] + int(active[:start].sum())
+        place = slice(first, first + len(rows))
+        self.biases[place] = transcoder.b_enc[feature]
+        self._trace(seed, layer, place)
+
+    def _trace(self, gradient: Tensor, layer: int, place: slice, after_last: bool = False) -> None:
+        """Contributions of everything below to targets that multiply the stream with `gradient`.
+
+        Args:
+            gradient: (seq, target, d_model); of the stream between the two sublayers of `layer`, or after all layers.
+            place: of the targets among the nodes.
+        """
+        run, seq = self.run, len(gradient)
+        for below in reversed(range(layer if after_last else layer + 1)):
+            if after_last or below < layer:
+                self._written(gradient, below, place)
+            gradient = gradient + back_through_attention(
+                gradient, self.blocks[below], run.patterns[below, :, :seq, :seq], run.attention_scale[below, :seq]
+            )
+        self.edges[place, :seq] = torch.einsum("std,sd->ts", gradient, run.embeddings[:seq])
+
+    def _written(self, gradient: Tensor, layer: int, place: slice) -> None:
+        """Contributions of what one layer's transcoder writes, and of what it misses."""
+        transcoder, run, seq = self.transcoders[layer], self.run, len(gradient)
+        active = self.active[layer]
+        rows = transcoder.W_dec[run.features[layer, :seq]] * run.activations[layer, :seq, :, None]
+        found = gradient @ rows.mT  # (seq, target, choice)
+        first = self.starts[layer]
+        last = first + int(active[:seq].sum())
+        self.edges[place, first:last] = found.permute(1, 0, 2)[:, active[:seq]]
+        errors = self.starts[layer + 1] - self.seq
+        self.edges[place, errors : errors + seq] = torch.einsum("std,sd->ts", gradient, run.errors[layer, :seq])
+        self.biases[place] += (gradient @ transcoder.b_dec).sum(0)
+
+    def _nodes(self, ids: Sequence[int]) -> Nodes:
+        """What each row and column is."""
+        seq, n_layers, run = self.seq, self.n_layers, self.run
+        places, size = torch.arange(seq), len(self.outputs)
+        rows: list[tuple[Tensor, Tensor, Tensor]] = [(places, torch.tensor(ids), torch.ones(seq))]
+        kinds = [(EMBEDDING, -1)]
+        for layer, active in enumerate(self.active):
+            rows.append((active.nonzero()[:, 0], run.features[layer][active], run.activations[layer][active]))
+            rows.append((places, torch.full((seq,), -1), torch.ones(seq)))
+            kinds += [(FEATURE, layer), (ERROR, layer)]
+        tokens = torch.tensor([output.token for output in self.outputs])
+        rows.append((torch.full((size,), seq - 1), tokens, self.read @ run.hidden))
+        kinds.append((OUTPUT, n_layers))
+        counts = [len(position) for position, _, _ in rows]
+        kind, layers = (np.repeat([one[i] for one in kinds], counts) for i in (0, 1))
+        position, feature, activation = (torch.cat([row[i] for row in rows]).numpy() for i in (0, 1, 2))
+        return Nodes(kind, layers, position, feature, activation)
