@@ -41,7 +41,7 @@ os.environ.setdefault("HF_HUB_DISABLE_XET", "1")  # a download over plain HTTPS 
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import first_pictures, hosts, messages, previews, settings  # noqa: E402
+from pages.ui.server import first_figures, first_pictures, hosts, messages, previews, settings  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -157,7 +157,7 @@ def page(request: Request) -> Response:
     scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
     base = previews.base(request.headers.get("host", ""), scheme)
     url = request.url.path.rsplit("/", 1)[-1]
-    first = "" if request.url.query else first_pictures.html(url)
+    first = "" if request.url.query else first_pictures.html(url, first_figures.address(url))
     return HTMLResponse(previews.html(url, base, first), headers={"Cache-Control": "no-cache"})
 
 
@@ -175,6 +175,16 @@ def first_picture(request: Request) -> Response:
     if found is None or request.path_params["digest"] != first_pictures.digest():
         return Response("not found", status_code=404)
     return Response(found, media_type="image/webp", headers={"Cache-Control": FOR_EVER})
+
+
+def first_figure(request: Request) -> Response:
+    """The live figure that a page begins with; an address of another one answers 404."""
+    name = request.path_params["name"]
+    found = first_figures.kept("" if name == previews.HOME else name)
+    if found is None or request.path_params["digest"] != found.digest:
+        return Response("not found", status_code=404)
+    headers = {"Cache-Control": FOR_EVER, "Content-Encoding": "gzip"}
+    return Response(found.packed, media_type="application/octet-stream", headers=headers)
 
 
 @cache
@@ -304,6 +314,7 @@ app = st.App(
         Route("/assets/{digest}/{name}", asset),
         Route("/previews/{name}.png", picture),
         Route("/first/{digest}/{name}", first_picture),
+        Route("/begin/{digest}/{name}", first_figure),
         *[Route(f"/{url}", page) for url in previews.pages() if streamlit_internals.INDEX.on],
     ],
     middleware=[

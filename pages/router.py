@@ -10,6 +10,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
     sys.path.insert(0, str(ROOT))
 
 from pages.ui import embedding, links, notices, places, recent, streamlit_internals, tour  # noqa: E402  (needs the path above)
+from pages.ui.server import first_figures  # noqa: E402
 
 NAME = "Inside the Transformer"
 # chapter: (file beside this one, title, icon of the Material set, url path)
@@ -80,6 +81,7 @@ present = st.navigation(
     {chapter: [page(*entry) for entry in entries] for chapter, entries in PAGES.items()},
     position="hidden" if embedding.is_on() else "sidebar",
 )
+first_figures.begin(present.url_path, asked=bool(st.query_params))
 links.arrive(present.url_path)
 recent.note(present.url_path, st.query_params.to_dict())
 tour.bar(present.url_path)

@@ -95,7 +95,10 @@ FIRST = """() => {
   if (!boxes.length) return null
   const { kind, node, box } = boxes[0]
   node.setAttribute("data-first", "")
-  return { drawn: kinds[kind], at: [box.left, box.top, box.width, box.height].map(one => Math.round(10 * one) / 10) }
+  const place = node.closest('[class*="-figure"][class*="st-key-"]')
+  const [, figure] = /st-key-(\\S+)-figure/.exec(place?.className) || []
+  const at = [box.left, box.top, box.width, box.height].map(one => Math.round(10 * one) / 10)
+  return { drawn: kinds[kind], figure: (kind === ".tf-picture" && figure) || "", at }
 }"""
 
 
@@ -121,7 +124,7 @@ def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
                 shot = visitor.page.screenshot(clip={"x": x, "y": y, "width": width, "height": shown})
                 file = first_pictures.PICTURES / f"{url or previews.HOME}-{size}-{theme}.webp"
                 Image.open(io.BytesIO(shot)).convert("RGB").save(file, "WEBP", quality=60, method=6)
-                place |= {"drawn": found["drawn"], size: [x, y, width, round(shown, 1)]}
+                place |= {"drawn": found["drawn"], "figure": found["figure"], size: [x, y, width, round(shown, 1)]}
             opened.close()
     return place
 

@@ -55,6 +55,7 @@ class Session:
     Args:
         visitor: a name for them, in which nothing is known of them.
         page: address of the page that is open; None before the first.
+        default_view_of: the page that was opened first, without a view; None from the next run on.
         visit: to that page.
         recent: address -> view, of the pages they were on, the newest last.
         notices: key of a control -> what is to be said of it.
@@ -73,6 +74,7 @@ class Session:
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
     page: str | None = None
+    default_view_of: str | None = None
     visit: Visit = field(default_factory=Visit)
     recent: dict[str, dict[str, str]] = field(default_factory=dict)
     notices: dict[str, Notice] = field(default_factory=dict)

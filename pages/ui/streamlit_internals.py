@@ -102,6 +102,23 @@ def is_return() -> bool:
     return on_page() and bool(_context().is_history_navigation)
 
 
+TOLD = Feature(
+    "figures of default views are not sent ahead of the page",
+    _CONTEXT,
+    "streamlit.runtime.scriptrunner:ScriptRunContext#session_state",
+    "streamlit.runtime.state.safe_session_state:SafeSessionState.get_widget_states",
+)
+
+
+def is_told() -> bool:
+    """Whether the browser told this run what controls hold, as it does when it comes back to a server that was
+    restarted; true where that is not known.
+    """
+    if not (TOLD.on and (context := TOLD["get_script_run_ctx"](suppress_warning=True))):
+        return True
+    return bool(context.session_state.get_widget_states())
+
+
 def stop() -> None:
     """End the run, where that can be done. Unlike `st.stop`, which lets nothing more be drawn, this lets `finally`
     write the notices."""

@@ -43,6 +43,26 @@ def test_it_is_there_first_and_goes_when_the_live_one_is_drawn(visit, server):
     page.wait_for_selector("#tf-first", state="detached")
 
 
+def test_the_live_figure_is_drawn_before_streamlit_is_there_once_somebody_has_opened_the_page(visit, server):
+    visit(server).open("/masks").leave()
+    visitor = visit(server)
+    page = visitor.page
+    page.route("**/static/js/*.js", lambda route: route.fulfill(content_type="text/javascript"))
+    page.goto(f"{server}/masks")
+    visitor.wait_until('() => document.querySelector("#tf-first .js-plotly-plot .main-svg .hm image")')
+    assert page.locator("#tf-first img").count() == 0  # the picture has gone
+    box = page.locator("#tf-first .tf-plot").bounding_box()
+    x, y, width, height = first_pictures.places()["masks"].wide
+    assert [box[side] for side in ("x", "y", "width", "height")] == pytest.approx([x, y, width, height], abs=2)
+    page.mouse.move(x + width / 2, y + height / 2)
+    page.locator("#tf-first .hoverlayer .hovertext").wait_for()  # it answers the pointer
+    page.unroute("**/static/js/*.js")
+    visitor.open("/masks")
+    page.wait_for_selector("#tf-first", state="detached")
+    assert page.locator(".js-plotly-plot").count() == page.locator(".tf-picture .js-plotly-plot").count()
+    visitor.check()
+
+
 def test_an_address_with_a_view_has_none(visit, server):
     page = visit(server).page
     page.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript"))

@@ -13,7 +13,7 @@ const react = mock.fn(async (plot, data) => {
   plot.innerHTML = '<svg><g class="hoverlayer"></g></svg>'
 })
 window.Plotly = { react, purge: mock.fn(), toImage: mock.fn() }
-const { palette, render } = await load("figure.js")
+const { begin, palette, render } = await load("figure.js")
 
 const saved = []
 URL.createObjectURL = blob => (saved.push({ blob }), "blob:1")
@@ -86,6 +86,32 @@ test("hidden in a tab nothing is drawn", async () => {
   const { drawn, show } = await shown({ head: { hash: 5 } })
   await show({ head: { hash: 6 }, width: 0 })
   assert.equal(drawn().length, 1)
+})
+
+test("what was drawn before the page was there is moved into it, and drawn again where the width is another", async () => {
+  const bytes = body => new TextEncoder().encode(JSON.stringify({ ...HEAD, hash: 77, size: body.length }) + "\n" + body)
+  for (const [width, times] of [[600, 1], [500, 2]]) {
+    react.mock.resetCalls()
+    const box = document.body.appendChild(document.createElement("div"))
+    widen(box, width)
+    assert.equal(await begin(box, bytes(JSON.stringify(SPEC)), "light"), true)
+    const [plot] = box.querySelectorAll(".tf-plot")
+    const page = await shown({ head: { hash: 77 } })
+    assert.equal(page.plot, plot)
+    assert.equal(page.drawn().length, times)
+    plot.emit("plotly_click", cell())
+    assert.equal(page.sent().length, 1, "its clicks are sent")
+    assert.equal((await shown({ head: { hash: 77 } })).plot === plot, false, "once")
+  }
+})
+
+test("what could not be drawn before the page was there is drawn by it", async () => {
+  const box = document.body.appendChild(document.createElement("div"))
+  const body = JSON.stringify(BAD)
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...HEAD, hash: 78, size: body.length }) + "\n" + body)
+  assert.equal(await begin(box, bytes, "light"), false)
+  const { drawn } = await shown({ head: { hash: 78 } })
+  assert.deepEqual(drawn().at(-1).data, SPEC.data)
 })
 
 test("a wide picture keeps its width and is scrolled with the keys", async () => {

@@ -42,6 +42,47 @@ const plotly = new Promise((done, failed) => {
 })
 await styled("figure.css")
 
+/**
+ * The figure that was drawn before the page was there, until the page takes it.
+ * @type {{ hash: number, stamp: string, plot: Promise<PlotlyElement | null> } | null}
+ */
+let ahead = null
+
+// Called by first_picture.js: draws a figure into a box while Streamlit is still starting.
+/** @param {HTMLElement} box @param {Uint8Array} bytes of the component @param {"light" | "dark"} theme */
+export async function begin(box, bytes, theme) {
+  const size = bytes.indexOf(10), text = new TextDecoder()
+  /** @type {FigureHead} */
+  const head = JSON.parse(text.decode(bytes.subarray(0, size)))
+  const { paper, ink, grid, accent } = themes[theme].roles
+  const named = { "background-color": paper, "text-color": ink, "border-color": grid, "primary-color": accent }
+  for (const [name, colour] of Object.entries(named)) box.style.setProperty(`--st-${name}`, colour)
+  const colours = palette(box), width = Math.max(box.clientWidth, head.minWidth)
+  const drawing = async () => {
+    const Plotly = await plotly
+    if (!box.isConnected) return null
+    const plot = /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot", box)))
+    await react(Plotly, plot, text.decode(bytes.subarray(size + 1, size + 1 + head.size)), head, width, colours)
+    return plot
+  }
+  ahead = { hash: head.hash, stamp: stampOf(head, width, colours), plot: drawing().catch(() => null) }
+  return Boolean(await ahead.plot)
+}
+
+/** @param {FigureHead} head @param {number} width @param {Palette} colours */
+const stampOf = (head, width, colours) => [head.hash, head.height, width, colours.stamp].join()
+
+/**
+ * @param {PlotlyLibrary} Plotly @param {PlotlyElement} plot @param {string} spec @param {FigureHead} head
+ * @param {number} width @param {Palette} colours
+ */
+async function react(Plotly, plot, spec, head, width, colours) {
+  const { data, layout } = coloured(JSON.parse(spec), colours)
+  Object.assign(layout, { width, height: head.height, autosize: false })
+  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
+  await Plotly.react(plot, data, layout, CONFIG)
+}
+
 // Called by Streamlit after every change of the data or of the theme; the same element is drawn into again.
 /** @param {Component<Uint8Array<ArrayBuffer>>} component @param {FigureHead} head @param {number} start */
 export function render({ parentElement, data, setTriggerValue }, head, start) {
@@ -133,15 +174,15 @@ async function paint(Plotly, view) {
   if (!view.scroll.clientWidth || view.gone) return // hidden in a tab: drawn when it gets a size
   reachable(view.scroll, width > view.scroll.clientWidth)
   const colours = palette(view.frame)
-  const stamp = [view.head.hash, view.head.height, width, colours.stamp].join()
+  const stamp = stampOf(view.head, width, colours)
   if (stamp === view.drawn) return
-  const { data, layout } = coloured(JSON.parse(view.spec), colours)
-  Object.assign(layout, { width, height: view.head.height, autosize: false })
-  if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false // a finger scrolls the page
   mark(view, null)
-  const plot = view.plot ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot")))
+  const taken = !view.plot && ahead?.hash === view.head.hash ? ahead : null
+  if (taken) ahead = null
+  const there = taken && (await taken.plot)
+  const plot = view.plot ?? there ?? /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (element("div", "tf-plot")))
   if (!view.plot) view.picture.replaceChildren(plot)
-  await Plotly.react(plot, data, layout, CONFIG)
+  if (!there || taken?.stamp !== stamp) await react(Plotly, plot, view.spec, view.head, width, colours)
   if (view.gone) return Plotly.purge(plot)
   if (!view.plot) listen(Object.assign(view, { plot })) // a view has a plot once it is drawn, not where drawing failed
   plot.classList.toggle("tf-clickable", view.head.click)

@@ -19,6 +19,7 @@ import streamlit as st
 
 from pages.ui import cache, embedding, links
 from pages.ui.components import assets
+from pages.ui.server import first_figures
 from pages.ui.session import session
 
 Table: TypeAlias = pd.DataFrame | Callable[[], pd.DataFrame]
@@ -93,10 +94,12 @@ def figure(
         "alone": embedding.is_alone(key),
         "open": embedding.is_allowed(),
     }
+    sent = json.dumps(head).encode() + b"\n" + body
+    first_figures.keep(key, sent)
     with embedding.box(key):
         _component(
             key=state,
-            data=json.dumps(head).encode() + b"\n" + body + csv,
+            data=sent + csv,
             on_click_change=lambda: _deliver(state, "click", on_click),
             on_hover_change=lambda: _deliver(state, "hover", on_hover),
             on_download_change=lambda: _ask_for_csv(state),

@@ -1,5 +1,6 @@
 // The first picture of a page in its default view, as it was when `make pictures` took it, in sight while the page is
-// being built. It goes when the live one is drawn, or at the first move of whoever waits.
+// being built. It goes when the live one is drawn, or at the first move of whoever waits. Where the server knows the
+// figure itself, plotly draws it here in place of the picture, and figure.js moves it into the page.
 {
   const place = document.getElementById("tf-first")
   const COLUMN = { left: 380, width: 980, window: 1440 } // pixels of the main column where the pictures were taken
@@ -14,18 +15,39 @@
     return said ? said[1].toLowerCase() : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"
   }
 
+  // Have the figure drawn in the frame; whether it was.
+  /** @param {HTMLElement} frame @param {string} figure @param {string} code */
+  async function ahead(frame, figure, code) {
+    const [bytes, { begin }] = await Promise.all([
+      fetch(figure).then(answer => (answer.ok ? answer.arrayBuffer() : Promise.reject(answer.status))),
+      import(new URL(code, location.href).href),
+      typeface(),
+    ])
+    return begin(frame, new Uint8Array(bytes), theme())
+  }
+
+  // The typeface that Streamlit names later, from the file that its page fetches at once.
+  async function typeface() {
+    const link = /** @type {HTMLLinkElement | null} */ (document.querySelector('link[rel="preload"][as="font"]'))
+    if (link) document.fonts.add(await new FontFace("Source Sans", `url(${link.href})`, { weight: "200 900" }).load())
+  }
+
   /** @param {HTMLElement} box @param {string} size */
   function show(box, size) {
     const [x, y, w, h] = (box.dataset[size] || "").split(" ").map(Number)
     const across = size === "wide" ? 1 + (innerWidth - COLUMN.window) / COLUMN.width : innerWidth / 390
     const left = size === "wide" ? COLUMN.left + (x - COLUMN.left) * across : x * across
+    const frame = document.createElement("div")
+    frame.style.cssText = `position:fixed;z-index:1000;overflow:hidden;transition:opacity ${SOON}ms;` +
+      `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px`
     const picture = new Image()
     picture.alt = ""
     picture.fetchPriority = "high"
     picture.src = `${box.dataset.from}-${size}-${theme()}.webp`
-    picture.style.cssText = `position:fixed;z-index:1000;pointer-events:none;transition:opacity ${SOON}ms;` +
-      `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px`
-    box.append(picture)
+    picture.style.cssText = "position:absolute;width:100%;height:100%;pointer-events:none"
+    frame.append(picture)
+    box.append(frame)
+    if (box.dataset.figure) ahead(frame, box.dataset.figure, box.dataset.code || "").then(there => there && picture.remove(), () => {})
     const gone = () => {
       for (const move of MOVES) removeEventListener(move, gone, true)
       box.remove()
@@ -37,7 +59,7 @@
       if (performance.now() > until) gone()
       else if (!document.querySelector(box.dataset.drawn || "")) requestAnimationFrame(look)
       else {
-        picture.style.opacity = "0"
+        frame.style.opacity = "0"
         setTimeout(gone, SOON)
       }
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pages.ui import streamlit_internals
+from pages.ui.components import assets
 from pages.ui.server import previews
 from tfcore.loading import real_models
 
@@ -28,6 +29,7 @@ class Place(NamedTuple):
         drawn: a selector of what is there once the live picture is.
         wide, narrow: left, top, width and height in pixels, in a window of 1440 by 900 and on a phone; None where it is
             not in sight there.
+        figure: the key of the live picture where that is one of Plotly's, which is then sent ahead (first_figures.py).
         model: one of the two real models, without which the page begins with another one; empty where it needs neither.
     """
 
@@ -35,6 +37,7 @@ class Place(NamedTuple):
     wide: tuple[float, ...] | None = None
     narrow: tuple[float, ...] | None = None
     model: str = ""
+    figure: str = ""
 
 
 @cache
@@ -58,8 +61,12 @@ def digest() -> str:
     return hashlib.sha256(b"".join(pictures().values())).hexdigest()[:12]
 
 
-def html(url: str) -> str:
-    """What a page's HTML begins with; nothing where there is no picture of what it begins with here."""
+def html(url: str, figure: str = "") -> str:
+    """What a page's HTML begins with; nothing where there is no picture of what it begins with here.
+
+    Args:
+        figure: address of the live figure, where it is known (see first_figures.py).
+    """
     place = places().get(url)
     if place is None or (place.model and place.model not in real_models.installed()):
         return ""
@@ -69,5 +76,7 @@ def html(url: str) -> str:
         "theme": streamlit_internals.THEME,
     }
     said |= {size: " ".join(map(str, at)) for size, at in (("wide", place.wide), ("narrow", place.narrow)) if at}
+    if figure:
+        said |= {"figure": figure, "code": f"./assets/{assets.digest()}/figure.js"}
     data = " ".join(f'data-{name}="{escape(value)}"' for name, value in said.items())
     return f'<div id="tf-first" aria-hidden="true" {data}></div><script>{SCRIPT}</script>'

@@ -46,6 +46,7 @@ CALLS = {
     "set_corrected_value": (("self", "key", "3", "string_value"), {}),
     "set_initial_query_params_from_current": (("self",), {}),
     "get_binding_for_param": (("self", "key"), {}),
+    "get_widget_states": (("self",), {}),
     "unbind_widget": (("self", "id"), {}),
     "query_params": (("self",), {}),
     "get_config_options": ((), {}),
