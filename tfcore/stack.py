@@ -78,6 +78,11 @@ class Stack(nn.Module):
             )
         return self.ln_final(x, recorder, "ln_final")
 
+    def attention_mask(self, n: int, layer: int) -> AttentionMask:
+        """What the queries of a text of n tokens see in a layer, and their positions: for attention computed apart."""
+        device = next(self.parameters()).device
+        return self._self_mask(n, 0, device, self.config.window_of(layer), None, None, None)
+
     def _with_positions(self, x: Tensor, start: int, recorder: ActivationRecorder) -> Tensor:
         """The embeddings with the positions that are added to them, normalised where the config says so."""
         config = self.config
