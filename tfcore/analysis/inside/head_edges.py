@@ -156,23 +156,25 @@ def estimate_edges(
     Raises:
         ValueError: a model without edges between heads, or steps without another text.
     """
+    embeddings: Sequence[Tensor | None] = [None]
     if steps > 1 and isinstance(baseline, str):
         raise ValueError(f"{steps} steps of integrated gradients lead from another text; give one as the baseline")
     run, layers, heads = read_heads(model, ids, baseline), model.config.decoder_layers, model.config.n_heads
-    embeddings = [None] if steps == 1 else _mixed(model, ids, baseline, steps)
+    if steps > 1 and not isinstance(baseline, str):
+        embeddings = _mixed(model, ids, baseline, steps)
     passes = [_slopes(model, run, quantity, embedding) for embedding in embeddings]
     effects = torch.zeros(len(INPUTS), layers, heads, layers, heads)
-    written = []
+    wrote: list[Float[Tensor, "head numbers"]] = []
     for layer in range(layers):
         block = cast("Block", model.decoder.blocks[layer])
         if layer:
             each = [_at_inputs(block, streams[layer], z[layer], run.mask[layer]) for streams, z in passes]
             slopes = torch.stack(each).mean(0).flatten(2)
-            found = torch.einsum("ihe,jge->ihjg", slopes, torch.stack(written))
+            found = torch.einsum("ihe,jge->ihjg", slopes, torch.stack(wrote))
             effects[:, layer, :, :layer] = found.float().cpu()
         with torch.no_grad():
             results = block.attn.results((run.z[layer] - run.base[layer]).detach())[0]  # (seq, head, d_model)
-        written.append(results.transpose(0, 1).flatten(1))
+        wrote.append(results.transpose(0, 1).flatten(1))
     return effects.numpy()
 
 

@@ -1,0 +1,188 @@
+"""A circuit of heads as a graph of layers, and what is left of a quantity with so many edges."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.inside.head_circuits import HeadCircuit
+from tfcore.analysis.inside.head_edges import Edge, Place
+from tfcore.figures import theme
+
+COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
+LETTER = {"query": "Q", "key": "K", "value": "V"}
+ROW = 56  # pixels, of a layer where there are few
+HIGHEST = 700  # pixels, of all layers
+POINTS = 14  # of a line
+
+
+def graph_height(edges: Sequence[Edge]) -> int:
+    """Of the graph, in pixels."""
+    return 110 + min(ROW * len({place[0] for edge in edges for place in (edge.sender, edge.receiver)}), HIGHEST)
+
+
+def graph_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, height: int) -> go.Figure:
+    """Heads as dots, a row for each layer that has one, the first below; an edge is a line in the colour of the input.
+
+    A click on a head carries [layer, head].
+
+    Args:
+        edges, effects: drawn, and the fall when each is cut: the width of its line, dashed where it is below 0.
+        height: in pixels.
+    """
+    places = _places(edges)
+    layers = sorted({layer for layer, _ in places})
+    largest = max(map(abs, effects), default=1.0) or 1.0
+    traces: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for edge, effect in sorted(zip(edges, effects, strict=True), key=lambda pair: abs(pair[1])):
+        (x0, y0), (x1, y1) = places[edge.sender], places[edge.receiver]
+        t = np.linspace(0, 1, POINTS)
+        smooth = 3 * t**2 - 2 * t**3
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": (x0 + (x1 - x0) * smooth).astype(np.float32),
+                "y": (y0 + (y1 - y0) * t).astype(np.float32),
+                "line": {
+                    "color": COLOURS[edge.input],
+                    "width": 1.0 + 6.0 * abs(effect) / largest,
+                    "dash": "solid" if effect >= 0 else "dot",
+                },
+                "opacity": 0.75,
+                "name": f"{LETTER[edge.input]}: into the {edge.input}",
+                "legendgroup": edge.input,
+                "showlegend": edge.input not in seen,
+                "text": [f"{edge}: {effect:+.2f} {unit}"] * POINTS,
+                "hovertemplate": "%{text}<extra></extra>",
+            }
+        )
+        seen.add(edge.input)
+    total = dict.fromkeys(places, 0.0)
+    for edge, effect in zip(edges, effects, strict=True):
+        for place in (edge.sender, edge.receiver):
+            total[place] += abs(effect)
+    most = max(total.values(), default=1.0) or 1.0
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "x": np.array([places[place][0] for place in places], dtype=np.float32),
+            "y": np.array([places[place][1] for place in places], dtype=np.float32),
+            "text": [f"{layer}.{head}" for layer, head in places],
+            "customdata": [list(place) for place in places],
+            "textfont": {"size": 11, "color": "@ink"},
+            "marker": {
+                "size": [26 + 14 * total[place] / most for place in places],
+                "color": "@paper",
+                "line": {"color": "@attention", "width": 1.5},
+            },
+            "cliponaxis": False,
+            "showlegend": False,
+            "hovertemplate": "head %{text}: click to see where it attends<extra></extra>",
+        }
+    )
+    layout = theme.base_layout(
+        height,
+        xaxis={"visible": False, "range": [-0.06, 1.06], "fixedrange": True},
+        yaxis={
+            "title": "layer",
+            "tickvals": list(range(len(layers))),
+            "ticktext": [str(layer) for layer in layers],
+            "range": [-0.6, len(layers) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        legend={"y": 1.05},
+        margin={"l": 44, "r": 8, "t": 44, "b": 12},
+        hovermode="closest",
+    )
+    return theme.build(traces, layout)
+
+
+def _places(edges: Sequence[Edge]) -> dict[Place, tuple[float, float]]:
+    """head -> x from 0 to 1 and y, the number of its row: each row is ordered by the middle of what its heads are
+    joined to, so that lines cross less."""
+    heads = sorted({place for edge in edges for place in (edge.sender, edge.receiver)})
+    layers = sorted({layer for layer, _ in heads})
+    x = {place: (place[1] + 0.5) / (1 + max(head for _, head in heads)) for place in heads}
+    joined: dict[Place, list[Place]] = {place: [] for place in heads}
+    for edge in edges:
+        joined[edge.sender].append(edge.receiver)
+        joined[edge.receiver].append(edge.sender)
+    for turn in range(6):
+        for layer in layers if turn % 2 else layers[::-1]:
+            row = sorted(
+                (place for place in heads if place[0] == layer),
+                key=lambda place: (float(np.mean([x[other] for other in joined[place]])), place),
+            )
+            for i, place in enumerate(row):  # a lone head of every second row stands beside the middle
+                shift = 0.0 if len(row) > 1 else 0.16 * (-1) ** layers.index(layer)
+                x[place] = (i + 0.5) / len(row) + shift
+    return {place: (x[place], float(layers.index(place[0]))) for place in heads}
+
+
+def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) -> go.Figure:
+    """The quantity with so many edges left; lines for the whole model and for none.
+
+    Args:
+        count: the point that is marked.
+        height: in pixels.
+    """
+    at = np.arange(len(found.counts))
+    chosen = found.counts.index(count)
+    values = np.array(found.values, dtype=np.float32)
+    curve = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": at,
+        "y": values,
+        "customdata": list(found.counts),
+        "line": {"color": "@attention", "width": 2},
+        "marker": {"size": [14 if i == chosen else 6 for i in at.tolist()], "color": "@attention"},
+        "hovertemplate": f"%{{customdata}} edges: %{{y:.2f}} {unit}<extra></extra>",
+        "showlegend": False,
+    }
+    lines = [(found.whole, "whole model"), (found.values[0], "all edges cut")]
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "edges left",
+            "tickvals": at.tolist(),
+            "ticktext": [str(one) if i % 2 == 0 or i == chosen else "" for i, one in enumerate(found.counts)],
+            "tickangle": 0,
+            "showgrid": False,
+            "fixedrange": True,
+        },
+        yaxis={"title": unit, "fixedrange": True},
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": value,
+                "y1": value,
+                "line": {"color": "@muted", "width": 1, "dash": "dot"},
+            }
+            for value, _ in lines
+        ],
+        annotations=[
+            {
+                "xref": "paper",
+                "x": 1,
+                "xanchor": "right",
+                "y": value,
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": f"{name}: {value:.2f}",
+                "font": {"size": 11, "color": "@muted"},
+            }
+            for value, name in lines
+        ],
+        margin={"t": 24, "r": 10},
+    )
+    return theme.build([curve], layout)
