@@ -11,7 +11,7 @@ from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
 
 FEW = 4  # layers, as in the shipped models, on which these pages began with layer 3
-GUESSES = 6  # top predictions offered to choose from
+GUESSES = 7  # top predictions offered to choose from, as many as at the end of the river
 BOY = "There was a little boy. One day, Sam said that"  # of which the pages on stories say more
 
 

@@ -16,6 +16,7 @@ from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
+from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -62,22 +63,19 @@ class Drawn:
         return information_flow.story(self.flow, self.passage.tokens, guess, probability, factors)
 
 
-Explained = tuple[int | None, int | None]  # a token, and another one whose logit is taken off
-
-
 def measure(
-    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Explained
+    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Quantity | None
 ) -> Iterator[HeadEffects]:
     """The effects of all heads, more of them exact each time, estimates first."""
-    return head_measures.measure_heads(model, read_passage(model, tokenizer, text, TOKENS, choice), *explained)
+    return head_measures.measure_heads(model, read_passage(model, tokenizer, text, TOKENS, choice), explained)
 
 
 def measure_all(
-    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Explained
+    model: Transformer, tokenizer: Tokenizer, text: str, choice: int | None, explained: Quantity | None
 ) -> HeadEffects:
     """The exact effects of all heads."""
     passage = read_passage(model, tokenizer, text, TOKENS, choice)
-    *_, last = head_measures.measure_heads(model, passage, *explained, estimate=False)
+    *_, last = head_measures.measure_heads(model, passage, explained, estimate=False)
     return last
 
 
@@ -104,7 +102,7 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
 def show(
     drawn: Drawn,
     opened: Sequence[int],
-    explained: Explained,
+    explained: Quantity | None,
     story: str,
     on_rank: Callable[[int], None],
     on_token: Callable[[int], None] | None = None,
@@ -125,6 +123,7 @@ def show(
     found = head_effects(drawn, explained)
     following = drawn.guesses.ranked(NEXT)
     columns = flow_columns.columns(drawn.flow, wide, LEAST)
+    token = None if explained is None or explained.kind == "text" else explained.token
     with stage:
         river.show(
             "heads",
@@ -134,7 +133,7 @@ def show(
                 columns=columns,
                 effects=found.values.tolist(),
                 exact=found.exact.tolist(),
-                measure=head_measures.explained(network, drawn.passage, tokenizer, *explained),
+                measure=head_measures.explained(network, drawn.passage, tokenizer, explained),
                 kinds=kinds(drawn.model),
                 guesses=[
                     None if token is None else (text.visible(tokenizer.tokens([token])[0]), probability)
@@ -144,7 +143,7 @@ def show(
                     (text.visible(piece), float(drawn.guesses.final[i]))
                     for i, piece in zip(following, tokenizer.tokens(following), strict=True)
                 ],
-                word=following.index(explained[0]) if explained[0] in following else None,
+                word=following.index(token) if token in following else None,
                 story=story,
                 linked=drawn.passage.blank not in drawn.passage.ids and not drawn.passage.written,
                 choosing=on_token is not None,
@@ -198,7 +197,7 @@ def kinds(model: str) -> list[list[str]]:
     return of("encoder", config.encoder_layers) + [row for pair in zip(own, cross, strict=True) for row in pair]
 
 
-def head_effects(drawn: Drawn, explained: Explained) -> HeadEffects:
+def head_effects(drawn: Drawn, explained: Quantity | None) -> HeadEffects:
     """Of every head: measured where that is quick or done, else estimated, or nothing yet, and filled in meanwhile."""
     network, tokenizer = cache.model(drawn.model)
     n_layers, n_heads = len(drawn.layers), network.config.n_heads

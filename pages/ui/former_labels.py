@@ -1,7 +1,11 @@
-"""Labels that choices had in earlier releases: links that carry them still open, without a word of correction.
+"""Labels and keys of controls in earlier releases: links that carry them still open, without a word of correction.
 
-Whoever renames an option of a control adds its old label here, under the key of the control.
+Whoever renames an option of a control adds its old label here, under the key of the control; whoever renames a key adds
+the old one, under the address of the page.
 """
+
+# address of a page -> {key once: key now}
+KEYS: dict[str, dict[str, str]] = {"interventions": {"answers": "by", "token": "word"}, "stream": {"token": "word"}}
 
 # key of a control -> {label once: label now}
 FORMER: dict[str, dict[str, str]] = {
@@ -78,6 +82,11 @@ FORMER: dict[str, dict[str, str]] = {
     "view": {"this one": "this remedy"},
     "who": {"tokens": "token choice", "experts": "expert choice"},
 }
+
+
+def present_key(page: str, key: str) -> str:
+    """The key that stands now for what `key` was on the page of this address in any release."""
+    return KEYS.get(page, {}).get(key, key)
 
 
 def present(key: str, label: object) -> object:

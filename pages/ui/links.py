@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote_plus
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from pages.ui import notices, streamlit_internals
+from pages.ui import former_labels, notices, streamlit_internals
 from pages.ui.components import assets
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
@@ -188,6 +188,20 @@ def arrive(page: str) -> None:
     for key, value in dict(said).items():
         if key not in ("embed", "embed_options") and asked(key) != value:
             streamlit_internals.rewrite(key, value)
+
+
+def rename_keys() -> None:
+    """Make the address say with the keys of this release what it says with those of an earlier one."""
+    for once, now in former_labels.KEYS.get(session().page or "", {}).items():
+        if (said := asked(once)) is not None:
+            if asked(now) is None:
+                streamlit_internals.rewrite(now, said)
+            streamlit_internals.rewrite(once, None)
+
+
+def forget(key: str) -> None:
+    """Make the address say nothing of a control yet to be drawn."""
+    streamlit_internals.rewrite(key, None)
 
 
 # --- the link --------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ def begin(title: str, claim: str, always: Mapping[str, str] | None = None) -> No
     links.visit()  # before any notice: a new visit begins without the old ones
     notices.reserve()
     links.check_version()
+    links.rename_keys()
 
 
 def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:

@@ -28,6 +28,7 @@ class Visit:
         seen: keys of the controls drawn so far.
         meant: of controls that are choices: every label so far, and its option.
         held: what was read from an upload: it goes when the visit ends.
+        began: of controls that begin with something else in each section of the page: section and beginning.
     """
 
     page: str | None = None
@@ -35,6 +36,7 @@ class Visit:
     drawn: dict[str, Drawn] = field(default_factory=dict)
     meant: dict[str, dict[str, Any]] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
+    began: dict[str, tuple[str, Any]] = field(default_factory=dict)
 
 
 class Notice(NamedTuple):

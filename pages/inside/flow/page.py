@@ -1,18 +1,20 @@
 """The river: a text through all layers of a model at once, traced back from the next token."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.inside import metric
+from pages.inside import reading as _reading
 from pages.inside.flow import experiments
-from pages.inside.tokens import ranked
 from pages.ui import cache, controls, fragments, notices, page, text
 from pages.ui import flow as river
 from pages.ui.components.figure import figure
-from pages.ui.flow import TOKENS, Drawn, Explained
+from pages.ui.flow import TOKENS, Drawn
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
@@ -20,6 +22,7 @@ from tfcore.analysis.inside import head_measures, information_flow
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow
 from tfcore.analysis.inside.passages import Passage
+from tfcore.analysis.inside.quantities import Kind, Quantity
 from tfcore.config import Architecture, ModelConfig
 from tfcore.figures.shown import Shown
 
@@ -34,8 +37,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 MASKED = "The dog was very ___ because he had lost his bone."
 BOOK = "She gave me a red book yesterday."
 FIRST = {REAL: NAMES, "fill": MASKED, "translate": BOOK, "minilm": TIRED}
-NOTHING = -1  # in place of the rank of a token
-NONE = {"heads": "", "word": 0, "against": NOTHING, "open": ""}
+NONE = {"heads": "", "by": "prediction", "word": 0, "open": ""}
 TRY: dict[str, dict[str, Any]] = {
     "he or she?": {**NONE, "model": "stories", "text": PRONOUN},
     "head 2.5 off": {**NONE, "model": "stories", "text": PRONOUN, "heads": "2.5*0"},
@@ -92,31 +94,31 @@ def choose_token(passage: Passage) -> int | None:
     return controls.select(label, "token", list(labels), passage.choice, labels)
 
 
-def choose_explained(drawn: Drawn) -> Explained:
-    """Controls for what heads are measured on: a token that may come here, or the difference of two."""
+def choose_explained(drawn: Drawn) -> Quantity | None:
+    """Controls for what heads are measured on; nothing to choose of a model without a language head."""
     if not drawn.ranked:
-        return None, None
-    options = ranked(cache.model(drawn.model)[1].tokens(drawn.ranked))
-    with st.container(width=220):
-        rank = controls.select("Heads are measured on", "word", list(options), 0, options)
-    others = {NOTHING: "nothing", **options}
-    with st.container(width=200):
-        other = controls.select("less the logit of", "against", list(others), NOTHING, others)
-    return drawn.ranked[rank], None if other in (NOTHING, rank) else drawn.ranked[other]
+        return None
+    kinds: tuple[Kind, ...] = ("prediction", "difference", "text")
+    name = None
+    if cache.model(drawn.model)[0].config.architecture == "decoder":
+        name = metric.rival(drawn.model, drawn.pasted, TOKENS)
+    else:
+        kinds = kinds[:2]
+    return metric.choose(metric.Candidates(drawn.model, tuple(drawn.ranked), name), kinds)
 
 
-def compare(drawn: Drawn, explained: Explained, effects: HeadEffects) -> pd.DataFrame | None:
+def compare(drawn: Drawn, explained: Quantity | None, effects: HeadEffects) -> pd.DataFrame | None:
     """Which heads come first by share of the state, by share of the logit and by effect, in a sentence; returns all
-    three as a table. None where a head is changed, as effects are those of the model as it is, or has no share."""
-    token, other = explained
-    direct = None if token is None or drawn.heads else written(drawn.model, drawn.pasted, TOKENS, token, other)
+    three as a table. None where a head is changed, as effects are those of the model as it is, where it has no share,
+    and where the whole text is explained."""
+    if explained is None or explained.kind == "text" or drawn.heads:
+        return None
+    tokens = [explained.token, *([explained.against] if explained.kind == "difference" else [])]
+    direct = written(drawn.model, drawn.pasted, TOKENS, *tokens)
     if direct is None:
         return None
     carried = head_measures.carried_by_head(drawn.flow, direct.shape[1])
-    words = [
-        text.visible(piece)
-        for piece in cache.model(drawn.model)[1].tokens([one for one in explained if one is not None])
-    ]
+    words = [text.visible(piece) for piece in cache.model(drawn.model)[1].tokens(tokens)]
     is_exact = bool(effects.exact.all())
     found = head_measures.compare(
         words[0], carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
@@ -124,16 +126,25 @@ def compare(drawn: Drawn, explained: Explained, effects: HeadEffects) -> pd.Data
     if effects.values.any():
         st.markdown(f"**Three measures.** {text.escape(found)}")
     names = [drawn.flow.head(layer, head) for layer, head in np.ndindex(carried.shape)]
-    unit = "nats" if other is None else "logits"
-    effect = f"effect when off ({unit})"
+    effect = f"effect when off ({explained.unit})"
     columns = {"share of the state": carried, "share of the logit": direct, effect: effects.values}
     table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
     return table.sort_values(effect, ascending=False)
 
 
-def explain(drawn: Drawn, shown: Shown, threshold: float, measures: pd.DataFrame | None) -> None:
+def explain_word(explained: Quantity | None, place: int) -> None:
+    """A click on a next token: that one is explained."""
+    controls.set_values(word=place, **({"by": "prediction"} if explained and explained.kind == "text" else {}))
+
+
+def explain(
+    drawn: Drawn, shown: Shown, threshold: float, explained: Quantity | None, measures: pd.DataFrame | None
+) -> None:
     """What to see, the same as numbers, the equations, the code, the program, a question."""
-    page.what_to_see(WHAT_TO_SEE[cache.model(drawn.model)[0].config.architecture])
+    architecture: Architecture = cache.model(drawn.model)[0].config.architecture
+    page.what_to_see(WHAT_TO_SEE[architecture])
+    if explained is not None and architecture == "decoder":
+        metric.elsewhere("the flow of information", _reading.read(drawn.model, drawn.pasted, TOKENS), explained)
     with st.expander("The same as numbers"):
         table = route_table(drawn.flow, drawn.passage.tokens)
         figure(
@@ -239,7 +250,7 @@ with stage:
         opened,
         explained,
         shown.alt,
-        lambda place: controls.set_values(word=place),
+        partial(explain_word, explained),
         (lambda place: controls.set_values(token=place)) if usual.choices and not usual.written else None,
     )
-explain(drawn, shown, threshold / 100, compare(drawn, explained, effects))
+explain(drawn, shown, threshold / 100, explained, compare(drawn, explained, effects))

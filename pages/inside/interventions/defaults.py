@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from pages.inside.metric import KINDS
 from pages.ui import links
 from tfcore.analysis.inside.interventions import Action
 from tfcore.analysis.inside.quantities import Kind
 
 CHOSEN = {"strongest": "the head with the largest effect", "own": "parts you name"}
-KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 
 
 class Defaults(NamedTuple):

@@ -41,7 +41,7 @@ from tfcore.analysis.inside.patching import (
     patched_shares,
     patched_title,
 )
-from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name, scale_end
+from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels, visible
 from tfcore.figures.inside.boards import board, board_height
@@ -49,11 +49,6 @@ from tfcore.figures.inside.interventions import estimate_scatter, part_by_token,
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-
-
-def rival(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> int | None:
-    """The other name of a text, where a model predicts a name from it."""
-    return rival_name(model, first_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
 
 
 def estimated(
@@ -235,7 +230,7 @@ def patched(
         labels,
         limit=1.0,
         chosen=(row, position),
-        hover="%{y}, %{x}: %{z:.2f} of the logit difference",
+        hover="%{y}, %{x}: %{z:.2f} of the difference",
         axis="patched position",
         height=rows_height(len(names)),
     )

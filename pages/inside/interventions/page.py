@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
 from pages.inside.reading import Reading
-from pages.inside.tokens import OWN
 from pages.ui import controls, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -26,28 +26,30 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] 
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
 }
 USUAL = {"bos": "as usual"}
-HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction"}
+HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction", "word": 0}
+PATCHED = {"show": "patch", "by": patching.FOUND}
+HE_SHE = metric.two_tokens(" he", " she")
 TRY: dict[str, dict[str, Any]] = {
     "a boy becomes a girl": {**HERE, "text": TEXT, "parts": "2.5", "action": "scale", "factor": -2.0},
     "zero-ablate head 2.5": {**HERE, "text": TEXT, "parts": "2.5", "action": "zero"},
-    "“he” against “she”": {**HERE, "edit": "strongest", "text": TEXT, "by": "difference", "action": "zero"},
+    "“he” against “she”": {**HERE, "edit": "strongest", "text": TEXT, **HE_SHE, "action": "zero"},
     "three copying heads": {**HERE, "text": BALL, "parts": "3.0 3.1 3.2", "action": "zero"},
     "attention 2 moves it": {
-        "show": "patch",
+        **PATCHED,
         "text": TEXT,
         "other": patching.OTHER,
         "kind": "attention",
         "row": 2,
         "position": 11,
     },
-    "ball or hat": {"show": "patch", "text": MAX, "other": HAT, "kind": "residual", "row": 4, "position": 12},
+    "ball or hat": {**PATCHED, "text": MAX, "other": HAT, "kind": "residual", "row": 4, "position": 12},
 }
 NAMES = "When Mary and John went to the store, {} gave a drink to"
 JOHN, MARY = NAMES.format("John"), NAMES.format("Mary")
-AGAINST = {"token": OWN, "own": " Mary", "against": OWN, "own_against": " John"}  # arXiv:2211.00593, section 2
+AGAINST = metric.two_tokens(" Mary", " John")  # arXiv:2211.00593, section 2
 TRY_REAL: dict[str, dict[str, Any]] = {
-    "Mary or John? (smollm2)": {"show": "switch", "text": JOHN, "by": "difference", "edit": "strongest", **AGAINST},
-    "Mary or John, patched (smollm2)": {"show": "patch", "text": JOHN, "other": MARY, "kind": "residual"},
+    "Mary or John? (smollm2)": {"show": "switch", "text": JOHN, "edit": "strongest", **AGAINST},
+    "Mary or John, patched (smollm2)": {**PATCHED, "text": JOHN, "other": MARY, "kind": "residual"},
 }
 
 page.begin(

@@ -8,32 +8,33 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
 from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
-from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import interventions, knock_outs, patching
+from tfcore.analysis.inside import interventions, knock_outs, patching, quantities
 from tfcore.analysis.inside.interventions import Effect
 from tfcore.analysis.inside.patching import Kind, Pair, PatchedColumns
+from tfcore.analysis.inside.quantities import Quantity
 
 CHARACTERS = 1_000  # of a text
 TOKENS = 128  # of a text
 OTHER = "There was a little girl. One day, Sam said that"
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
-ANSWERS = {"found": "both predictions", "chosen": "two tokens"}
+FOUND = "found"
+ANSWERS = {FOUND: "both predictions", "difference": "two tokens", "prediction": "the next token"}
 SAME = 3  # hues of chips
 DIFFERENT = 4
 Answers = tuple[int, int] | None
 Texts = tuple[str, str, str, bool | None, Answers]  # model, source text, this text, BOS, two tokens or None: found
 
-rival = cache.of_model(max_entries=128)(experiments.rival)
 compared = cache.of_model(max_entries=32)(experiments.compared)
 
 
@@ -82,12 +83,8 @@ def patch(reading: Reading, row: DeltaGenerator) -> None:
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
     side_by_side(reading, source)
-    answers = None
     with row:
-        found = controls.segmented("Logit difference of", "answers", list(ANSWERS), "found", ANSWERS)
-        if found == "chosen":
-            token, against = two_tokens(reading, TOKENS, rival(reading.model, reading.pasted, TOKENS, reading.bos))
-            answers = against, token  # 0 is what this text predicts
+        answers = choose_answers(reading)
     texts: Texts = (reading.model, other, reading.pasted, reading.bos, answers)
     programs: list[page.Experiment] = []
     try:
@@ -97,7 +94,19 @@ def patch(reading: Reading, row: DeltaGenerator) -> None:
     else:
         with drawn:
             programs.append(picture(reading, source, both, texts))
-    words(programs)
+    words(reading, answers, programs)
+
+
+def choose_answers(reading: Reading) -> Answers:
+    """What is measured: at first what tells both texts apart."""
+    kind = metric.choose_kind(ANSWERS, FOUND, "patch")
+    if kind == FOUND:
+        return None
+    of: quantities.Kind = "prediction" if kind == "prediction" else "difference"
+    quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
+    if quantity.kind == "prediction":
+        return quantity.token, quantity.token
+    return quantity.against, quantity.token  # 0 is what this text predicts
 
 
 def side_by_side(target: Reading, source: Reading) -> None:
@@ -139,7 +148,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
             min_width=max(640, 12 * n + 110),
             on_click=partial(choose_cell, len(names), n),
             table=lambda: pd.DataFrame(shares.T, columns=titles).assign(this=target.tokens, other=source.tokens),
-            alt=f"Share of the logit difference that one patched activation restores. {shown.alt}",
+            alt=f"Share of what is measured that one patched activation restores. {shown.alt}",
             caption=f"{shown.findings[0]}{where} Click a cell to see its prediction.",
         )
 
@@ -155,7 +164,8 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
             "group",
         )
     patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
-    prediction(target, n - 1, change, ("this text", patched), *both.answers)
+    token, against = both.answers
+    prediction(target, n - 1, change, ("this text", patched), token, None if against == token else against)
     continuations(
         target.model,
         {
@@ -186,12 +196,16 @@ def choose_cell(rows: int, columns: int, event: Event) -> None:
         live.set_values(row=at[0], position=at[1])
 
 
-def words(programs: list[page.Experiment]) -> None:
-    """What to see, the equation, the code, a question."""
+def words(reading: Reading, answers: Answers, programs: list[page.Experiment]) -> None:
+    """What to see, links, the equation, the code, a question."""
     page.what_to_see(
         "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "
         "differ; only attention can move it to later positions. Choose “attention” to see which layers do."
     )
+    if answers is not None:
+        against, token = answers
+        quantity = Quantity("prediction", token) if token == against else Quantity("difference", token, against)
+        metric.elsewhere("activation patching", reading, quantity)
     page.question(
         "In the example of Sam, patching the position of “boy” before block 3 restores almost nothing. Is the "
         "information gone from there?",
@@ -204,7 +218,8 @@ def words(programs: list[page.Experiment]) -> None:
         formula=(
             r"\begin{gathered}\text{share} = "
             r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
-            r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}\end{gathered}"
+            r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}"
+            r"\quad\text{or}\quad \log p_{\text{token}}\end{gathered}"
         ),
         code=(patching.patch_each, patching.source_values, patching.patch, patching.pair),
         papers=(

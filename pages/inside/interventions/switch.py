@@ -9,13 +9,13 @@ import streamlit as st
 from numpy import ndarray
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.continuations import NEW_TOKENS, continuations
 from pages.inside.effects import prediction
 from pages.inside.interventions import experiments
-from pages.inside.interventions.defaults import CHOSEN, KINDS, defaults
+from pages.inside.interventions.defaults import CHOSEN, defaults
 from pages.inside.reading import Reading
-from pages.inside.tokens import two_tokens
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -33,7 +33,6 @@ EVERYWHERE = "every token"
 ONE = "one token"
 
 
-rival = cache.of_model(max_entries=128)(experiments.rival)
 estimated = cache.of_model(max_entries=128)(experiments.estimated)
 every_part = cache.of_model(max_entries=64)(experiments.every_part)
 edited = cache.of_model(max_entries=256)(experiments.edited)
@@ -61,8 +60,9 @@ class Changes:
 
 def switch(reading: Reading, row: DeltaGenerator) -> None:
     """The section; `row` is where the choice of what is measured stands."""
+    offered = metric.candidates(reading, TOKENS)
     with row:
-        quantity = choose_quantity(reading)
+        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="switch")
     left, right = st.columns([5, 6], gap="large")
     with left:
         board = st.container()  # above the controls that it depends on
@@ -77,18 +77,6 @@ def switch(reading: Reading, row: DeltaGenerator) -> None:
     with right:
         prediction_column(reading, changes, quantity)
     words(reading, quantity, alone, changes)
-
-
-def choose_quantity(reading: Reading) -> Quantity:
-    """What effects are measured on: at first two names, where the model predicts one of those in the text."""
-    other = rival(reading.model, reading.pasted, TOKENS, reading.bos)
-    kind = controls.segmented("Effect of ablating a part, on", "by", list(KINDS), defaults().by(other), KINDS)
-    if kind == "text":
-        return Quantity(kind)
-    if kind == "difference":
-        return Quantity(kind, *two_tokens(reading, TOKENS, other))
-    ids, _, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, len(reading.ids) - 1, reading.bos)
-    return Quantity(kind, ids[0])
 
 
 def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
@@ -129,7 +117,7 @@ def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) ->
     """The prediction with the edits, and how the text continues with them."""
     found = edited(reading.model, reading.pasted, TOKENS, *changes.values, reading.bos)
     best = int(found.before.argmax())
-    token = best if quantity.kind != "difference" else quantity.token
+    token = best if quantity.kind == "text" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None
     prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), token, against)
     text_values = reading.model, reading.pasted, TOKENS
@@ -202,6 +190,7 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
     estimate, found = (
         made(one, *text_values, quantity, alone, reading.bos) for one in (experiments.estimated, experiments.every_part)
     )
+    metric.elsewhere("ablation", reading, quantity)
     page.question(
         "Why does zero ablation often raise the loss more than mean ablation?",
         "Zero is out of distribution for the later layers: a head that always writes nearly the same vector acts like "

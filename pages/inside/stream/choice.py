@@ -4,19 +4,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
-from pages.inside.tokens import OWN, ranked, typed
 from pages.ui import controls, text
 from tfcore.analysis.inside.logit_attribution import Against
+from tfcore.analysis.inside.quantities import Quantity
 
 CHARACTERS = 2_000  # of the text
 TOKENS = 128  # of it
 TEXT = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
-# Options beside the ranks of predictions.
-NEXT = -1  # the token that follows in the text
-MEAN = -3  # a logit relative to the mean of all logits
-NOTHING = -4  # the raw logit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +21,28 @@ class Choice:
     """What is explained: the model's prediction after one position of a text, for one token.
 
     Args:
-        token: its id; `piece` is its text.
+        quantity: the token, or two; `piece` is the text of the first.
         against: what its logit is measured against; `versus` says it in words.
         following: id of the token that does follow; None where the text ends.
     """
 
     reading: Reading
     position: int
-    token: int
+    quantity: Quantity
     piece: str
     against: Against
     versus: str
     following: int | None
+
+    @property
+    def token(self) -> int:
+        """Id of the token that is explained."""
+        return self.quantity.token
+
+    @property
+    def other(self) -> int | None:
+        """Id of the one that its logit is compared with; None: there is none."""
+        return self.quantity.against if self.quantity.kind == "difference" else None
 
     @property
     def label(self) -> str:
@@ -49,36 +56,22 @@ class Choice:
 
 
 def choose(reading: Reading, has_reference: bool) -> Choice:
-    """The controls for position and token, and for what the token is measured against where that matters."""
+    """The controls for position and metric, and for what a single logit is measured against where that matters."""
     n = len(reading.ids)
-    left, middle, right = st.columns([2, 2, 2], gap="medium", vertical_alignment="bottom")
-    with left:
-        position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
-    ids, pieces, _ = _reading.guesses(reading.model, reading.pasted, TOKENS, position, reading.bos)
-    ranks = ranked(pieces)
-    following = reading.ids[position + 1] if position + 1 < n else None
-    ends = "the text ends here" if following is None else text.visible(reading.tokens[position + 1])
-    with middle:
-        options = {**ranks, NEXT: f"what follows in the text: {ends}", OWN: "another token"}
-        rank = controls.select("Token to explain", "token", list(options), 0, options)
-    other = MEAN
-    if has_reference:
-        others = {MEAN: "the mean of all logits", NOTHING: "nothing: the raw logit", **ranks, OWN: "another token"}
-        with right:
-            other = controls.select("Its logit, relative to", "against", list(others), MEAN, others)
-    token = following if rank == NEXT and following is not None else ids[max(rank, 0)]
-    if rank == OWN:
-        token = typed(reading.model, token)
-    against: Against = "mean" if other == MEAN else "nothing" if other == NOTHING else ids[max(other, 0)]
-    if other == OWN:
-        with right:
-            against = typed(reading.model, ids[0], "own_against", " cat")
-    words = {MEAN: "above the mean of all logits", NOTHING: "as it is"}
-    versus = (
-        f"above that of {_reading.shown(_reading.piece(reading.model, against))}"
-        if isinstance(against, int)
-        else words[other]
-    )
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with row:
+        with st.container(width=280):
+            position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
+        offered = metric.candidates(reading, TOKENS, position, follows=True)
+        kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")
+        quantity = metric.choose_tokens(kind, offered)
+        against: Against = "mean"
+        if quantity.kind == "difference":
+            against = quantity.against
+        elif has_reference and kind == "prediction" and metric.choose_reference() == metric.NOTHING:
+            against = "nothing"
+    words = {"mean": "above the mean of all logits", "nothing": "as it is"}
+    versus = f"above that of {_reading.shown(offered.piece(against))}" if isinstance(against, int) else words[against]
     text.chips(
         reading.tokens,
         key="chips",
@@ -86,4 +79,4 @@ def choose(reading: Reading, has_reference: bool) -> Choice:
         label="Choose the position",
         on_select=lambda i: controls.set_values(position=i),
     )
-    return Choice(reading, position, token, _reading.piece(reading.model, token), against, versus, following)
+    return Choice(reading, position, quantity, offered.piece(quantity.token), against, versus, offered.following)

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream import experiments
@@ -60,6 +61,7 @@ def logit_lens(reading: Reading) -> None:
         "the prediction some layers before the end, and sometimes lost again."
     )
     experiment = on_the_way(choice)
+    metric.elsewhere("the logit lens", reading, choice.quantity, choice.position)
     page.question(
         "At which stage does stories predict “ball” after the last “red”, and what makes it certain?",
         "Look at the last row of the example. After feed-forward 0 “red” itself still leads; from attention 1 on "
@@ -144,8 +146,12 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
 def on_the_way(choice: Choice) -> page.Experiment:
     """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position, choice.reading.bos)
-    others = [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token != choice.token]
-    tokens = [(choice.token, choice.piece), *others[:BESIDE]]
+    tokens = [(choice.token, choice.piece)]
+    if choice.other is not None:
+        tokens.append((choice.other, _reading.piece(choice.reading.model, choice.other)))
+    known = {token for token, _ in tokens}
+    tokens += [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token not in known]
+    tokens = tokens[: BESIDE + 1]
     chosen = tuple(token for token, _ in tokens)
     path = followed(*choice.key, chosen)
     shown = experiments.lens(cache.model(choice.reading.model)[1], path, chosen)

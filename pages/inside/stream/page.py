@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
@@ -12,7 +13,6 @@ from pages.inside.stream.lens import logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
 from pages.inside.stream.skip import skip
-from pages.inside.tokens import OWN
 from pages.ui import controls, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -25,11 +25,12 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading], None]]] = {
     "skip": ("Skip a layer", skip),
 }
 HE = _reading.BOY
-LAST = {"token": 0, "against": -3, "bos": "as usual"}
+LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual"}
+HE_SHE = metric.two_tokens(" he", " she")
 TRY: dict[str, dict[str, Any]] = {
     "which head writes “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
     "which head writes “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
-    "“he”, not “she”": {"show": "who", "text": HE, "position": 11, "against": 3, "layer": 2, "part": "head 5"},
+    "“he”, not “she”": {"show": "who", "text": HE, "position": 11, **HE_SHE, "layer": 2, "part": "head 5"},
     "layer by layer": {"show": "lens", "text": TEXT, "position": 23},
     "norm and cosine": {"show": "shape", "text": TEXT, "position": 23},
     "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
@@ -38,7 +39,7 @@ TRY: dict[str, dict[str, Any]] = {
 REAL = "smollm2"  # a model that knows more than children's stories
 MARY = {"text": "When Mary and John went to the store, John gave a drink to", "position": 13}
 TRY_REAL: dict[str, dict[str, Any]] = {
-    "“Mary”, not “John” (smollm2)": {"show": "who", **MARY, "against": OWN, "own_against": " John"},
+    "“Mary”, not “John” (smollm2)": {"show": "who", **MARY, **metric.two_tokens(" Mary", " John")},
     "where “Mary” comes up (smollm2)": {"show": "lens", **MARY},
 }
 

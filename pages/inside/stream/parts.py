@@ -5,6 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream import experiments
@@ -67,6 +68,7 @@ def who_wrote(reading: Reading) -> None:
         "whose output is used by a later head gets no credit for it here, and yet the prediction may depend on it. "
         "Ablate it on the page on interventions to see."
     )
+    metric.elsewhere("direct logit attribution", reading, choice.quantity, choice.position)
     parts = made(experiments.parts_at, *choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     model = choice.reading.model
     page.question(

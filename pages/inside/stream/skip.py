@@ -50,7 +50,7 @@ def skip(reading: Reading) -> None:
     row, choice = titles.index(chosen), choose(reading, has_reference=False)
     found = one_skip(*choice.key, skips[row])
     with picture:
-        prediction(reading, choice.position, found, ("whole model", f"without {chosen}"), choice.token)
+        prediction(reading, choice.position, found, ("whole model", f"without {chosen}"), choice.token, choice.other)
     programs = []
     if len(reading.ids) > 1:
         programs.append(every_token(choice, titles, row))

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.ui import cache, controls, flow, links, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
+from tfcore.analysis.inside.quantities import Quantity
 
 CHARACTERS = 2_000
 REAL = "smollm2"
@@ -38,7 +39,7 @@ def show() -> str:
         return model
     opened, rank = flow.asked_layers(model), flow.asked_rank()
     drawn = flow.read(model, pasted)
-    explained = drawn.ranked[rank], None
+    explained = Quantity("prediction", drawn.ranked[rank])
     flow.show(drawn, opened, explained, str(drawn.story), lambda place: controls.set_values(measured=str(place)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         flow.write(drawn, temperature=0.0)

@@ -6,6 +6,7 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside.interventions import effect
+from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.inside.patching import (
     LargestShare,
     Pair,
@@ -20,6 +21,7 @@ from tfcore.analysis.inside.patching import (
     source_values,
     where_it_is,
 )
+from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.part_configs import ExpertsConfig
@@ -109,8 +111,34 @@ def test_longer_texts_are_patched_in_groups(monkeypatch):
 
 
 def test_answers_that_do_not_tell_the_texts_apart_are_refused():
-    with pytest.raises(ValueError, match="the same on both texts"):
-        pair(small.model(), TEXT, OTHER, answers=(7, 7))
+    model = small.model()
+    torch.nn.init.zeros_(unembedding(model))
+    for answers in ((7, 7), (7, 8)):
+        with pytest.raises(ValueError, match="the same on both texts"):
+            pair(model, TEXT, OTHER, answers=answers)
+
+
+def test_a_patch_is_measured_on_the_log_probability_of_one_token():
+    model = small.model()
+    both = pair(model, OTHER, TEXT, answers=(7, 7))
+    assert both.quantity == Quantity("prediction", 7)
+
+    def chance(ids, *edits):
+        return float(model(torch.tensor([ids]), edits=edits).logits[0, -1].log_softmax(-1)[7])
+
+    source, target = chance(OTHER), chance(TEXT)
+    assert both.difference == pytest.approx((source, target), abs=1e-5)
+    at = both.differing[0]
+    value = model(torch.tensor([OTHER]), capture=["blocks.1.resid_pre"]).activations["blocks.1.resid_pre"]
+    now = chance(TEXT, Edit.replace("blocks.1.resid_pre", value[0, at], positions=[at]))
+    found = shares_of(model, both, "residual")
+    assert found[1, at] == pytest.approx((now - target) / (source - target), abs=1e-3)
+    said = str(
+        patched_shares(
+            both, found, [str(row) for row in range(len(found))], NamedTokenizer([f"x{i}" for i in range(64)])
+        )
+    )
+    assert said.startswith("0: as in this text, 1: as in the source text, by the log-probability of 'x7', which goes ")
 
 
 @pytest.mark.parametrize(("source", "message"), [(TEXT, "the same"), (TEXT[:5], "5 and 9 tokens")])

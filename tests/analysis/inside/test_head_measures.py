@@ -90,8 +90,8 @@ def test_where_they_disagree_a_sentence_says_so(places, words):
 # ---- effects of all heads ----
 
 
-def last(model, passage, *explained):
-    *_, found = head_measures.measure_heads(model, passage, *explained)
+def last(model, passage, quantity):
+    *_, found = head_measures.measure_heads(model, passage, quantity)
     assert found.exact.all()
     return found.values
 
@@ -99,16 +99,30 @@ def last(model, passage, *explained):
 def test_effects_in_a_decoder_are_estimated_then_measured():
     model, tokenizer = load("stories")
     passage = read_passage(model, tokenizer, PRONOUN, 40)
-    first, *others = head_measures.measure_heads(model, passage, 5, None)
-    quantity = Quantity("prediction", 5)
+    quantity, difference = Quantity("prediction", 5), Quantity("difference", 5, 9)
+    first, *others = head_measures.measure_heads(model, passage, quantity)
     np.testing.assert_allclose(first.values, estimate_effects(model, passage.ids, quantity, "zero")[:, :6], atol=1e-5)
     assert [one.exact.sum() for one in (first, *others)] == [0, 1, 2, 3, 4]
-    slow = list(head_measures.knock_out_heads(model, passage, 5, None))
+    slow = list(head_measures.knock_out_heads(model, passage, quantity))
     np.testing.assert_allclose(others[-1].values, all_effects(slow, 4), atol=1e-4)
-    slow = list(head_measures.knock_out_heads(model, passage, 5, 9))
-    np.testing.assert_allclose(last(model, passage, 5, 9), all_effects(slow, 4), atol=1e-4)
-    assert len(list(head_measures.measure_heads(model, passage, 5, None, estimate=False))) == 4
+    slow = list(head_measures.knock_out_heads(model, passage, difference))
+    np.testing.assert_allclose(last(model, passage, difference), all_effects(slow, 4), atol=1e-4)
+    assert len(list(head_measures.measure_heads(model, passage, quantity, estimate=False))) == 4
     assert not head_measures.unmeasured(model).values.any()
+
+
+def test_effects_on_the_loss_of_a_text_are_those_of_runs_without_a_head():
+    model, tokenizer = load("stories")
+    passage = read_passage(model, tokenizer, PRONOUN, 40)
+    ids = torch.tensor([passage.ids])
+
+    def loss(*edits):
+        return float(torch.nn.functional.cross_entropy(model(ids, edits=edits).logits[0, :-1], ids[0, 1:]))
+
+    off = loss(Edit.zero("blocks.1.attn.z", heads=[2]))
+    assert last(model, passage, Quantity("text"))[1, 2] == pytest.approx(off - loss(), abs=1e-4)
+    with pytest.raises(ValueError, match="measured of decoders"):
+        next(head_measures.knock_out_heads(model, passage, Quantity("text")))
 
 
 def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
@@ -118,10 +132,12 @@ def test_effects_on_a_masked_token_are_those_of_runs_without_a_head():
     off = model(ids, edits=[Edit.zero("blocks.2.attn.z", heads=[1])]).logits[0, 5, :2048].log_softmax(-1)
     now = model(ids).logits[0, 5, :2048].log_softmax(-1)
     token = int(now.argmax())
-    assert last(model, passage, token, None)[2, 1] == pytest.approx(float(now[token] - off[token]), abs=1e-4)
+    assert last(model, passage, Quantity("prediction", token))[2, 1] == pytest.approx(
+        float(now[token] - off[token]), abs=1e-4
+    )
     difference = now[token] - now[7] - (off[token] - off[7])
-    assert last(model, passage, token, 7)[2, 1] == pytest.approx(float(difference), abs=1e-4)
-    said = head_measures.explained(model, passage, tokenizer, token, None)
+    assert last(model, passage, Quantity("difference", token, 7))[2, 1] == pytest.approx(float(difference), abs=1e-4)
+    said = head_measures.explained(model, passage, tokenizer, Quantity("prediction", token))
     assert said == "log-probability of '·sad' at place 5"
 
 
@@ -131,7 +147,7 @@ def test_effects_in_an_encoder_decoder_reach_all_its_attention():
     ids, written = torch.tensor([passage.ids]), torch.tensor([passage.written])
     now = model(ids, decoder_ids=written).logits[0, -1].log_softmax(-1)
     token = int(now.argmax())
-    found = last(model, passage, token, None)
+    found = last(model, passage, Quantity("prediction", token))
     for place, name in (
         (8, "decoder.blocks.2.cross_attn.z"),
         (3, "decoder.blocks.0.attn.z"),
@@ -148,8 +164,8 @@ def test_a_state_is_compared_with_what_it_is():
     ids = torch.tensor([passage.ids])
     off = model(ids, edits=[Edit.zero("blocks.3.attn.z", heads=[0])]).hidden[0, 2]
     expected = 1 - float(torch.cosine_similarity(off, model(ids).hidden[0, 2], dim=0))
-    assert last(model, passage, None, None)[3, 0] == pytest.approx(expected, abs=1e-5)
-    said = head_measures.explained(model, passage, tokenizer, None, None)
+    assert last(model, passage, None)[3, 0] == pytest.approx(expected, abs=1e-5)
+    said = head_measures.explained(model, passage, tokenizer, None)
     assert said == "the cosine of the state at '·dog' to what it is now"
 
 

@@ -9,7 +9,7 @@ import torch
 
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
-from pages.inside.tokens import NAMED
+from pages.inside.metric import NAMED
 from pages.ui import cache, controls
 from pages.ui.work import progress
 from tests.pages import visits

@@ -44,22 +44,15 @@ class HeadEffects:
     exact: Bool[ndarray, " layer"]
 
 
-def explained(
-    model: Transformer, passage: Passage, tokenizer: Tokenizer, token: int | None, against: int | None
-) -> str:
-    """What is explained, in words: the log-probability of a token, the logit difference of two, or, of a model without
-    a language head, how near the state is to what it is."""
-    if token is None:
+def explained(model: Transformer, passage: Passage, tokenizer: Tokenizer, quantity: Quantity | None) -> str:
+    """What is explained, in words: the quantity, or (None, of a model without a language head) how near the state is to
+    what it is."""
+    if quantity is None:
         return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
-    name = quantity_name(quantity_of(token, against), tokenizer)
+    name = quantity_name(quantity, tokenizer)
     if model.config.architecture != "encoder":
         return name
     return name.replace("after the last token", f"at place {passage.target}")
-
-
-def quantity_of(token: int, against: int | None) -> Quantity:
-    """A token's log-probability, or the difference of its logit and that of another."""
-    return Quantity("prediction", token) if against is None else Quantity("difference", token, against)
 
 
 def unmeasured(model: Transformer) -> HeadEffects:
@@ -69,51 +62,52 @@ def unmeasured(model: Transformer) -> HeadEffects:
 
 
 def measure_heads(
-    model: Transformer, passage: Passage, token: int | None, against: int | None, *, estimate: bool = True
+    model: Transformer, passage: Passage, quantity: Quantity | None, *, estimate: bool = True
 ) -> Iterator[HeadEffects]:
     """The effect of every head, more of them exact each time; the last ones are exact in all layers.
 
     Args:
-        token: whose log-probability falls; None: how near the target's state is to what it is, as a cosine.
-        against: the token whose logit is taken off that of `token` instead.
+        quantity: what falls; None: how near the target's state is to what it is, as a cosine.
         estimate: whether estimates of all come first (attribution patching; of decoders).
     """
     nothing, n_heads = unmeasured(model), model.config.n_heads
     values, exact = nothing.values, nothing.exact
     found: Iterator[LayerEffects]
-    if token is not None and model.config.architecture == "decoder":
-        quantity = quantity_of(token, against)
+    if quantity is not None and model.config.architecture == "decoder":
         if estimate:
             values = estimate_effects(model, passage.ids, quantity, "zero")[:, :n_heads].astype(np.float32)
             yield HeadEffects(values.copy(), exact.copy())
         found = knock_out_each(model, passage.ids, quantity, "zero")
     else:
-        found = knock_out_heads(model, passage, token, against)
+        found = knock_out_heads(model, passage, quantity)
     for one in found:
         values[one.layer], exact[one.layer] = one.effects[:n_heads], True
         yield HeadEffects(values.copy(), exact.copy())
 
 
 @torch.no_grad()
-def knock_out_heads(
-    model: Transformer, passage: Passage, token: int | None, against: int | None
-) -> Iterator[LayerEffects]:
+def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | None) -> Iterator[LayerEffects]:
     """The exact effects of switching off each head alone, by one run each: of a model of any wiring.
 
     Args:
-        token, against: see measure_heads.
+        quantity: see measure_heads; of one token or of two.
+
+    Raises:
+        ValueError: the quantity is that of the whole text.
     """
+    if quantity is not None and quantity.kind == "text":
+        raise ValueError("the loss of the whole text is measured of decoders; choose one token or two")
 
     def value(*edits: Edit) -> float:
         state = passage.run(model, (), edits).hidden[0, passage.row].float()
-        if token is None:
+        if quantity is None:
             return float(F.cosine_similarity(state, now, dim=0))
         logits = cast("Tensor", model.to_logits(state.to(model.dtype))).float()
-        if against is not None:
-            return float(logits[token] - logits[against])
+        if quantity.kind == "difference":
+            return float(logits[quantity.token] - logits[quantity.against])
         if passage.blank is not None:
             logits[passage.blank] = -torch.inf
-        return float(logits.log_softmax(-1)[token])
+        return float(logits.log_softmax(-1)[quantity.token])
 
     now = passage.run(model).hidden[0, passage.row].float()
     whole = value()

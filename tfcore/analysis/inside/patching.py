@@ -35,8 +35,9 @@ class Pair:
     Args:
         source, target: token ids; activations of the source are put into the run of the target.
         answers: two tokens, by default those whose probability at the end differs most: the source's own answer and
-            the target's.
-        difference: logit of the source's answer less that of the target's, at the end of each text.
+            the target's. Twice the same where the log-probability of one token is measured.
+        difference: logit of the source's answer less that of the target's, at the end of each text; or, of one token,
+            its log-probability there.
         differing: positions with different tokens.
     """
 
@@ -46,6 +47,12 @@ class Pair:
     difference: tuple[float, float]
     differing: tuple[int, ...]
 
+    @property
+    def quantity(self) -> Quantity:
+        """What is measured at the end of both texts."""
+        token, against = self.answers
+        return Quantity("prediction", token) if token == against else Quantity("difference", token, against)
+
 
 @torch.no_grad()
 def pair(
@@ -54,11 +61,11 @@ def pair(
     """Two texts with the answers that tell them apart.
 
     Args:
-        answers: ids of two tokens whose logit difference is measured; None finds them.
+        answers: ids of two tokens whose logit difference is measured, or twice the id of one whose log-probability is;
+            None finds two.
 
     Raises:
-        ValueError: texts of different lengths, twice the same, or two answers whose logit difference is the same on
-            both texts.
+        ValueError: texts of different lengths, twice the same, or answers of which the same is measured on both.
     """
     if len(source) != len(target):
         raise ValueError(f"the texts have {len(source)} and {len(target)} tokens; patching needs equally many")
@@ -69,9 +76,10 @@ def pair(
     probability = logits.softmax(-1)
     lead = probability[0] - probability[1]
     mine, theirs = answers or (int(lead.argmax()), int(lead.argmin()))
-    one, other = (logits[:, mine] - logits[:, theirs]).tolist()
+    values = logits.log_softmax(-1)[:, mine] if mine == theirs else logits[:, mine] - logits[:, theirs]
+    one, other = values.tolist()
     if one == other:
-        raise ValueError("the logit difference of these two tokens is the same on both texts; choose two others")
+        raise ValueError("what is measured of these tokens is the same on both texts; choose others")
     return Pair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
 
 
@@ -104,11 +112,11 @@ class PatchedColumns(NamedTuple):
 
 @torch.no_grad()
 def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedColumns]:
-    """The share of the logit difference that each patch restores: every activation of a kind, at every position.
+    """The share of what is measured that each patch restores: every activation of a kind, at every position.
 
-    share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end: 0
-    is the target's own answer, 1 the source's (arXiv:2309.16042, section 2). As get_act_patch_* of TransformerLens,
-    with the source as its clean run and the target as the corrupted one.
+    share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end (or
+    the log-probability of one): 0 is the target's own answer, 1 the source's (arXiv:2309.16042, section 2). As
+    get_act_patch_* of TransformerLens, with the source as its clean run and the target as the corrupted one.
 
     Equal to a full run for each patch. A patch changes neither layers below it nor tokens before it, so those are run
     once; before the first token that differs there is nothing to patch, and the share is 0. The last positions come
@@ -128,7 +136,7 @@ def patch_each(model: Transformer, both: Pair, kind: Kind) -> Iterator[PatchedCo
             edits = [replace(patch(found[name], name, at), rows=[at - start]) for at in range(start, stop)]
             stream = run.streams[layer][:, before:].expand(stop - start, -1, -1)
             hidden = model.resume(stream, layer, edits=edits, cache=cache)
-            difference = measured(model, hidden, both.target, Quantity("difference", *both.answers))
+            difference = measured(model, hidden, both.target, both.quantity)
             shares.append((difference - target) / (source - target))
         yield PatchedColumns(start, torch.stack(shares).float().cpu().numpy())
     if first := both.differing[0]:
@@ -170,8 +178,9 @@ class PatchedShares(Finding):
     """How much of a logit difference each patched activation restores, at the position where it restores most.
 
     Args:
-        own, other: the tokens that this text and the source text predict.
-        difference, source_difference: logit of `other` less that of `own`, on this text and on the source text.
+        own, other: the tokens that this text and the source text predict; the same where one is measured.
+        difference, source_difference: logit of `other` less that of `own`, or the log-probability of one token, on this
+            text and on the source text.
         peaks: activation -> (share, token, position) of the largest share in its row; of the PEAKS rows where that is
             largest, in their order.
     """
@@ -183,15 +192,23 @@ class PatchedShares(Finding):
     peaks: dict[str, tuple[float, str, int]]
 
     @property
+    def scale(self) -> str:
+        """What 0 and 1 are."""
+        goes = f"goes from {self.difference:.2f} to {self.source_difference:.2f}"
+        if self.own == self.other:
+            measure = f"by the log-probability of '{visible(self.own)}'"
+            return f"0: as in this text, 1: as in the source text, {measure}, which {goes}"
+        return (
+            f"0: this text's own prediction ('{visible(self.own)}'), 1: the source text's ('{visible(self.other)}'), "
+            f"measured by their logit difference, which {goes}"
+        )
+
+    @property
     def sentence(self) -> str:
         peaks = "; ".join(
             f"{name}: {share:.2f} at '{visible(token)}' ({at})" for name, (share, token, at) in self.peaks.items()
         )
-        return (
-            f"0: this text's own prediction ('{visible(self.own)}'), 1: the source text's ('{visible(self.other)}'), "
-            f"measured by their logit difference, which goes from {self.difference:.2f} to "
-            f"{self.source_difference:.2f}. Largest in a row: {peaks}."
-        )
+        return f"{self.scale}. Largest in a row: {peaks}."
 
 
 def patched_shares(

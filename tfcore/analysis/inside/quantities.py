@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.logit_attribution import unembedding
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -81,6 +81,13 @@ def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> 
     best = int(logits.argmax())
     others = [token for token in names if token != best]
     return max(others, key=lambda token: float(logits[token])) if best in names and others else None
+
+
+def rival_of_text(
+    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None
+) -> int | None:
+    """`rival_name` of the first tokens of a text."""
+    return rival_name(model, first_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
 
 
 def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:
