@@ -48,6 +48,8 @@ def in_small(name: str, dropout: float) -> Any:
     recipe = RECIPES[name].recipe
     settings = replace(recipe.settings, steps=8, warmup=2, evaluate_every=4, save_every=3)
     recipe = replace(recipe, settings=settings)
+    if name == "transcoders":
+        return replace(recipe, n_features=40, top_k=4, seq=24, settings=replace(settings, rows=4))
     if name == "induction":
         return replace(recipe, frames=(0, 4, 8), seq=24)
     if name == "translate":

@@ -157,7 +157,7 @@ def train(
         device = torch.device("cuda", torch.cuda.current_device())
     model.to(device).train()
     optimizer = adamw(model, settings.lr, settings.betas, settings.weight_decay)
-    state = _State(folder, model, optimizer)
+    state = State(folder, model, optimizer)
     step = state.restore()
     loss_of: nn.Module = _Loss(model, settings.smoothing)
     if processes.world > 1:  # an expert that got no token of a batch has no gradient
@@ -165,7 +165,7 @@ def train(
         loss_of = nn.parallel.DistributedDataParallel(loss_of, find_unused_parameters=routed)
     half = device.type == "cuda" or settings.bfloat16
     autocast = torch.autocast(device.type, torch.bfloat16, enabled=half)
-    clock = _Clock(settings.steps)
+    clock = Clock(settings.steps)
     while step < settings.steps:
         lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
         batch = batches(step)
@@ -213,7 +213,7 @@ def _step(
     return float(processes.total(summed.detach())) / count, float(norm)
 
 
-class _Clock:
+class Clock:
     """Rate in tokens a second, smoothed, and seconds to go."""
 
     def __init__(self, steps: int) -> None:
@@ -226,10 +226,10 @@ class _Clock:
         return tokens / max(self.seconds, 1e-9), self.seconds * (self.steps - step)
 
 
-class _State:
+class State:
     """Everything a run needs to go on: weights, the optimiser's moments, the step. By safetensors, in one file."""
 
-    def __init__(self, folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> None:
+    def __init__(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         self.path, self.model, self.optimizer = folder / "state.safetensors", model, optimizer
 
     def save(self, step: int) -> None:

@@ -27,6 +27,7 @@ from tfcore.training.recipes.stories import (
     stories_moe,
     stories_shared,
 )
+from tfcore.training.recipes.transcoders import TRANSCODERS, of_transcoders, transcoders
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 
 
@@ -166,5 +167,13 @@ RECIPES: dict[str, Entry] = {
         "for each expert of stories-moe the tokens it prefers, without any training",
         "1 minute",
         "32 experts over 842 held-out stories",
+    ),
+    "transcoders": Entry(
+        transcoders,
+        TRANSCODERS,
+        lambda corpus: of_transcoders(TRANSCODERS, corpus),
+        "sparse dictionaries of stories: a transcoder for each feed-forward layer, an autoencoder of the stream",
+        "15 minutes",
+        "97.5 %, 87.1 %, 81.3 %, 72.1 % of the loss recovered, layer by layer; 97.5 % of the autoencoder",
     ),
 }

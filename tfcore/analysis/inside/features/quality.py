@@ -1,0 +1,89 @@
+"""How good a sparse dictionary is: features a token, explained variance, loss recovered, dead features."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tfcore.inspection.edits import Edit
+from tfcore.inspection.transcoders import Transcoder, substitute
+from tfcore.model import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Measures of one dictionary, or of several at once, over texts.
+
+    Args:
+        l0: mean number of features above 0 a token.
+        explained_variance: 1 - squared error / squared distance of what is predicted from its mean.
+        loss_as_is, loss_substituted, loss_zeroed: nats a token, with the layer as it is, with the prediction in its
+            place, and with zeros in its place.
+        dead: features that were 0 at every token.
+        tokens: that were read.
+    """
+
+    l0: float
+    explained_variance: float
+    loss_as_is: float
+    loss_substituted: float
+    loss_zeroed: float
+    dead: int
+    tokens: int
+
+    @property
+    def loss_recovered(self) -> float:
+        """Share of what zeros cost that the prediction saves: (zeroed - substituted) / (zeroed - as is)."""
+        return (self.loss_zeroed - self.loss_substituted) / (self.loss_zeroed - self.loss_as_is)
+
+
+@torch.no_grad()
+def dictionary_quality(model: Transformer, transcoder: Transcoder, texts: Iterable[Sequence[int]]) -> Quality:
+    """Measures of one dictionary over texts, each read by itself, all its tokens counted."""
+    config = transcoder.config
+    fired = torch.zeros(config.n_features, dtype=torch.int64)
+    errors, count, active = 0.0, 0, 0
+    total, squares = torch.zeros(config.d_model, dtype=torch.float64), 0.0
+    losses = torch.zeros(3, dtype=torch.float64)
+    predicted = 0
+    for ids in texts:
+        row = torch.tensor([list(ids)])
+        output = model(row, capture=(config.reads, config.writes))
+        x, y = output.activations[config.reads][0], output.activations[config.writes][0]
+        features = transcoder.encode(x)
+        errors += float((transcoder.decode(features) - y).double().square().sum())
+        total += y.double().sum(0)
+        squares += float(y.double().square().sum())
+        fired += (features > 0).sum(0)
+        active += int((features > 0).sum())
+        count += len(y)
+        others = (substitute([transcoder]), [Edit.zero(config.writes)])
+        logits = [output.logits, *(model(row, edits=edits).logits for edits in others)]
+        losses += torch.stack([_summed_loss(one, row) for one in logits])
+        predicted += len(ids) - 1
+    variance = squares - float(total.square().sum()) / count
+    as_is, substituted, zeroed = (losses / predicted).tolist()
+    return Quality(active / count, 1 - errors / variance, as_is, substituted, zeroed, int((fired == 0).sum()), count)
+
+
+@torch.no_grad()
+def loss_recovered_together(
+    model: Transformer, transcoders: Sequence[Transcoder], texts: Iterable[Sequence[int]]
+) -> tuple[float, float, float]:
+    """Loss in nats a token with all layers as they are, with all predicted at once, and with zeros for all of them."""
+    losses, predicted = torch.zeros(3, dtype=torch.float64), 0
+    zeros = [Edit.zero(one.config.writes) for one in transcoders]
+    for ids in texts:
+        row = torch.tensor([list(ids)])
+        passes = ([], substitute(transcoders), zeros)
+        losses += torch.stack([_summed_loss(model(row, edits=edits).logits, row) for edits in passes])
+        predicted += len(ids) - 1
+    as_is, substituted, zeroed = (losses / predicted).tolist()
+    return as_is, substituted, zeroed
+
+
+def _summed_loss(logits: Float[Tensor, "1 seq vocab"], ids: Int[Tensor, "1 seq"]) -> Float[Tensor, ""]:
+    return F.cross_entropy(logits[0, :-1].float(), ids[0, 1:], reduction="sum").double()

@@ -1,0 +1,123 @@
+"""The recipe of the transcoders of `stories`: one for each feed-forward layer, and an autoencoder of the stream."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from tfcore.analysis.block.neuron_scan import cut_documents
+from tfcore.analysis.inside.features.feature_scan import save_feature_scan, scan_features
+from tfcore.analysis.inside.features.quality import dictionary_quality, loss_recovered_together
+from tfcore.inspection.transcoders import TranscoderConfig
+from tfcore.loading.transcoders import Transcoders, load_transcoders, save_transcoders
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import BPETokenizer
+from tfcore.training import data, story_texts
+from tfcore.training.dictionaries import Revival, train_dictionaries
+from tfcore.training.loop import Processes, Progress, Settings
+from tfcore.training.recipes.neurons import LICENCE, NEURONS, with_tokenizer
+
+MEASURED = 8  # every so many-th held-out story is measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscodersRecipe:
+    """How to train the dictionaries of a shipped model.
+
+    Args:
+        model: its name.
+        n_features, top_k: of each dictionary.
+        stream_after: the block after which the stream has an autoencoder.
+        seq: tokens of a row.
+        settings: rows of text a step, and the schedule of Adam.
+    """
+
+    model: str = "stories"
+    n_features: int = 1_536
+    top_k: int = 32
+    stream_after: int = 2
+    seq: int = 128
+    seed: int = 0
+    settings: Settings = field(
+        default_factory=lambda: Settings(
+            steps=1_200, rows=16, lr=2e-3, lr_min=2e-5, warmup=50, betas=(0.9, 0.999), save_every=100
+        )
+    )
+    revival: Revival = field(default_factory=Revival)
+
+
+TRANSCODERS = TranscodersRecipe()
+
+
+def configs_of(recipe: TranscodersRecipe, d_model: int, n_layers: int) -> list[TranscoderConfig]:
+    """One transcoder for each feed-forward layer, the autoencoder last."""
+    shape = {"d_model": d_model, "n_features": recipe.n_features, "top_k": recipe.top_k}
+    of_mlps = [TranscoderConfig.of_mlp(layer, **shape) for layer in range(n_layers)]
+    return [*of_mlps, TranscoderConfig.of_stream(recipe.stream_after, **shape)]
+
+
+def transcoders(
+    corpus: Path, out: Path, report: Callable[[Progress], None], recipe: TranscodersRecipe = TRANSCODERS
+) -> dict[str, float]:
+    """Train all dictionaries on the texts the model was trained on, and write them to `out`.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing or too short.
+    """
+    if Processes.join().rank > 0:  # one process does it
+        return {}
+    model, tokenizer = with_tokenizer(recipe.model)
+    if not isinstance(tokenizer, BPETokenizer):
+        raise ValueError(f"{recipe.model} has no tokenizer of byte pairs")
+    streams = {
+        name: data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
+        for name in story_texts.WEIGHTS
+    }
+
+    def batches(step: int) -> data.Batch:
+        generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
+        return data.text_windows(streams, story_texts.WEIGHTS, recipe.settings.rows, recipe.seq, generator)
+
+    configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
+    trained = train_dictionaries(model, configs, batches, recipe.settings, out / "run", report, recipe.revival)
+    save_transcoders(out, trained)
+    found = load_transcoders(out)  # as they ship, in half precision
+    stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
+    windows = cut_documents(stories[:: NEURONS.every], NEURONS.length, NEURONS.stride)
+    save_feature_scan(out, scan_features(model, found, windows), LICENCE)
+    return measured(model, found, stories)
+
+
+def measured(model: Transformer, found: Transcoders, stories: list[list[int]]) -> dict[str, float]:
+    """What the card says: measures of each dictionary over every MEASURED-th story, at most a context of each."""
+    texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
+    said: dict[str, float] = {}
+    for one in found.each:
+        quality = dictionary_quality(model, one, texts)
+        values = {
+            "l0": quality.l0,
+            "explained_variance": quality.explained_variance,
+            "loss_recovered": quality.loss_recovered,
+            "loss_increase": quality.loss_substituted - quality.loss_as_is,
+        }
+        said |= {f"{one.config.writes} {name}": round(value, 4) for name, value in values.items()}
+        said |= {f"{one.config.writes} dead": quality.dead, "tokens": quality.tokens}
+    as_is, substituted, zeroed = loss_recovered_together(model, found.of_mlps, texts)
+    together = {
+        "loss": as_is,
+        "loss_with_all_transcoders": substituted,
+        "loss_recovered_by_all": (zeroed - substituted) / (zeroed - as_is),
+    }
+    return said | {name: round(value, 4) for name, value in together.items()}
+
+
+def of_transcoders(recipe: TranscodersRecipe, corpus: Path) -> dict[str, float]:
+    """The shipped dictionaries of a model, measured again.
+
+    Raises:
+        CorpusError: when a text below `corpus` is missing.
+    """
+    model, tokenizer = with_tokenizer(recipe.model)
+    stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
+    return measured(model, load_transcoders(recipe.model), stories)
