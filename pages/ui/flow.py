@@ -10,7 +10,7 @@ from pages.ui.components import dragging, river
 from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
-from tfcore.analysis.foundations.attention_maps import Part
+from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.inside import flow_columns, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.head_measures import HeadEffects

@@ -6,9 +6,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_maps import (
     AttentionReading,
-    Part,
     hidden_sink,
-    longest_text,
     map_findings,
     map_range,
     pool,
@@ -19,12 +17,18 @@ from tfcore.analysis.foundations.attention_maps import (
 from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
 from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
-from tfcore.analysis.token_text import tick_labels
+from tfcore.analysis.foundations.part_texts import Part, longest_text
+from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
+from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
+from tfcore.analysis.foundations.score_writers import stream_pass
+from tfcore.analysis.inside.quantities import scale_end
+from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.foundations.head_map import kind_map, value_map
 from tfcore.figures.foundations.head_portrait import TOKENS, first_drawn
 from tfcore.figures.foundations.head_portrait import portrait as draw_portrait
 from tfcore.figures.foundations.head_splits import split_figure
 from tfcore.figures.foundations.heads import MAP_CELLS, SIDE_CELLS, View, lines
+from tfcore.figures.foundations.score_parts import pairs_figure, score_matrix
 from tfcore.figures.shown import Shown
 from tfcore.figures.theme import Figure
 from tfcore.figures.tokens import token_heatmap
@@ -167,3 +171,36 @@ def cuts(split: HeadSplit) -> Shown:
     """One width cut into more or fewer heads: the same queries and keys, reshaped (arXiv:1706.03762, section 3.2.2)."""
     rows = -(-split.n_heads // 8)
     return Shown(split_figure(split.patterns, split.d_head, 190 * rows + 40), (split_maps(split),))
+
+
+def take_apart(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    part: Part | None,
+    bos: bool | None,
+    layer: int,
+    head: int,
+    query: int,
+    key: int,
+    against: int | None,
+) -> ScoreParts | None:
+    """One attention score of a text as a sum over what wrote at the query and at the key."""
+    run = stream_pass(model, tokenizer, text, part, bos=bos)
+    return None if run is None else score_parts(model, run, layer, head, query, key, against)
+
+
+def why(found: ScoreParts) -> Shown:
+    """Why a head attends to a key: the score as a matrix of writers, norms held fixed (QK circuit, arXiv:2304.14997, 2.1)."""
+    table = score_table(found)
+    titles = [[f"{row} × {column}" for column in table.columns] for row in table.rows]
+    end = scale_end(table.values, titles, least=1e-3)
+    query, key = label(found.queries[found.query], 14), label(found.keys[found.key], 14)
+    figure = score_matrix(table, query, key, end.end)
+    return Shown(figure, (score_sum(found), strongest_writers(found), *([end] if end.beyond else [])))
+
+
+def pairs(found: ScoreParts) -> Shown:
+    """The ten pairs of writers with the largest parts of a score, and the sum of all others."""
+    named = largest_pairs(found)
+    return Shown(pairs_figure(named, found.bias), (named,))

@@ -8,6 +8,7 @@ from pages.foundations.heads.compare import side_by_side
 from pages.foundations.heads.cuts import cuts
 from pages.foundations.heads.every_head import every_head
 from pages.foundations.heads.reading import CHARACTERS, DEFAULT_MODEL, PARTS, TEXT, Choice, model_parts, read
+from pages.foundations.heads.why import why
 from pages.ui import controls, fragments, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -38,8 +39,8 @@ SINK = (
     "are divided by their sum."
 )
 LOG = "Colours by the logarithm of the weight: weights from 0.001 on can be told apart."
-SECTIONS = {"heads": "every head", "compare": "side by side", "cuts": "how heads are cut"}
-SHOW = {"heads": every_head, "compare": side_by_side, "cuts": cuts}
+SECTIONS = {"heads": "every head", "why": "why it looks there", "compare": "side by side", "cuts": "how heads are cut"}
+SHOW = {"heads": every_head, "why": why, "compare": side_by_side, "cuts": cuts}
 
 page.begin(
     "What does each head attend to?",
@@ -72,12 +73,14 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         more = page.more_settings()
         with more:
             bos = choose_bos(name)
-            hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
-            log = controls.toggle(
-                "Log scale",
-                "log",
-                help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart.",
-            )
+        if section != "why":
+            with more:
+                hide_sink = controls.toggle("Hide first token", "hide", help=SINK)
+                log = controls.toggle(
+                    "Log scale",
+                    "log",
+                    help="Colours by the logarithm of the weight: weights from 0.001 on can be told apart.",
+                )
 if section == "heads":
     with tries:
         page.try_this({label: {**usual, **values} for label, values in TRY.items() if values["model"] in there})

@@ -12,18 +12,10 @@ from pages.ui import cache
 from pages.ui.program import made
 from pages.ui.reading import first_tokens, kinds_of
 from tfcore import shipped
-from tfcore.analysis.foundations.attention_maps import (
-    AttentionReading,
-    Part,
-    longest_text,
-    parts,
-    pool,
-    read_attention,
-    some_heads,
-    without_sink,
-)
+from tfcore.analysis.foundations.attention_maps import AttentionReading, pool, read_attention, some_heads, without_sink
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_pair
 from tfcore.analysis.foundations.heads import HeadScores, Place
+from tfcore.analysis.foundations.part_texts import Part, longest_text, parts
 
 DEFAULT_MODEL = "stories"
 CHARACTERS = 3_000  # more than 512 tokens of English

@@ -14,7 +14,6 @@ from tests.small import ALL_PATTERNS, model
 from tfcore.analysis.foundations.attention_maps import (
     attention_maps,
     head_mean,
-    longest_text,
     map_range,
     map_table,
     overlap,
@@ -28,6 +27,7 @@ from tfcore.analysis.foundations.attention_maps import (
     token_table,
 )
 from tfcore.analysis.foundations.heads import score_heads
+from tfcore.analysis.foundations.part_texts import longest_text
 from tfcore.analysis.model.translation import source_ids, written
 from tfcore.loading.checkpoints import load
 

@@ -1,9 +1,7 @@
 """Attention of every head of a model on one text: the maps, what is made of them, and what they show."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -14,20 +12,17 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.attention_sink import HiddenSink, score_without, sink_tokens, weight_on, without_keys
 from tfcore.analysis.foundations.heads import HeadScores, Place, score_cross, score_heads
-from tfcore.analysis.model.translation import ends_with_separator, source_ids, written
-from tfcore.analysis.one_text import encoded, one_text
+from tfcore.analysis.foundations.part_texts import Part, parts, text_ids
+from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import shorten, visible
-from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
-Part = Literal["encoder", "decoder", "cross"]
 NAMES: dict[Part, str] = {
     "encoder": "encoder.blocks.{}.attn.pattern",
     "decoder": "decoder.blocks.{}.attn.pattern",
     "cross": "decoder.blocks.{}.cross_attn.pattern",
 }
-MOST_WEIGHTS = 71_000_000  # of all maps of a part together: 284 MB, for 512 tokens in 270 heads
 TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 
 
@@ -46,19 +41,6 @@ class AttentionMaps:
     query_ids: Int[ndarray, " query"]
     patterns: Float[ndarray, "layer head query key"]
     heads: HeadScores
-
-
-def parts(config: ModelConfig) -> tuple[Part, ...]:
-    """Where a model has attention: one stack of it, or an encoder, a decoder and what goes from one to the other."""
-    if config.architecture == "encoder-decoder":
-        return ("encoder", "decoder", "cross")
-    return (config.architecture,)
-
-
-def longest_text(config: ModelConfig) -> int:
-    """How many tokens of a text can be read with every map kept: the model's context, or what MOST_WEIGHTS allow."""
-    layers = max(config.encoder_layers, config.decoder_layers)
-    return max(1, min(config.max_seq_len, math.isqrt(MOST_WEIGHTS // (layers * config.n_heads))))
 
 
 @torch.no_grad()
@@ -143,28 +125,12 @@ def read_attention(
     Returns:
         None where the tokenizer makes no token of the text.
     """
-    part, most = part or parts(model.config)[0], min(most or MOST_WEIGHTS, longest_text(model.config))
-    if model.config.architecture != "encoder-decoder":
-        ids = encoded(model, tokenizer, text, bos)
-        kept = ids[:most]
-        if not kept:
-            return None
-        queries = keys = tokenizer.tokens(kept)
-        dropped, found = len(ids) - len(kept), attention_maps(model, kept)
-    else:
-        ids = source_ids(tokenizer, text)
-        if not ids:
-            return None
-        dropped = max(0, len(ids) - most)
-        ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]  # the last one says that the text ends
-        translation = written(model, tokenizer, ids) if model.config.head != "none" else []
-        # The decoder reads what it has written so far, one position further on.
-        decoder_ids = [model.config.start_id, *translation[:-1]][:most]
-        source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends_with_separator(tokenizer) else tokenizer.tokens(ids)
-        target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
-        found = attention_maps(model, ids, part=part, decoder_ids=decoder_ids)
-        keys = target if part == "decoder" else source
-        queries = source if part == "encoder" else target
+    part = part or parts(model.config)[0]
+    read = text_ids(model, tokenizer, text, part, bos=bos, most=most)
+    if read is None:
+        return None
+    queries, keys, dropped = read.queries, read.keys, read.dropped
+    found = attention_maps(model, read.ids, part=part, decoder_ids=read.decoder_ids)
     sink = sink_tokens(tokenizer, found.ids.tolist(), around=part != "decoder")
     weight = weight_on(found.patterns, sink, within=part != "cross")
     reading = AttentionReading(found, queries, keys, dropped, sink, weight, False)

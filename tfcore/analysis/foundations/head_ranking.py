@@ -13,8 +13,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.attention_maps import Part, read_attention
+from tfcore.analysis.foundations.attention_maps import read_attention
 from tfcore.analysis.foundations.heads import HeadScores, Place, induction_scores, mean_scores
+from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.token_text import shorten, visible
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
