@@ -37,6 +37,11 @@ def set_values(**values: Any) -> None:
         st.session_state[key] = value
 
 
+def last(key: str) -> Any:
+    """What was last set under a key, where no control of this run need have it; None where nothing was."""
+    return st.session_state.get(key)
+
+
 def slider(
     label: str,
     key: str,

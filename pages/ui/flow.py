@@ -26,6 +26,7 @@ LEAST = 0.005  # of the state: routes below are pooled
 ALL_OPEN = 9  # layers of a model that are all drawn wide
 OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
+WHY = "why it looks there"  # the section of the page on heads that a ribbon leads to
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def show(
             foldable=n_layers > ALL_OPEN,
             on_word=lambda place: _measure(drawn.ranked, following[place], on_rank),
             on_column=lambda place: _fold(columns[place], wide, drawn.flow),
-            on_ribbon=lambda layer, head, query, _: _see(drawn, layer, head, query),
+            on_ribbon=lambda layer, head, query, key: _see(drawn, layer, head, query, key),
             on_token=on_token or (lambda _: None),
         )
     return found
@@ -255,7 +256,9 @@ def _measure(ranked: Sequence[int], token: int, on_rank: Callable[[int], None]) 
         on_rank(ranked.index(token))
 
 
-def _see(drawn: Drawn, layer: int, head: int, query: int) -> None:
-    """A click on a ribbon: that head on the page on heads, at the same token."""
+def _see(drawn: Drawn, layer: int, head: int, query: int, key: int) -> None:
+    """A click on a ribbon: on the page on heads, why that head looks from the one token at the other."""
     view = {"model": drawn.model, "layer": str(layer), "head": str(head), "token": str(query)}
+    if cache.model(drawn.model)[0].config.architecture != "encoder-decoder":
+        view |= {"show": WHY, "key": str(key)}
     links.go("foundations/heads/page.py", {**view, **links.text_parameters("text", drawn.pasted)})

@@ -98,7 +98,7 @@ def test_a_ribbon_leads_to_its_head(river):
     ribbon.dispatch_event("click")
     river.page.wait_for_url(re.compile("/heads"), wait_until="commit")
     river.visitor.settle(LAST["/heads"])
-    river.visitor.expect_title("Layer 1, head 1")
+    expect(river.page).to_have_url(re.compile("show=why.*layer=1|layer=1.*show=why"))
     expect(river.visitor.box()).to_have_value(TEXT)
 
 

@@ -15,6 +15,8 @@ VISITS = {
     "heads, mean": ("foundations/heads/page.py", {"of": "mean"}),
     "heads, rollout": ("foundations/heads/page.py", {"of": "rollout"}),
     "heads of a translator": ("foundations/heads/page.py", {"model": "translate"}),
+    "why a head looks there": ("foundations/heads/page.py", {"show": "why", "layer": "3", "token": "25", "key": "16"}),
+    "why here and not there": ("foundations/heads/page.py", {"show": "why", "model": "fill", "key": "2", "than": "1"}),
     "heads compared": ("foundations/heads/page.py", {"show": "compare"}),
     "texts compared": ("foundations/heads/page.py", {"show": "compare", "with": "text"}),
     "heads cut": ("foundations/heads/page.py", {"show": "cuts", "n_heads": "4"}),

@@ -90,6 +90,8 @@ def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: p
             pattern = rollout(patterns[: layer + 1])[layer]
             shown = experiments.rolled_out(reading, layer, token, view, window, choice.log)
         one_map(reading, pattern, title, shown, view, window)
+        if of == "head":
+            ask_why(reading, layer, head, token)
     with below:
         one_token(choice, heads, token, pattern)
     if of == "head":
@@ -156,6 +158,8 @@ def one_map(
     def choose_row(event: Event) -> None:
         if isinstance(event["y"], int | float):
             controls.set_values(token=drawn.token(int(event["y"])))
+            if isinstance(event["x"], int | float):
+                controls.set_values(key=drawn.token(int(event["x"])))
 
     note = "" if view == "map" else f" Shape (query, key) = {pattern.shape}; the stronger the line, the more weight."
     figure(
@@ -168,6 +172,21 @@ def one_map(
         table=lambda: map_table(pattern, reading.queries, reading.keys),
         cursor=view == "map",
         on_click=choose_row if view == "map" else None,
+    )
+
+
+def ask_why(reading: AttentionReading, layer: int, head: int, token: int) -> None:
+    """A button that leads to the section on one score: that of the cell that was clicked, or of the strongest key."""
+    pattern, key = reading.found.patterns[layer, head], controls.last("key")
+    if not isinstance(key, int) or not 0 <= key < pattern.shape[1] or not pattern[token, key] > 0:
+        key = strongest_key(pattern, token, reading.queries, reading.keys).key
+    query, looked = text.escape(text.visible(reading.queries[token])), text.escape(text.visible(reading.keys[key]))
+    st.button(
+        f"Why does “{query}” look at “{looked}”?",
+        key="ask why",
+        on_click=controls.set_values,
+        kwargs={"show": "why", "layer": layer, "head": head, "token": token, "key": key},
+        help="The score of this cell, taken apart by what wrote at both tokens. Click another cell to ask about that.",
     )
 
 

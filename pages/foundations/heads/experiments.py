@@ -21,7 +21,6 @@ from tfcore.analysis.foundations.part_texts import Part, longest_text
 from tfcore.analysis.foundations.score_findings import largest_pairs, score_sum, score_table, strongest_writers
 from tfcore.analysis.foundations.score_parts import ScoreParts, score_parts
 from tfcore.analysis.foundations.score_writers import stream_pass
-from tfcore.analysis.inside.quantities import scale_end
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.foundations.head_map import kind_map, value_map
 from tfcore.figures.foundations.head_portrait import TOKENS, first_drawn
@@ -191,13 +190,10 @@ def take_apart(
 
 
 def why(found: ScoreParts) -> Shown:
-    """Why a head attends to a key: the score as a matrix of writers, norms held fixed (QK circuit, arXiv:2304.14997, 2.1)."""
+    """Why a head attends to a key: its score as a matrix of writers, norms held fixed (arXiv:2211.00593, 3.1)."""
     table = score_table(found)
-    titles = [[f"{row} × {column}" for column in table.columns] for row in table.rows]
-    end = scale_end(table.values, titles, least=1e-3)
     query, key = label(found.queries[found.query], 14), label(found.keys[found.key], 14)
-    figure = score_matrix(table, query, key, end.end)
-    return Shown(figure, (score_sum(found), strongest_writers(found), *([end] if end.beyond else [])))
+    return Shown(score_matrix(table, query, key), (score_sum(found), strongest_writers(found)))
 
 
 def pairs(found: ScoreParts) -> Shown:

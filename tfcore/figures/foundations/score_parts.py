@@ -17,15 +17,15 @@ SIDE, GAP = 0.16, 0.015  # shares of the picture that the sums take, and the spa
 BELOW = 132  # pixels under the matrix, for slanted names
 
 
-def score_matrix(table: ScoreTable, query: str, key: str, limit: float, height: int = HEIGHT) -> go.Figure:
+def score_matrix(table: ScoreTable, query: str, key: str, height: int = HEIGHT) -> go.Figure:
     """Rows: what wrote at the query. Columns: what wrote at the key. Cells: their parts of the score; bars: the sums.
 
     Args:
         query, key: labels of the two tokens, safe for plotly.
-        limit: the largest part that has a colour of its own.
     """
     n_rows, n_columns = table.values.shape
     rows, columns = np.arange(n_rows), np.arange(n_columns)
+    limit = max(1e-3, float(np.abs(table.values).max()))
     few = max(n_rows, n_columns) <= NUMBERS
     cells = {
         "type": "heatmap",
@@ -142,7 +142,7 @@ def pairs_figure(found: LargestPairs, bias: float, height: int = HEIGHT) -> go.F
         height,
         xaxis={
             "title": "part of the score",
-            "range": [low - (0.25 * end if low < 0 else 0), high + 0.25 * end],
+            "range": [low - (0.4 * end if low < 0 else 0), high + 0.4 * end],
             "fixedrange": True,
             "zeroline": True,
             "zerolinecolor": "@muted",
