@@ -158,7 +158,7 @@ def one_map(
     def choose_row(event: Event) -> None:
         if isinstance(event["y"], int | float):
             controls.set_values(token=drawn.token(int(event["y"])))
-            if isinstance(event["x"], int | float):
+            if isinstance(event.get("x"), int | float):
                 controls.set_values(key=drawn.token(int(event["x"])))
 
     note = "" if view == "map" else f" Shape (query, key) = {pattern.shape}; the stronger the line, the more weight."

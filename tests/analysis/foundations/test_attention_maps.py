@@ -17,7 +17,6 @@ from tfcore.analysis.foundations.attention_maps import (
     map_range,
     map_table,
     overlap,
-    parts,
     pool,
     pool_keys,
     read_attention,
@@ -27,7 +26,7 @@ from tfcore.analysis.foundations.attention_maps import (
     token_table,
 )
 from tfcore.analysis.foundations.heads import score_heads
-from tfcore.analysis.foundations.part_texts import longest_text
+from tfcore.analysis.foundations.part_texts import longest_text, parts
 from tfcore.analysis.model.translation import source_ids, written
 from tfcore.loading.checkpoints import load
 
