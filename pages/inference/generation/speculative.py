@@ -75,7 +75,9 @@ def show(prompt: Prompt) -> None:
         done = sum(len(one.ids) for one in passes)
         with beside:
             live.bar(key, job, done, total, {"seed": (chosen_seed + 1) % (SEEDS + 1)}, work="text", step="token")
-        if passes:
+        if not passes:
+            right.info("Nothing is written yet: the first pass is being computed.")
+        else:
             gain = analysis.speed_up(passes, [one for one in job.items if isinstance(one, Timing)], guesses)
             with right:
                 _text(prompt, passes, job.active)

@@ -21,6 +21,7 @@ from tfcore.analysis.foundations.masks import (
     leak_test,
     mask_cost,
     masked_attention,
+    masked_outputs,
     replacement_for,
     twin_losses,
 )
@@ -79,6 +80,17 @@ def test_causal_masks_leak_nothing_to_the_last_bit(kind, position):
     assert leak.reached == 0
     assert (leak.difference[:position] == 0).all()
     assert leak.difference[position] > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["causal", "bidirectional"])
+def test_outputs_that_are_kept_serve_every_position(kind):
+    ids, mask = text(), MaskConfig(kind=kind)
+    kept = masked_outputs(small.model(), ids, mask)
+    for position in (1, 6):
+        args = small.model(), ids, mask, position, other(ids, position)
+        again, anew = leak_test(*args, kept), leak_test(*args)
+        np.testing.assert_array_equal(again.difference, anew.difference)
+        assert (again.equal, again.reached, again.before) == (anew.equal, anew.reached, anew.before)
 
 
 @pytest.mark.parametrize("kind", ["bidirectional", "padding"])

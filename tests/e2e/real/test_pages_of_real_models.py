@@ -96,6 +96,17 @@ VIEWS = [
     "/tokens?model=smollm2",
     "/masks?model=smollm2",
     "/walkthrough?model=smollm2",
+    "/attention?look=Words+of+a+text&model=minilm",
+    "/masks?model=minilm",
+    "/tokens?part=Embedding+table&model=minilm",
+    "/feedforward?panel=Activation+functions&of=smollm2",
+    "/positions?scheme=Learned&of=minilm",
+    "/residuals?part=Dropout&model=smollm2",
+    "/generation?show=Beam+search&model=smollm2",
+    "/kv-cache?model=smollm2",
+    "/architectures?model=smollm2",
+    "/your-model?model=smollm2",
+    "/flow?model=minilm",
 ]
 
 

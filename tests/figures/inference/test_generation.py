@@ -7,7 +7,7 @@ from tests.small import model as small
 from tfcore.analysis.inference import beam_tree as trees
 from tfcore.analysis.inference import next_token as tokens
 from tfcore.analysis.inference import speculation as guesses
-from tfcore.analysis.inference.decoding import read_again
+from tfcore.analysis.inference.decoding import Written, read_again
 from tfcore.figures import theme
 from tfcore.figures.inference import beam_tree, next_token, speculation, text_likelihood
 from tfcore.generation.draft_models import early_exit
@@ -80,6 +80,15 @@ def test_curves_end_at_the_mean():
     assert figure.data[0].y[-1] == pytest.approx(np.mean(np.log([one.probability for one in found])), abs=1e-5)
     assert [trace.name for trace in figure.data] == ["greedy"]
     theme.check(text_likelihood.likelihood_figure({}, 10, 200))
+
+
+def test_numbers_at_the_ends_of_curves_do_not_touch():
+    ends = {"greedy": 0.3, "beam": 0.31, "sampling": 1.0, "pure": 1e-9}
+    texts = {key: [Written(0, probability, 0)] for key, probability in ends.items()}
+    notes = text_likelihood.likelihood_figure(texts, 10, 300).layout.annotations
+    pixels = sorted(note.y * (300 - 72) / 4.1 + note.yshift for note in notes)
+    assert np.diff(pixels).min() >= 12.9
+    assert [note.text for note in notes] == ["-1.20", "-1.17", "0.00", "-20.72"]
 
 
 @pytest.mark.parametrize("beams", [1, 4])

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.inference.generation import speculative
 from pages.ui import cache
+from pages.ui.work.jobs import Job
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import run
@@ -131,6 +132,14 @@ def test_speculation_keeps_the_distribution_and_measures(draft):
     assert float(numbers["Speed-up"]) > 0
     assert 1 <= float(numbers["Tokens per pass"]) <= 3
     assert set(figures(test)) == {"rule", "worth"}
+
+
+def test_before_the_first_pass_the_place_of_the_text_is_kept(monkeypatch):
+    """A fragment may fill a place outside of it only if the first run wrote there, too."""
+    monkeypatch.setattr(speculative.live, "begin", lambda *_: Job("refused"))
+    test = opened(show="Speculative decoding", text=TEXT)
+    assert "Nothing is written yet" in said(test)
+    assert not test.exception
 
 
 def test_a_greedy_draft_changes_nothing():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.block.pitfalls import Look
 from tfcore.analysis.finding import Finding
@@ -159,7 +160,20 @@ class Leak:
 
 
 @torch.no_grad()
-def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, position: int, replacement: int) -> Leak:
+def masked_outputs(model: Transformer, ids: Sequence[int], config: MaskConfig) -> Float[Tensor, "seq output"]:
+    """All logits of a model under a mask; of a model without a head, all hidden states."""
+    output = model(one_text(model, ids), mask=build(config, len(ids)))
+    return (output.logits if hasattr(output, "logits") else output.hidden)[0].float().cpu()
+
+
+def leak_test(
+    model: Transformer,
+    ids: Sequence[int],
+    config: MaskConfig,
+    position: int,
+    replacement: int,
+    unchanged: Float[Tensor, "seq output"] | None = None,
+) -> Leak:
     """Run the whole model twice, the second time with another token at `position`, and compare all logits (of a model
     without a head: all hidden states).
 
@@ -170,6 +184,7 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
         ids: the text, at least two tokens.
         position: of the token to change, from 1 on.
         replacement: the id to put there.
+        unchanged: masked_outputs of the text as it is, where they are known.
 
     Raises:
         ValueError: a position outside the text or without a token before it, or a replacement that changes nothing.
@@ -178,10 +193,9 @@ def leak_test(model: Transformer, ids: Sequence[int], config: MaskConfig, positi
         raise ValueError(f"position={position} must be between 1 and {len(ids) - 1}, with a token before it")
     if ids[position] == replacement:
         raise ValueError(f"replacement={replacement} is the token that stands at {position} already")
-    mask = build(config, len(ids))
     changed = [*ids[:position], replacement, *ids[position + 1 :]]
-    outputs = (model(one_text(model, row), mask=mask) for row in (ids, changed))
-    first, second = ((o.logits if hasattr(o, "logits") else o.hidden)[0].float().cpu() for o in outputs)
+    first = masked_outputs(model, ids, config) if unchanged is None else unchanged
+    second = masked_outputs(model, changed, config)
     difference = (first - second).abs().amax(-1)  # (seq,)
     same = (first.view(torch.int32) == second.view(torch.int32)).all(-1)[:position]  # bit by bit
     before = float(difference[:position].max())

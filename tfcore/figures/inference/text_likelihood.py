@@ -1,6 +1,7 @@
 """A picture of how likely the texts of several strategies are to the model, as they grow."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,6 +10,9 @@ from tfcore.analysis.inference.decoding import LEAST, NAMES, Strategy, Written
 from tfcore.figures import theme
 
 COLOURS = {"greedy": "@cat0", "beam": "@cat3", "sampling": "@cat2", "pure": "@cat1"}
+LOWEST, HIGHEST = -4.0, 0.1  # ends of the axis
+MARGINS = 72  # pixels above and below the axis
+APART = 13  # pixels between two numbers at the end
 DASHES = {"greedy": "solid", "beam": "dash", "sampling": "solid", "pure": "dot"}
 
 
@@ -19,7 +23,8 @@ def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, 
         texts: empty ones are left out.
         tokens: the end of the axis.
     """
-    data, notes = [], []
+    data: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
     for key, text in texts.items():
         if not text:
             continue
@@ -39,7 +44,7 @@ def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, 
         notes.append(
             {
                 "x": len(means),
-                "y": float(max(means[-1], -4)),
+                "y": float(max(means[-1], LOWEST)),
                 "text": f"{means[-1]:.2f}",
                 "xanchor": "left",
                 "xshift": 4,
@@ -47,11 +52,16 @@ def likelihood_figure(texts: Mapping[Strategy, Sequence[Written]], tokens: int, 
                 "font": {"size": 12, "color": COLOURS[key]},
             }
         )
+    pixel = (HIGHEST - LOWEST) / (height - MARGINS)  # in nats
+    last = HIGHEST + APART * pixel
+    for note in sorted(notes, key=lambda note: -note["y"]):  # pushed apart where they would touch
+        last = min(note["y"], last - APART * pixel)
+        note["yshift"] = (last - note["y"]) / pixel
     layout = theme.base_layout(
         height,
         annotations=notes,
         margin={"r": 40},
         xaxis={"title": "tokens written", "range": [1, max(tokens, 2)]},
-        yaxis={"title": "mean log-probability, nats", "range": [-4, 0.1]},
+        yaxis={"title": "mean log-probability, nats", "range": [LOWEST, HIGHEST]},
     )
     return theme.build(data, layout)
