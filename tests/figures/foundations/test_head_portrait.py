@@ -54,3 +54,12 @@ def test_words_stand_one_after_the_other_within_the_width():
     assert places == sorted(places)
     assert places[0] > 0
     assert places[-1] < width_of(WORDS)
+
+
+@pytest.mark.parametrize("letters", [1, 7, 12])
+def test_no_word_of_a_long_line_lies_over_the_next(letters):
+    labels = ["x" * letters] * TOKENS
+    drawn = portrait(np.eye(TOKENS), labels, 3)
+    (words,), (start, end) = drawn.data, drawn.layout.xaxis.range
+    pixels = (width_of(labels) - 8) / (end - start)  # a column
+    assert np.diff(words.x).min() * pixels >= 0.6 * words.textfont.size * letters

@@ -27,8 +27,8 @@ def first_drawn(n: int, chosen: int) -> int:
 
 
 def portrait_width(labels: Sequence[str]) -> int:
-    """Pixels that the line needs; where there is less, it scrolls."""
-    return min(BROAD, int(_columns(labels)[-1] * LETTER * SIZES[0]) + 16)
+    """Pixels that the line needs in the smallest letters; where there is less, it scrolls."""
+    return int(_columns(labels)[-1] * LETTER * SIZES[0]) + 16
 
 
 def portrait_place(labels: Sequence[str], chosen: int) -> int:
