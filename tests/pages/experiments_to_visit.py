@@ -97,6 +97,11 @@ VISITS = {
     "ring": ("inference/long_context/page.py", {"look": "ring"}),
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
+    "circuits": ("inside/circuits/page.py", {}),
+    "circuits of another text": (
+        "inside/circuits/page.py",
+        {"story": "Max had a red ball. Max lost the", "grouped": "false"},
+    ),
     "induction": ("inside/induction/page.py", {}),
     "induction on a text": ("inside/induction/page.py", {"text_is": "twice", "knock": "own"}),
     "circuit": ("inside/induction/page.py", {"show": "the induction circuit", "model": "induction"}),

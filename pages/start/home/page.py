@@ -124,6 +124,10 @@ CHAPTERS = {
             "inside/induction/page.py",
             "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
         ),
+        "Circuits": (
+            "inside/circuits/page.py",
+            "Which parts make a prediction together? Follow it back to the tokens, from feature to feature.",
+        ),
         "Residual stream": (
             "inside/stream/page.py",
             "Where does a logit come from? The contribution of every part, and the logit lens layer by layer.",

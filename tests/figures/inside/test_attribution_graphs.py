@@ -80,6 +80,8 @@ def test_contributions_are_bars_with_their_numbers():
     assert list(figure.data[0].x) == [2.0, -1.0, 0.25]
     assert list(figure.data[0].marker.color) == [figures.RAISES, figures.LOWERS, figures.RAISES]
     assert "&lt;a&gt;" in figure.layout.yaxis.ticktext[0]
+    assert len(figure.data) == 1  # nothing reads it
+    assert len(figures.links_figure(incoming, incoming, 300).data) == 2
 
 
 def test_forecasts_are_dots_beside_the_line_of_equals():

@@ -232,11 +232,14 @@ def _words(diagram: Diagram, places: Places) -> list[dict[str, Any]]:
     """Above the outputs what they are; above features their effect on the first output, where it is large."""
     found = []
     features = diagram.kind == FEATURE
-    least = LARGE * float(np.abs(diagram.effects[features]).max(initial=0))
-    for node in range(len(diagram.kind)):
+    least = max(LARGE * float(np.abs(diagram.effects[features]).max(initial=0)), 1e-6)
+    named: set[tuple[int, int]] = set()  # one effect a cell, the largest
+    for node in np.argsort(-np.abs(diagram.effects), kind="stable").tolist():
         is_output = diagram.kind[node] == OUTPUT
-        if not is_output and not (features[node] and abs(diagram.effects[node]) >= max(least, 1e-6)):
+        cell = int(diagram.layer[node]), int(diagram.position[node])
+        if not is_output and (not features[node] or abs(diagram.effects[node]) < least or cell in named):
             continue
+        named.add(cell)
         font = {"family": theme.MONO, "size": 13 if is_output else 11, "color": "@ink"}
         words = plotly_escape(shorten(diagram.labels[node], 16)) if is_output else f"{diagram.effects[node]:+.2f}"
         place = {"x": float(places.x[node]), "y": float(places.y[node])}
@@ -252,10 +255,11 @@ def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
     """
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
-    for axis, links, title, domain in (
-        ("", incoming, "contribution to what it reads", [0, 0.44]),
-        ("2", outgoing, "contribution to what reads it", [0.58, 1]),
-    ):
+    sides = [(incoming, "what it reads, by contribution"), (outgoing, "what reads it, by contribution")]
+    sides = [side for side in sides if side[0].rows]
+    for i, (links, title) in enumerate(sides):
+        axis = str(i + 1) if i else ""
+        domain = [0, 1] if len(sides) == 1 else [0.57 * i, 0.43 + 0.57 * i]
         values = [value for _, value in links.rows]
         rows = list(range(len(values)))
         data.append(

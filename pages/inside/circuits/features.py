@@ -1,0 +1,248 @@
+"""Section of the page on circuits: the attribution graph of a prediction, made of transcoder features."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.inside import reading as _reading
+from pages.inside.circuits import experiments
+from pages.inside.circuits.experiments import Drawn, Traced
+from pages.inside.reading import Reading
+from pages.ui import cache, controls, page, text
+from pages.ui.components.figure import Event, figure
+from pages.ui.loading import models
+from pages.ui.program import made
+from tfcore.analysis.inside.attribution_graphs import diagram as diagrams
+from tfcore.analysis.inside.attribution_graphs import effects, influence
+from tfcore.analysis.inside.attribution_graphs import graph as graphs
+from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
+from tfcore.analysis.inside.attribution_graphs.export import to_json
+from tfcore.figures.inside.attribution_graphs import graph_width
+
+MODEL = "stories"
+TOKENS = 24
+CHARACTERS = 500
+TYPED = 40  # characters of a token of one's own
+TEXT = _reading.BOY
+OWN = -2  # a token that is typed
+MEAN = -3  # the mean of all logits
+BALL = "Max had a red ball. One day Max lost the red"
+PARK = "Lily was very happy. She went to the park and saw a big"
+HER = "There was a little girl. One day, Lily said that"
+TRY: dict[str, dict[str, Any]] = {
+    "he, not she": {"story": TEXT, "word": 0, "against": OWN, "own_against": " she"},
+    "she, not he": {"story": HER, "word": 0, "against": OWN, "own_against": " he"},
+    "a dog, not a tree": {"story": PARK, "word": OWN, "own": " dog", "against": OWN, "own_against": " tree"},
+    "the red ball again": {"story": BALL, "word": 0, "against": MEAN},
+}
+
+
+@cache.shared(max_entries=4)
+def traced(pasted: str, token: int, against: int | None) -> Traced:
+    """The whole graph; 40 MB at 24 tokens."""
+    return experiments.traced(*cache.model(MODEL), MODEL, pasted, TOKENS, token, against)
+
+
+@cache.data(max_entries=64)
+def drawn(pasted: str, token: int, against: int | None, nodes: float, edges: float, grouped: bool) -> Drawn:
+    found = traced(pasted, token, against)
+    return experiments.drawn(*cache.model(MODEL), MODEL, found, nodes, edges, grouped)
+
+
+@cache.data(max_entries=32)
+def taken_off(pasted: str, token: int, against: int | None) -> TakenOff:
+    return experiments.taken_off(cache.model(MODEL)[0], MODEL, traced(pasted, token, against))
+
+
+def features() -> None:
+    """The section."""
+    models.only(MODEL, "transcoders are trained for its layers alone.")
+    pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False)
+    page.try_this(TRY)
+    reading = _reading.checked(MODEL, pasted, TOKENS)
+    picture = st.container()
+    with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
+        token, against = choose_output(reading)
+        chosen = st.container(width=330)
+        with page.more_settings():
+            kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
+            links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
+            grouped = controls.toggle("Join features that do the same", "grouped", True)
+    given = pasted, token, against
+    found, left = traced(*given), drawn(*given, kept / 100, links / 100, grouped)
+    with chosen:
+        node = choose_node(left)
+    highlighted = None if left.diagram.kind[node] == graphs.OUTPUT else node
+    tokenizer = cache.model(MODEL)[1]
+    shown = experiments.graph(tokenizer, found, left, highlighted)
+    labels = text.tick_labels(reading.tokens, 10)
+    with picture:
+        figure(
+            shown.figure,
+            key="graph",
+            height=560,
+            min_width=graph_width(left.diagram, labels),
+            on_click=partial(click, left),
+            table=lambda: table(left),
+            alt=shown.alt,
+            caption=f"{shown.caption} Numbers at features: their effect on the output, in logits, as the graph "
+            "predicts it; a number in a node: a group of so many. Click a node for its links.",
+        )
+    begun = made(experiments.traced, MODEL, MODEL, pasted, TOKENS, token, against)
+    programs = [
+        page.experiment_of(
+            "The graph",
+            experiments.graph,
+            MODEL,
+            begun,
+            made(experiments.drawn, MODEL, MODEL, begun, kept / 100, links / 100, grouped),
+            highlighted,
+        )
+    ]
+    one_node(found, left, node)
+    programs.append(test_it(given, found, begun))
+    st.download_button(
+        "The graph as JSON",
+        lambda: to_json(*found, left.pruned, left.diagram, reading.tokens, MODEL).encode(),
+        "attribution-graph.json",
+        on_click="ignore",
+        type="tertiary",
+        help="In the format of circuit-tracer and Neuronpedia",
+    )
+    words(programs)
+
+
+def choose_output(reading: Reading) -> tuple[int, int | None]:
+    """Controls for the logit that is explained, and what it is measured against."""
+    ids, pieces, _ = _reading.guesses(MODEL, reading.pasted, TOKENS, len(reading.ids) - 1)
+    ranks = {rank: f"{rank + 1}: {text.visible(piece)}" for rank, piece in enumerate(pieces)}
+    options = {**ranks, OWN: "another token"}
+    with st.container(width=190):
+        rank = controls.select("Token", "word", list(options), 0, options)
+        token = typed("own", " dog", ids[0]) if rank == OWN else ids[rank]
+    others = {MEAN: "the mean of all logits", **options}
+    with st.container(width=210):
+        default = OWN if reading.pasted == TEXT else MEAN
+        other = controls.select("Its logit, relative to", "against", list(others), default, others)
+        if other == MEAN:
+            return token, None
+        against = typed("own_against", " she", ids[0]) if other == OWN else ids[other]
+    return token, None if against == token else against
+
+
+def typed(key: str, default: str, instead: int) -> int:
+    """The first token of what is typed."""
+    word = controls.text_line("Token, with the space before it", key, default, TYPED)
+    ids = cache.model(MODEL)[1].encode(word)
+    return int(ids[0]) if ids else instead
+
+
+def choose_node(left: Drawn) -> int:
+    """A control for the node whose links are listed: at first the output. The same for the keyboard as a click."""
+    diagram = left.diagram
+    order = [len(diagram.keys) - 1, *np.argsort(-diagram.influence[:-1], kind="stable").tolist()]
+    options: Mapping[str, str] = {diagram.keys[node]: title(left, node) for node in order}
+    name = controls.select("Node", "node", list(options), diagram.keys[-1], options)
+    return diagram.keys.index(name)
+
+
+def title(left: Drawn, node: int) -> str:
+    """A name, and of a group how many there are."""
+    count = len(left.diagram.members[node])
+    return left.diagram.keys[node] + (f" and {count - 1} like it" if count > 1 else "")
+
+
+def click(left: Drawn, event: Event) -> None:
+    """A click on a node chooses it."""
+    node = event["customdata"]
+    if isinstance(node, int) and 0 <= node < len(left.diagram.keys):
+        controls.set_values(node=left.diagram.keys[node])
+
+
+def table(left: Drawn) -> pd.DataFrame:
+    """Every link in the picture."""
+    diagram = left.diagram
+    targets, sources = diagram.edges.nonzero()
+    names = [title(left, node) for node in range(len(diagram.keys))]
+    rows = [
+        (names[source], names[target], diagram.edges[target, source])
+        for target, source in zip(targets.tolist(), sources.tolist(), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["from", "to", "contribution"])
+
+
+def one_node(found: Traced, left: Drawn, node: int) -> None:
+    """What the chosen node reads, and what reads it."""
+    shown = experiments.node(*cache.model(MODEL), MODEL, found, left.diagram.members[node])
+    figure(
+        shown.figure,
+        key="links",
+        height=320,
+        min_width=640,
+        alt=shown.alt,
+        caption=f"{shown.caption} Nothing is left out of these sums. Rows: layer/feature, its token, and the token "
+        "that it promotes most.",
+    )
+
+
+def test_it(given: tuple[str, int, int | None], found: Traced, begun: Any) -> page.Experiment:
+    """The graph's claims in the real model."""
+    st.subheader("Does it hold in the real model?", anchor=False)
+    tested = taken_off(*given)
+    shown = experiments.forecast(cache.model(MODEL)[1], found, tested)
+    names = [effects.feature_name(found.graph, place, cache.model(MODEL)[1]) for place in tested.nodes.tolist()]
+    figure(
+        shown.figure,
+        key="forecast",
+        height=400,
+        table=lambda: pd.DataFrame({"feature": names, "predicted": tested.predicted, "measured": tested.measured}),
+        alt=shown.alt,
+        caption=f"{shown.caption} Dotted: measured as predicted.",
+    )
+    return page.experiment_of(
+        "The test", experiments.forecast, MODEL, begun, made(experiments.taken_off, MODEL, MODEL, begun)
+    )
+
+
+def words(programs: list[page.Experiment]) -> None:
+    """What to see, sources, the question."""
+    page.what_to_see(
+        "Read upward from the tokens: a dot is a feature, or a group of features, of one layer at one token, as large "
+        "as its influence. Red ones raise what is explained, blue ones lower it, and so do the links. Long links from "
+        "one token to another go through attention. Diamonds are what the transcoders miss: paths that begin there are "
+        "not explained. Features of one layer at one token are joined where every two of them have nearly the same "
+        "part in all that reads them (cosine of at least 0.7); nobody chose the groups."
+    )
+    page.question(
+        "Why is the effect measured in the real model another than the one the graph predicts?",
+        "The graph holds fixed where attention looks, what the norms divide by, which features are active, and the "
+        "errors of the transcoders. In the real model all four answer when a feature is taken off, and later layers "
+        "may make up for it. The scatter shows how much that matters for this text.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"\begin{gathered} a_t = \sum_s A_{ts} + b_t, \qquad A_{ts} = a_s\, d_s^\top \left[\prod_\ell "
+            r"\Big(I + \sum_h A^h_\ell \otimes W_{OV}^{h\top}\Big)\right]^{\!\top} e_t \\ "
+            r"\text{influence} = w\,\big((I - \hat A)^{-1} - I\big), \qquad "
+            r"\hat A_{ts} = \frac{|A_{ts}|}{\sum_{s'} |A_{ts'}|} \end{gathered}"
+        ),
+        code=(
+            graphs.attribution_graph,
+            graphs.back_through_attention,
+            influence.measure_influence,
+            influence.prune,
+            diagrams.groups,
+            effects.total_effects,
+            effects.take_off,
+        ),
+        papers=(
+            "Transcoder circuits: arXiv:2406.11944, section 4.1. Local replacement model, influence, pruning and both "
+            "scores: Circuit Tracing, transformer-circuits.pub 2025, and its library circuit-tracer. TopK features: "
+            "arXiv:2406.04093, equation 4."
+        ),
+    )
