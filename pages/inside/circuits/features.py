@@ -21,7 +21,7 @@ from tfcore.analysis.inside.attribution_graphs import effects, influence
 from tfcore.analysis.inside.attribution_graphs import graph as graphs
 from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
 from tfcore.analysis.inside.attribution_graphs.export import to_json
-from tfcore.figures.inside.attribution_graphs import graph_width
+from tfcore.figures.inside.attribution_graphs import graph_width, node_place
 
 MODEL = "stories"
 TOKENS = 24
@@ -86,6 +86,7 @@ def features() -> None:
             key="graph",
             height=560,
             min_width=graph_width(left.diagram, labels),
+            at=node_place(left.diagram, labels, node),
             on_click=partial(click, left),
             table=lambda: table(left),
             alt=shown.alt,
@@ -245,4 +246,5 @@ def words(programs: list[page.Experiment]) -> None:
             "scores: Circuit Tracing, transformer-circuits.pub 2025, and its library circuit-tracer. TopK features: "
             "arXiv:2406.04093, equation 4."
         ),
+        terms=("attribution graph", "transcoder"),
     )

@@ -70,6 +70,7 @@ def test_nodes_of_a_cell_do_not_cover_each_other():
     cell = places.x[2:5]
     assert (np.diff(cell) >= figures.NODE).all()
     assert (np.abs(cell - places.columns[1]) <= 1.01 * figures.NODE).all()
+    assert figures.node_place(diagram(), ["a", "a long token"], 6) == int(places.x[6]) + figures.LEFT
     assert figures.graph_width(diagram(), ["a", "b"]) > places.width / 2
 
 

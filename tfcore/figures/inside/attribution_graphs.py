@@ -74,6 +74,11 @@ def graph_width(diagram: Diagram, tokens: Sequence[str]) -> int:
     return int(place_nodes(diagram, tokens).width) + LEFT + 20
 
 
+def node_place(diagram: Diagram, tokens: Sequence[str], node: int) -> int:
+    """Pixels from the left at which a node is, in a picture of `graph_width`."""
+    return int(place_nodes(diagram, tokens).x[node]) + LEFT
+
+
 def graph_figure(diagram: Diagram, tokens: Sequence[str], selected: int | None, height: int) -> go.Figure:
     """A diagram: each node as large as its influence, each link as wide as its part in it; a click carries the node.
 
