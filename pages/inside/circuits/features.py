@@ -10,7 +10,6 @@ import streamlit as st
 
 from pages.inside import reading as _reading
 from pages.inside.circuits import experiments
-from pages.inside.circuits.experiments import Drawn, Traced
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import Event, figure
@@ -21,6 +20,7 @@ from tfcore.analysis.inside.attribution_graphs import effects, influence
 from tfcore.analysis.inside.attribution_graphs import graph as graphs
 from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
 from tfcore.analysis.inside.attribution_graphs.export import to_json
+from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, Traced, draw_traced, take_strongest_off, trace_text
 from tfcore.figures.inside.attribution_graphs import graph_width, node_place
 
 MODEL = "stories"
@@ -44,18 +44,18 @@ TRY: dict[str, dict[str, Any]] = {
 @cache.shared(max_entries=4)
 def traced(pasted: str, token: int, against: int | None) -> Traced:
     """The whole graph; 40 MB at 24 tokens."""
-    return experiments.traced(*cache.model(MODEL), MODEL, pasted, TOKENS, token, against)
+    return trace_text(*cache.model(MODEL), MODEL, pasted, TOKENS, token, against)
 
 
 @cache.data(max_entries=64)
 def drawn(pasted: str, token: int, against: int | None, nodes: float, edges: float, grouped: bool) -> Drawn:
     found = traced(pasted, token, against)
-    return experiments.drawn(*cache.model(MODEL), MODEL, found, nodes, edges, grouped)
+    return draw_traced(*cache.model(MODEL), MODEL, found, nodes, edges, grouped)
 
 
 @cache.data(max_entries=32)
 def taken_off(pasted: str, token: int, against: int | None) -> TakenOff:
-    return experiments.taken_off(cache.model(MODEL)[0], MODEL, traced(pasted, token, against))
+    return take_strongest_off(cache.model(MODEL)[0], MODEL, traced(pasted, token, against))
 
 
 def features() -> None:
@@ -93,14 +93,14 @@ def features() -> None:
             caption=f"{shown.caption} Numbers at features: their effect on the output, in logits, as the graph "
             "predicts it; a number in a node: a group of so many. Click a node for its links.",
         )
-    begun = made(experiments.traced, MODEL, MODEL, pasted, TOKENS, token, against)
+    begun = made(trace_text, MODEL, MODEL, pasted, TOKENS, token, against)
     programs = [
         page.experiment_of(
             "The graph",
             experiments.graph,
             MODEL,
             begun,
-            made(experiments.drawn, MODEL, MODEL, begun, kept / 100, links / 100, grouped),
+            made(draw_traced, MODEL, MODEL, begun, kept / 100, links / 100, grouped),
             highlighted,
         )
     ]
@@ -205,7 +205,7 @@ def test_it(given: tuple[str, int, int | None], found: Traced, begun: Any) -> pa
         caption=f"{shown.caption} Dotted: measured as predicted.",
     )
     return page.experiment_of(
-        "The test", experiments.forecast, MODEL, begun, made(experiments.taken_off, MODEL, MODEL, begun)
+        "The test", experiments.forecast, MODEL, begun, made(take_strongest_off, MODEL, MODEL, begun)
     )
 
 
