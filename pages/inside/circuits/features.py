@@ -108,7 +108,7 @@ def features() -> None:
     programs.append(test_it(given, found, begun))
     st.download_button(
         "The graph as JSON",
-        lambda: to_json(*found, left.pruned, left.diagram, reading.tokens, MODEL).encode(),
+        lambda: to_json(found.graph, found.influence, left.pruned, left.diagram, reading.tokens, MODEL).encode(),
         "attribution-graph.json",
         on_click="ignore",
         type="tertiary",

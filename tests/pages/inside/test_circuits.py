@@ -77,7 +77,7 @@ def test_the_table_has_every_link():
 def test_the_json_is_circuit_tracers():
     found, left = begun()
     tokens = cache.model("stories")[1].tokens(found.graph.ids)
-    said = json.loads(to_json(*found, left.pruned, left.diagram, tokens, "stories"))
+    said = json.loads(to_json(found.graph, found.influence, left.pruned, left.diagram, tokens, "stories"))
     assert said["metadata"]["prompt"] == features.TEXT
     ids = [node["node_id"] for node in said["nodes"]]
     assert len(set(ids)) == len(ids) == len(left.pruned.nodes)
