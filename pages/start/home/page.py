@@ -187,6 +187,9 @@ CHAPTER_PICTURES = {
     "Reference": "history",
 }
 
+# The pictures were taken in the light theme. In the dark one black and white change places, and hues stay.
+DARK = '<style>img[alt^="A figure of the page"] { filter: invert(0.9) hue-rotate(180deg); }</style>'
+
 CLAIM = (
     "A real Transformer reads your text while you look: each token is a stream through its layers, attention carries "
     "ribbons between them, and at the end are the next words. Click a dot to switch that head off."
@@ -194,6 +197,8 @@ CLAIM = (
 
 page.begin("See where the next word comes from", CLAIM)
 model = stage.show()
+if st.context.theme.type == "dark":
+    st.html(DARK)
 for column, (title, (url, view, words)) in zip(st.columns(len(DOORS), gap="medium"), DOORS.items(), strict=True):
     with column, st.container(border=True, height="stretch"):
         st.image(PICTURES / f"{url}.png", alt=f"A figure of the page {places.place(url).title}")
