@@ -1,5 +1,6 @@
 """The experiments of the page on attention heads."""
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -14,6 +15,7 @@ from tfcore.analysis.foundations.attention_maps import (
     rollout,
     shared_weight,
 )
+from tfcore.analysis.foundations.attention_sink import rollout_on_first
 from tfcore.analysis.foundations.head_ranking import KIND, kinds_of_heads, rank_heads, strongest_heads
 from tfcore.analysis.foundations.head_splits import HeadSplit, SharedKV, resplit, share_kv_heads, split_maps
 from tfcore.analysis.foundations.heads import HeadScores, head_kind, same_kind
@@ -89,8 +91,11 @@ def rolled_out(
 ) -> Shown:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928)."""
     hidden = (hidden_sink(reading),) if reading.hides_sink else ()
-    figure, findings = map_of(reading, rollout(reading.found.patterns[: layer + 1])[layer], token, view, window, log)
-    return Shown(figure, findings + hidden)
+    rolled = rollout(reading.found.patterns[: layer + 1])[layer]
+    unseen = reading.sink if reading.hides_sink else np.zeros_like(reading.sink)
+    on_first = rollout_on_first(rolled, token, reading.queries, unseen, layer + 1)
+    figure, findings = map_of(reading, rolled, token, view, window, log)
+    return Shown(figure, findings + hidden + ((on_first,) if on_first else ()))
 
 
 def map_of(

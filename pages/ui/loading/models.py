@@ -96,8 +96,13 @@ def attention_alone(config: ModelConfig, _: Any) -> str | None:
 
 
 def only(name: str, reason: str) -> None:
-    """A caption that says why a section shows this model alone, for visitors who brought another."""
-    if remember(None):
+    """A caption that says why a section shows this model alone, for visitors who brought another, or whose link asks
+    for another."""
+    said = links.asked("model")
+    asked = said if said in available() else model_settings.named(said)
+    if asked is not None and asked not in name.split():
+        st.caption(f"This part shows {name} and not {text.escape(asked, 100)}: {reason}")
+    elif remember(None):
         st.caption(f"This part shows {name} and not your own model: {reason}")
 
 

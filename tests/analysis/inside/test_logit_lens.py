@@ -70,6 +70,20 @@ def test_a_frozen_scale_changes_no_order():
     np.testing.assert_array_equal(frozen.argsort(-1), own.argsort(-1))
 
 
+def test_with_the_bias_of_a_layer_norm_it_changes_the_order():
+    """The bias is added after the scale, so its share in the logits differs: no claim of one order is made."""
+    model = small.model(norm="layernorm", bias=True)
+    with torch.no_grad():
+        model.decoder.ln_final.bias.normal_(generator=torch.Generator().manual_seed(0))
+    names = ("blocks.0.resid_mid", "ln_final.scale")
+    states = model(torch.tensor([TEXT]), capture=names).activations
+    x = states[names[0]][0]
+    centred = (x - x.mean(-1, keepdim=True)) / states[names[1]][0]
+    frozen = (centred * model.decoder.ln_final.weight + model.decoder.ln_final.bias) @ unembedding(model).T
+    own = lens_logits(model, x)
+    assert not torch.equal(frozen.argsort(-1), own.argsort(-1))
+
+
 def test_the_path_of_a_token_agrees_with_the_lens():
     model = small.model()
     found = logit_lens(model, TEXT)

@@ -267,9 +267,11 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
     """How much of each input token reaches each position by the end of every layer, if attention moved tokens whole.
 
     Heads are averaged, the residual connection counts as half: A = (mean over heads + I) / 2, and the layers so far
-    are multiplied (arXiv:2005.00928, section 3, attention rollout). Rows sum to 1.
+    are multiplied (arXiv:2005.00928, section 3, attention rollout). Rows sum to 1, also those of maps without their
+    sink, in which a row may be empty.
     """
-    mixed = (head_mean(patterns) + np.eye(patterns.shape[-1], dtype=patterns.dtype)) / 2
+    mixed = head_mean(patterns) + np.eye(patterns.shape[-1], dtype=patterns.dtype)
+    mixed = mixed / mixed.sum(-1, keepdims=True)
     reached = [mixed[0]]
     for layer in mixed[1:]:
         reached.append(layer @ reached[-1])

@@ -103,3 +103,53 @@ class HiddenSink(Finding):
             f"Hidden: {names}, with {self.share:.0%} of the weight of {self.whose}; "
             "the other weights of each row are divided by their sum."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutOnFirst(Finding):
+    """How much of a rollout ends on the first token that a causal model sees, and why.
+
+    Args:
+        query: the token that is followed back.
+        first, position: the first token that is seen, and its place.
+        share: of the query's rollout that lies on it.
+        layers: multiplied.
+    """
+
+    query: str
+    first: str
+    position: int
+    share: float
+    layers: int
+
+    @property
+    def moved(self) -> float:
+        """The share of what is elsewhere that a layer moves there, the same for all layers: 1 - (1 - share)^(1/n)."""
+        return float(1 - max(0.0, 1 - self.share) ** (1 / self.layers))
+
+    @property
+    def sentence(self) -> str:
+        query, first = (shorten(visible(token), LETTERS) for token in (self.query, self.first))
+        over = "in one layer" if self.layers == 1 else f"over {self.layers} layers"
+        share = f"{min(self.share, 0.9999):.2%}" if self.share > 0.99 else f"{self.share:.0%}"
+        return (
+            f"Rollout of '{query}' {over}: {share}{' or more' if self.share > 0.9999 else ''} on '{first}' "
+            f"({self.position}), the first token that is seen. Under the causal mask it sees itself alone, so what "
+            f"comes there stays: {self.moved:.0%} a layer is enough. Fewer layers show more, and so does hiding the "
+            "first token."
+        )
+
+
+def rollout_on_first(
+    rolled: Float[ndarray, "query key"], query: int, tokens: Sequence[str], hidden: Bool[ndarray, " key"], layers: int
+) -> RolloutOnFirst | None:
+    """Of one query of a rollout; None where a query sees later tokens, or where this one sees no other.
+
+    Args:
+        rolled: the rollout of so many layers.
+        hidden: keys that are left out of its maps.
+    """
+    first = int((~hidden).argmax())
+    if np.triu(rolled, 1).any() or query <= first:
+        return None
+    return RolloutOnFirst(tokens[query], tokens[first], first, float(rolled[query, first]), layers)

@@ -183,6 +183,15 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
 
 
 @pytest.mark.parametrize(
+    ("model", "words"),
+    [("./gpt2", "and not ./gpt2:"), ("induction", "and not induction:"), ("stories", None), ("no such", None)],
+)
+def test_so_does_a_link_that_names_another(allowed, model, words):
+    captions = said(opened("block/feedforward/page.py", model=model), "caption")
+    assert words in captions if words else "This part shows" not in captions
+
+
+@pytest.mark.parametrize(
     ("file", "address"),
     [
         ("inference/long_context/page.py", {"look": "Flash attention"}),
