@@ -113,6 +113,7 @@ VISITS = {
     "skip a layer": ("inside/stream/page.py", {"show": "Skip a layer"}),
     "interventions": ("inside/interventions/page.py", {}),
     "patching": ("inside/interventions/page.py", {"show": "Activation patching"}),
+    "input attribution": ("inside/interventions/page.py", {"show": "Input attribution"}),
     "timeline": ("reference/history/page.py", {"field": "Language", "words": "attention"}),
     "families": ("reference/history/page.py", {"show": "Families", "entry": "1997 LSTM"}),
     "sequences": ("reference/history/page.py", {"show": "What else is a sequence"}),

@@ -7,6 +7,14 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.inside.input_attribution import (
+    InputAttribution,
+    Occlusion,
+    attribute_inputs,
+    completeness,
+    method_agreement,
+    removed,
+)
 from tfcore.analysis.inside.interventions import (
     ABLATIONS,
     Action,
@@ -42,9 +50,10 @@ from tfcore.analysis.inside.patching import (
     patched_title,
 )
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
-from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.one_text import FirstTokens, first_tokens
 from tfcore.analysis.token_text import tick_labels, visible
 from tfcore.figures.inside.boards import board, board_height
+from tfcore.figures.inside.input_attribution import attribution_bars
 from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
@@ -237,3 +246,48 @@ def patched(
     what = patched_words(names[row], kind, tokens[position], position)
     changed = prediction_change(change, tokens[-1], len(tokens) - 1, what, both.answers[0], tokenizer)
     return Shown(figure, (patched_shares(both, shares, titles, tokenizer), changed))
+
+
+def attributed(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    quantity: Quantity,
+    other: str | None,
+    bos: bool | None = None,
+) -> InputAttribution:
+    """What each token of a text adds to a quantity, against another text of equally many tokens or (None) zero."""
+    ids = first_tokens(model, tokenizer, text, limit, bos).ids
+    baseline = None if other is None else first_tokens(model, tokenizer, other, limit, bos).ids
+    return attribute_inputs(model, ids, quantity, baseline)
+
+
+def coloured_text(
+    found: InputAttribution, read: FirstTokens, occlusion: Occlusion, unit: str, against: str, position: int
+) -> Shown:
+    """The text as coloured tokens, a row for each method: red adds to the quantity, blue takes away."""
+    methods, labels = found.methods(occlusion), tick_labels(read.tokens, 10)
+    values = np.stack(list(methods.values()))
+    end = scale_end(values, [[f"{label} by {name}" for label in labels] for name in methods], least=0.1)
+    figure = part_by_token(
+        values,
+        list(methods),
+        labels,
+        limit=end.end,
+        chosen=(-2, position),  # no row is framed
+        hover="%{x} by %{y}: %{z:+.2f} " + unit,
+        axis="token of the text",
+        height=230,
+    )
+    exact = removed(found, position, read.tokens, unit)
+    return Shown(figure, (exact, completeness(found, against, unit), *([end] if end.beyond else [])))
+
+
+def compared_methods(
+    found: InputAttribution, read: FirstTokens, occlusion: Occlusion, unit: str, position: int
+) -> Shown:
+    """Occlusion, integrated gradients (arXiv:1703.01365) and gradient times input beside each other."""
+    methods = found.methods(occlusion)
+    figure = attribution_bars(methods, tick_labels(read.tokens, 10), unit, position, height=320)
+    return Shown(figure, (method_agreement(methods, read.tokens),))

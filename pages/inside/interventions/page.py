@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
 from pages.inside import reading as _reading
+from pages.inside.interventions import inputs as attributing
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
@@ -24,6 +25,7 @@ MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. O
 SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] = {
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
+    "inputs": ("Input attribution", attributing.inputs, attributing.TOKENS),
 }
 USUAL = {"bos": "as usual"}
 HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction", "word": 0}
@@ -42,6 +44,13 @@ TRY: dict[str, dict[str, Any]] = {
         "row": 2,
         "position": 11,
     },
+    "which word makes it “he”?": {
+        "show": "inputs",
+        "text": TEXT,
+        "baseline": "text",
+        "counter": attributing.OTHER,
+        **HE_SHE,
+    },
     "ball or hat": {**PATCHED, "text": MAX, "other": HAT, "kind": "residual", "row": 4, "position": 12},
 }
 NAMES = "When Mary and John went to the store, {} gave a drink to"
@@ -50,6 +59,13 @@ AGAINST = metric.two_tokens(" Mary", " John")  # arXiv:2211.00593, section 2
 TRY_REAL: dict[str, dict[str, Any]] = {
     "Mary or John? (smollm2)": {"show": "switch", "text": JOHN, "edit": "strongest", **AGAINST},
     "Mary or John, patched (smollm2)": {**PATCHED, "text": JOHN, "other": MARY, "kind": "residual"},
+    "Mary or John, which words? (smollm2)": {
+        "show": "inputs",
+        "text": JOHN,
+        "baseline": "text",
+        "counter": attributing.LETTER,
+        **AGAINST,
+    },
 }
 
 page.begin(

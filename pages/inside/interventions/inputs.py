@@ -1,0 +1,157 @@
+"""Section of the page on interventions: which tokens of the text the prediction depends on."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.inside import metric
+from pages.inside import reading as _reading
+from pages.inside.interventions import experiments
+from pages.inside.interventions.defaults import defaults
+from pages.inside.reading import Reading
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
+from tfcore.analysis import one_text
+from tfcore.analysis.inside import input_attribution as analysis
+from tfcore.analysis.inside.input_attribution import InputAttribution, Occlusion
+from tfcore.analysis.inside.quantities import Quantity, quantity_name
+
+CHARACTERS = 1_000  # of the other text
+TOKENS = 48  # of the text
+OTHER = "There was a big girl. One night, Lily said that"
+LETTER = "When Anna and Paul went to the park, Kate sent a letter to"
+BASELINES = {"text": "another text", "zero": "zero vectors"}
+OCCLUSIONS: dict[Occlusion, str] = {"replaced": "by the baseline", "left out": "left out"}
+COLUMN = 30  # pixels of a token, at least
+
+attributed = cache.of_model(max_entries=64)(experiments.attributed)
+
+
+def inputs(reading: Reading, row: DeltaGenerator) -> None:
+    """The section; `row` is where the choice of what is measured stands."""
+    offered = metric.candidates(reading, TOKENS)
+    with row:
+        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="inputs")
+    drawn = st.container()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        baseline = controls.segmented("Baseline", "baseline", list(BASELINES), "text", BASELINES)
+        occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
+        chooser = st.container(width=240)
+    other = None
+    if baseline == "text":
+        other = controls.text_area(
+            "Counterfactual text, of equally many tokens", "counter", OTHER, CHARACTERS, height=68
+        )
+        source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
+        if len(source.ids) != len(reading.ids):
+            st.info(
+                f"The text has {len(reading.ids)} tokens and the other one {len(source.ids)}; as a baseline it needs "
+                "equally many. Shown instead: zero vectors."
+            )
+            other = None
+    if len(reading.ids) < 2:
+        st.info("This text has one token: give at least two, so that one can be left out.")
+        return
+    what = reading.model, reading.pasted, TOKENS, quantity, other, reading.bos
+    with st.spinner("Running the text with every token occluded, and on the way from the baseline"):
+        found = attributed(*what)
+    with chooser:
+        most = analysis.most_named(found)
+        position = controls.slider("Token to leave out", "out", 0, len(reading.ids) - 1, most)
+    with drawn:
+        against = "zero vectors" if other is None else "the other text"
+        programs = pictures(reading, found, made(experiments.attributed, *what), occlusion, quantity, against, position)
+    words(programs)
+
+
+def pictures(
+    reading: Reading,
+    found: InputAttribution,
+    found_made: Any,
+    occlusion: Occlusion,
+    quantity: Quantity,
+    against: str,
+    position: int,
+) -> list[page.Experiment]:
+    """The coloured text, and the methods as bars; a click on a token chooses it."""
+    n, unit = len(reading.ids), quantity.unit
+    coloured = experiments.coloured_text(found, reading.first, occlusion, unit, against, position)
+    bars = experiments.compared_methods(found, reading.first, occlusion, unit, position)
+    name = quantity_name(quantity, cache.model(reading.model)[1])
+
+    def choose(event: Event) -> None:
+        if isinstance(event["x"], int | float) and 0 <= event["x"] < n:
+            controls.set_values(out=int(event["x"]))
+
+    def table() -> pd.DataFrame:
+        columns = {**found.methods("left out"), **found.methods("replaced")}
+        return pd.DataFrame({"token": reading.tokens, **columns})
+
+    wide = max(420, COLUMN * n + 190)
+    figure(
+        coloured.figure,
+        key="inputs",
+        height=230,
+        min_width=wide,
+        on_click=choose,
+        table=table,
+        alt=coloured.alt,
+        caption=f"What each token adds to the {name}: red adds, blue takes away. {coloured.caption} Click a token.",
+    )
+    figure(
+        bars.figure,
+        key="methods",
+        height=320,
+        min_width=wide,
+        on_click=choose,
+        table=table,
+        alt=bars.alt,
+        caption=bars.caption,
+    )
+    read = made(one_text.first_tokens, *(reading.model, reading.pasted, TOKENS, reading.bos))
+    return [
+        page.experiment_of(
+            "The coloured text", experiments.coloured_text, found_made, read, occlusion, unit, against, position
+        ),
+        page.experiment_of("Three methods", experiments.compared_methods, found_made, read, occlusion, unit, position),
+    ]
+
+
+def words(programs: list[page.Experiment]) -> None:
+    """What to see, the equations, the code, a question."""
+    page.what_to_see(
+        "Three methods answer the same question, and they do not agree. Against another text only the tokens that "
+        "differ can get anything, and integrated gradients sum to the difference of the two texts. From zero vectors "
+        "they do not: the norms make the way out of zero so steep that no number of points is enough. The gradient "
+        "alone looks at one point, where the model may be saturated, and can have the wrong sign."
+    )
+    page.question(
+        "Leaving a token out and replacing it give different answers. Which one is right?",
+        "Both are exact, of different questions. Without a token all later ones move up by a place, and the first one, "
+        "on which heads park their attention, may be another; replaced by a word of its kind, the sentence stays what "
+        "it was but for that word.",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"\begin{gathered}\mathrm{IG}_i = (x_i - b_i) \cdot \int_0^1 \frac{\partial Q}{\partial x_i}"
+            r"\big(b + t\,(x - b)\big)\, dt, \qquad \sum_i \mathrm{IG}_i = Q(x) - Q(b) \\ "
+            r"\text{occlusion}_i = Q(x) - Q(x \text{ with } b_i \text{ for } x_i), \qquad "
+            r"\text{gradient} \times \text{input}_i = (x_i - b_i) \cdot \frac{\partial Q}{\partial x_i}(x)"
+            r"\end{gathered}"
+        ),
+        code=(
+            analysis.attribute_inputs,
+            analysis.integrated_gradients,
+            analysis.without_each,
+            analysis.method_agreement,
+        ),
+        papers=(
+            "Integrated gradients and completeness: arXiv:1703.01365, equation 1 and proposition 1; here by a "
+            "Gauss-Legendre sum. Occlusion: arXiv:1311.2901, section 4.2. Gradient times input: arXiv:1605.01713; with "
+            "another text as baseline the input is the difference of the two embeddings."
+        ),
+    )

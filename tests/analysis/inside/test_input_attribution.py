@@ -1,0 +1,157 @@
+"""Input attribution against loops, finite differences and the completeness of integrated gradients."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.input_attribution import (
+    AT_ONCE,
+    Agreement,
+    Completeness,
+    Removed,
+    attribute_inputs,
+    completeness,
+    method_agreement,
+    most_named,
+    rank_correlation,
+    removed,
+)
+from tfcore.analysis.inside.quantities import Quantity
+from tfcore.inspection.edits import Edit
+from tfcore.part_configs import ExpertsConfig
+
+TEXT = small.ids(1, 9)[0].tolist()
+OTHER = [TEXT[0], *[(token + 7) % 61 for token in TEXT[1:5]], *TEXT[5:]]
+QUANTITIES = (Quantity("difference", 3, 8), Quantity("prediction", 5), Quantity("text"))
+KINDS = {**small.WIRINGS, "experts with a capacity": {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)}}
+
+
+def value(model, ids, quantity, rows=None, targets=None):
+    """The quantity by a run of its own; `rows` are the embeddings that the run is given."""
+    edits = [] if rows is None else [Edit.replace("embed", rows[None])]
+    log = model(torch.tensor([list(ids)]), edits=edits).logits[0].double()
+    if quantity.kind == "difference":
+        return log[-1, quantity.token] - log[-1, quantity.against]
+    log = log.log_softmax(-1)
+    if quantity.kind == "prediction":
+        return log[-1, quantity.token]
+    following = list(targets or ids)[1:]
+    return sum(log[i, token] for i, token in enumerate(following)) / len(following)
+
+
+def embedded(model, ids):
+    return model(torch.tensor([list(ids)]), capture=("embed",)).activations["embed"][0]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", [OTHER, None], ids=["another text", "zero"])
+def test_occlusion_is_a_run_for_every_token(kind, quantity, other):
+    model = small.model(**KINDS[kind])
+    found = attribute_inputs(model, TEXT, quantity, other, steps=2)
+    text = embedded(model, TEXT)
+    base = torch.zeros_like(text) if other is None else embedded(model, other)
+    whole = value(model, TEXT, quantity)
+    assert found.value == pytest.approx(float(whole), abs=1e-4)
+    assert found.baseline == pytest.approx(float(value(model, TEXT, quantity, base)), abs=1e-4)
+    for i in range(len(TEXT)):
+        without = value(model, TEXT[:i] + TEXT[i + 1 :], quantity)
+        assert found.left_out[i] == pytest.approx(float(whole - without), abs=1e-4)
+        rows = text.clone()
+        rows[i] = base[i]
+        assert found.replaced[i] == pytest.approx(float(whole - value(model, TEXT, quantity, rows)), abs=1e-4)
+    assert found.methods("left out")["occlusion (left out)"] is found.left_out
+    assert found.methods("replaced")["occlusion (replaced)"] is found.replaced
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda quantity: quantity.kind)
+def test_gradient_times_input_is_the_slope_by_finite_differences(quantity):
+    model = small.model().double()
+    found = attribute_inputs(model, TEXT, quantity, OTHER, steps=2)
+    text, base = embedded(model, TEXT), embedded(model, OTHER)
+    for i in range(len(TEXT)):
+        step = torch.zeros_like(text)
+        step[i] = 1e-4 * (text - base)[i]
+        up, down = (value(model, TEXT, quantity, text + sign * step) for sign in (1, -1))
+        assert found.gradient[i] == pytest.approx(float(up - down) / 2e-4, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", small.WIRINGS)
+def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
+    """Completeness (arXiv:1703.01365, proposition 1), to within what a sum of many points leaves."""
+    model = small.model(**{"init_std": 0.1, **small.WIRINGS[kind]})
+    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=64)
+    said = completeness(found, "the other text", "logits")
+    assert said.gap == pytest.approx(0, abs=1e-3)
+    assert said.total == pytest.approx(float(found.integrated.sum()))
+    assert said.difference == pytest.approx(found.value - found.baseline)
+    same = [i for i, (a, b) in enumerate(zip(TEXT, OTHER, strict=True)) if a == b]
+    assert not found.integrated[same].any()
+
+
+def test_they_are_the_integral_by_a_plain_riemann_sum():
+    """Equation 3 of the paper, 400 points, one run for each; whatever the size of a pass."""
+    model = small.model(init_std=0.1)
+    text, base = embedded(model, TEXT), embedded(model, OTHER)
+    total = torch.zeros_like(text)
+    for k in range(400):
+        point = (base + (k + 0.5) / 400 * (text - base)).requires_grad_()
+        found = model(torch.tensor([TEXT]), edits=[Edit("embed", lambda _, point=point: point[None])]).logits[0, -1]
+        total += torch.autograd.grad(found[3] - found[8], point)[0] / 400
+    expected = ((text - base) * total).sum(-1)
+    assert AT_ONCE // len(TEXT) < 40
+    integrated = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=40).integrated
+    np.testing.assert_allclose(integrated, expected, atol=1e-4)
+
+
+def test_the_model_is_left_as_it_was():
+    model = small.model()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=2)
+    assert all(torch.equal(before[name], weight) for name, weight in model.state_dict().items())
+    assert not any(weight.requires_grad or weight.grad is not None for weight in model.parameters())
+
+
+@pytest.mark.parametrize(("ids", "other", "message"), [(TEXT, TEXT[:4], "9 and 4 tokens"), ([3], None, "at least two")])
+def test_what_cannot_be_attributed_is_refused(ids, other, message):
+    with pytest.raises(ValueError, match=message):
+        attribute_inputs(small.model(), ids, QUANTITIES[0], other)
+
+
+def test_where_methods_agree_and_disagree():
+    a, b, c = (np.array(v) for v in ([0.0, 1, 2, 3], [0.0, -1, -5, -3], [0.0, 0, 0, 0]))
+    found = method_agreement({"one": a, "two": b, "three": c}, ["w", "x", "y", "z"])
+    assert found.correlations["one", "two"] == pytest.approx(-0.8)  # 1 - 6 (9 + 1 + 4 + 4) / (4 * 15)
+    assert found.correlations["one", "three"] is None
+    assert found.first == {"one": ("z", 3), "two": ("y", 2), "three": ("w", 0)}
+    assert str(found).startswith("They do not name the same token first: one: 'z' (3), two: 'y' (2)")
+    assert "one and two -0.80, one and three undefined" in str(found)
+    same = Agreement({("one", "two"): 1.0}, {"one": (" z", 3), "two": (" z", 3)})
+    assert str(same) == "All three name '·z' (3) first. Rank correlation: one and two 1.00."
+
+
+def test_equal_values_share_their_rank():
+    """Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4, by Pearson's formula written out."""
+    a, b = np.array([1.0, 2, 2, 9]), np.array([1.0, 2, 3, 4])
+    one, other = np.array([1, 2.5, 2.5, 4]) - 2.5, np.array([1, 2, 3, 4]) - 2.5
+    expected = (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum())
+    assert rank_correlation(a, b) == pytest.approx(expected)
+
+
+def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_is_exact():
+    model = small.model()
+    found = attribute_inputs(model, TEXT, QUANTITIES[0], OTHER, steps=4)
+    at = max(range(len(TEXT)), key=lambda i: abs(found.integrated[i]))
+    assert most_named(found) == at
+    said = removed(found, at, [f" t{i}" for i in range(len(TEXT))], "logits")
+    assert said.after == pytest.approx(float(value(model, TEXT[:at] + TEXT[at + 1 :], QUANTITIES[0])), abs=1e-4)
+    assert said.before == found.value
+    assert str(Removed(" b", 4, 3.0, 2.0, "logits", 6.6)) == (
+        "Exactly: without '·b' (4) in the text it goes from 3.00 to 2.00 logits, by -1.00; integrated gradients give "
+        "the token +6.60."
+    )
+    assert str(Completeness(7.0, 3.0, 16, "zero vectors", "logits")) == (
+        "Integrated gradients from zero vectors, 16 points: they sum to +7.00 logits; the difference that they explain "
+        "is +3.00; gap +4.00."
+    )
