@@ -1,0 +1,190 @@
+"""Sets of prompts: tables read and refused, effects against full runs, intervals against scipy's and by hand."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests import small
+from tfcore.analysis.inside.interventions import Part, parts_of
+from tfcore.analysis.inside.patching import estimate_effects
+from tfcore.analysis.inside.prompt_sets import (
+    Encoded,
+    ExactEffects,
+    LargestMeans,
+    Means,
+    PromptEffects,
+    SetMetric,
+    encode_prompts,
+    largest_means,
+    means_of,
+    measure_set,
+    set_metric,
+    t_quantile,
+)
+from tfcore.analysis.inside.prompt_tables import TEMPLATES, Prompt, filled, read_prompts, written_prompts
+from tfcore.analysis.inside.quantities import Quantity
+from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import load
+
+TEXTS = small.ids(6, 9).tolist()
+SET = tuple(
+    Encoded(tuple(a), tuple(b), Quantity("difference", 7, 30)) for a, b in zip(TEXTS[:3], TEXTS[3:], strict=True)
+)
+
+
+def difference(model, ids, *edits) -> float:
+    logits = model(torch.tensor([list(ids)]), edits=edits).logits[0, -1].double()
+    return float(logits[7] - logits[30])
+
+
+@pytest.mark.parametrize("values", small.WIRINGS.values(), ids=small.WIRINGS)
+def test_every_effect_is_that_of_full_runs(values):
+    model = small.model(**values)
+    every = parts_of(model.config)
+    flat = [part for layer in every for part in layer]
+    found = list(measure_set(model, SET, exact=len(flat)))
+    first, exact = found[:3], found[3:]
+    assert all(isinstance(one, PromptEffects) for one in first)
+    for prompt, one, more in zip(SET, first, exact, strict=True):
+        whole = difference(model, prompt.clean)
+        assert one.clean == pytest.approx(whole, abs=2e-5)
+        assert one.corrupted == pytest.approx(difference(model, prompt.corrupted), abs=2e-5)
+        np.testing.assert_array_equal(one.estimate, estimate_effects(model, prompt.clean, prompt.quantity, "zero"))
+        assert isinstance(more, ExactEffects)
+        assert set(more.parts) == set(flat)
+        for part, effect in zip(more.parts, more.effects, strict=True):
+            name = f"blocks.{part.layer}.{'mlp_out' if part.head is None else 'attn.z'}"
+            off = Edit.zero(name, heads=None if part.head is None else [part.head])
+            assert effect == pytest.approx(whole - difference(model, prompt.clean, off), abs=3e-5)
+        for layer in range(2):
+            for kind, name in enumerate((f"blocks.{layer}.attn_out", f"blocks.{layer}.mlp_out")):
+                if kind and every[layer][-1].head is not None:
+                    assert one.patched[layer, 1] == 0
+                    continue
+                value = model(torch.tensor([list(prompt.corrupted)]), capture=[name]).activations[name][0]
+                now = difference(model, prompt.clean, Edit.replace(name, value))
+                assert one.patched[layer, kind] == pytest.approx(whole - now, abs=3e-5)
+
+
+def test_the_largest_estimates_are_measured_exactly():
+    model = small.model()
+    found = list(measure_set(model, SET, exact=2))
+    mean = np.mean([one.estimate for one in found[:3]], axis=0)
+    flat = [part for layer in parts_of(model.config) for part in layer]
+    assert found[3].parts == tuple(flat[i] for i in np.argsort(-abs(mean).ravel(), kind="stable")[:2])
+    assert found[3].effects.shape == (2,)
+
+
+# ---- intervals ----
+
+
+@pytest.mark.parametrize(
+    ("degrees", "expected"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (11, 2.2010), (30, 2.0423), (63, 1.9983)]
+)
+def test_quantiles_are_those_of_tables(degrees, expected):
+    assert t_quantile(degrees, 0.975) == pytest.approx(expected, abs=2e-4)
+
+
+def test_an_interval_is_its_formula_and_covers_as_often_as_it_says():
+    values = np.array([[1.0, -1.0], [2.0, 1.0], [4.0, 0.5]])
+    found = means_of(values)
+    by_hand = [4.3027 * np.sqrt(sum((v - c.mean()) ** 2 for v in c) / 2 / 3) for c in values.T]
+    np.testing.assert_allclose(found.high - found.mean, by_hand, rtol=1e-4)
+    np.testing.assert_allclose(found.mean - found.low, by_hand, rtol=1e-4)
+    drawn = means_of(np.random.default_rng(0).normal(1.0, 3.0, size=(6, 4000)))
+    assert ((drawn.low < 1.0) & (drawn.high > 1.0)).mean() == pytest.approx(0.95, abs=0.012)
+    with pytest.raises(ValueError, match="at least 2 prompts"):
+        means_of(values[:1])
+
+
+def test_what_is_said_of_means():
+    means = Means(
+        np.array([[0.5, -2.0], [1.0, 0.0]]), np.array([[-0.1, -2.5], [0.5, -1.0]]), np.array([[1.1, -1.5], [1.5, 1.0]])
+    )
+    np.testing.assert_array_equal(means.unsure, [[True, False], [False, True]])
+    found = largest_means(means, ["a", "b", "c", "d"], "Zero ablation")
+    assert found == LargestMeans(
+        "Zero ablation", (("b", -2.0, -2.5, -1.5), ("c", 1.0, 0.5, 1.5), ("a", 0.5, -0.1, 1.1)), 2, 4
+    )
+    assert str(found) == (
+        "Zero ablation: mean fall of the metric with 95% interval, in logits. Largest: b -2.00 (-2.50 to -1.50); "
+        "c +1.00 (+0.50 to +1.50); a +0.50 (-0.10 to +1.10). 2 of 4 intervals include 0."
+    )
+    nothing = np.zeros((1, 1), np.float32)
+    said = set_metric([PromptEffects(clean, -clean, nothing, nothing) for clean in (1.0, 3.0, -1.0)])
+    assert (said.prompts, said.right, said.mean, said.spread, said.corrupted) == (3, 2, 1.0, 2.0, -1.0)
+    assert said.high - said.mean == pytest.approx(4.3027 * 2 / np.sqrt(3), abs=1e-3)
+    assert str(SetMetric(3, 2, 1.0, -3.97, 5.97, 2.0, -1.0)) == (
+        "Logit of the answer less that of the wrong one, over 3 prompts: +1.00 (95% interval -3.97 to +5.97, standard "
+        "deviation 2.00); the answer leads on 2. On the corrupted texts: -1.00."
+    )
+
+
+# ---- tables ----
+
+
+def test_a_table_is_read_as_it_is_written():
+    for prompts in TEMPLATES.values():
+        assert read_prompts(written_prompts(prompts)) == prompts
+    hostile = (Prompt('a "b", c', "x\ny", " $x$", " :red[y]"), Prompt("=1+1", "<b>", " é", " 😀"))
+    assert read_prompts(written_prompts(hostile)) == hostile
+    assert read_prompts("\ufeffClean, corrupted ,ANSWER,wrong\r\na,b, c, d\r\n\r\ne,f, g, h\r\n")[1] == Prompt(
+        "e", "f", " g", " h"
+    )
+
+
+HEAD = "clean,corrupted,answer,wrong\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("", "the first row must name the columns: clean,corrupted,answer,wrong"),
+        ("a,b,c,d\n", "the first row must name"),
+        (f"{HEAD}a,b,c,d", "1 prompts; it needs 2 to 64"),
+        (HEAD + "a,b,c,d\n" * 65, "65 prompts"),
+        (f"{HEAD}a,b,c,d\na,b,c", "row 2 has 3 columns"),
+        (f"{HEAD}a,b,c,d\na,,c,d", "row 2 has nothing under 'corrupted'"),
+        (f"{HEAD}a,b,c,d\na,{'b' * 401},c,d", "401 characters under 'corrupted'; 400"),
+        (f"{HEAD}a,b,{'c' * 41},d\na,b,c,d", "row 1 has 41 characters under 'answer'; 40"),
+        (f'{HEAD}a,b,c,d\n"a,b,c,d', "no CSV table"),
+    ],
+)
+def test_a_table_that_cannot_be_used_gets_one_sentence(table, says):
+    with pytest.raises(ValueError, match=says):
+        read_prompts(table)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        (Prompt("a cat", "a big cat sat", " he", " she"), "row 1: the clean text has .* patching needs equally many"),
+        (Prompt("a cat " * 60, "a cat " * 60, " he", " she"), "64 are possible"),
+        (Prompt("a cat", "a dog", " he", " he"), "both answers begin with the same token"),
+    ],
+)
+def test_a_prompt_that_a_model_cannot_use_gets_one_sentence(prompt, says):
+    with pytest.raises(ValueError, match=says):
+        encode_prompts(*load("stories"), [prompt])
+
+
+def test_a_slot_that_nothing_fills_is_named():
+    with pytest.raises(ValueError, match="no slot 'b'"):
+        filled("{a} {b}", "", "", "", [{"a": "x"}])
+
+
+@pytest.mark.parametrize("name", ["genders", "copies"])
+def test_the_templates_for_stories_find_its_heads(name):
+    """The head that the page on interventions names for one sentence is the one over the whole set."""
+    model, tokenizer = load("stories")
+    prompts = encode_prompts(model, tokenizer, TEMPLATES[name])
+    found = list(measure_set(model, prompts, exact=28))
+    n = len(prompts)
+    said = set_metric([one for one in found[:n] if isinstance(one, PromptEffects)])
+    assert said.low > 0
+    assert said.right >= 0.75 * n
+    exact = [one for one in found[n:] if isinstance(one, ExactEffects)]
+    means = means_of(np.stack([one.effects for one in exact]))
+    heads = {part: place for place, part in enumerate(exact[0].parts) if part.head is not None}
+    if name == "genders":
+        assert means.low[heads[Part(2, 5)]] > 0
