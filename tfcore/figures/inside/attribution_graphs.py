@@ -307,23 +307,23 @@ def links_figure(incoming: Links, outgoing: Links, height: int) -> go.Figure:
 
 
 def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Figure:
-    """Every feature that was taken off as a dot: the effect foretold across, the effect measured up.
+    """Every feature that was taken off as a dot: the effect predicted across, the effect measured up.
 
     Args:
         names: of the features.
         height: in pixels.
     """
-    ends = [float(f(np.concatenate([found.foretold, found.measured, [0.0]]))) for f in (np.min, np.max)]
+    ends = [float(f(np.concatenate([found.predicted, found.measured, [0.0]]))) for f in (np.min, np.max)]
     room = 0.08 * max(ends[1] - ends[0], 0.1)
     limits = [ends[0] - room, ends[1] + room]
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": found.foretold.astype(np.float32),
+        "x": found.predicted.astype(np.float32),
         "y": found.measured.astype(np.float32),
         "text": [plotly_escape(name) for name in names],
         "marker": {"size": 10, "color": "@feedforward", "opacity": 0.8},
-        "hovertemplate": "%{text}: foretold %{x:+.3f}, measured %{y:+.3f} logits<extra></extra>",
+        "hovertemplate": "%{text}: predicted %{x:+.3f}, measured %{y:+.3f} logits<extra></extra>",
         "showlegend": False,
     }
     line = {
@@ -338,7 +338,7 @@ def forecast_figure(found: TakenOff, names: Sequence[str], height: int) -> go.Fi
     axis = {"range": limits, "zeroline": True, "zerolinecolor": "@muted", "fixedrange": True}
     layout = theme.base_layout(
         height,
-        xaxis={**axis, "title": "foretold by the graph (logits)"},
+        xaxis={**axis, "title": "predicted by the graph (logits)"},
         yaxis={**axis, "title": "measured in the real model (logits)"},
         shapes=[line],
     )

@@ -7,10 +7,10 @@ import torch
 from tests.analysis.inside.attribution_graphs.graphs import IDS, made
 from tests.analysis.inside.attribution_graphs.test_influence import by_hand
 from tfcore.analysis.inside.attribution_graphs.effects import (
-    ForetoldAgainstMeasured,
+    PredictedAgainstMeasured,
     TakenOff,
-    foretold_against_measured,
     measure_name,
+    predicted_against_measured,
     strongest,
     take_off,
     total_effects,
@@ -55,7 +55,7 @@ def test_taking_off_is_a_run_of_the_real_model():
         edit = Edit.add(f"blocks.{layer}.mlp_out", -wrote, positions=[position])
         logits = model(torch.tensor([IDS]), edits=[edit]).logits[0, -1]
         assert measured == pytest.approx(float(value - (logits[7] - logits.mean())), abs=1e-4)
-    assert found.foretold.tolist() == total_effects(graph)[places].tolist()
+    assert found.predicted.tolist() == total_effects(graph)[places].tolist()
     assert found.direct == pytest.approx(graph.edges[-2, places])
 
 
@@ -76,31 +76,31 @@ def test_what_is_said_of_forecasts():
         Output(6),
         3.0,
     )
-    said = foretold_against_measured(graph, found, ByteTokenizer())
-    assert said.correlation == pytest.approx(np.corrcoef(found.foretold, found.measured)[0, 1])
+    said = predicted_against_measured(graph, found, ByteTokenizer())
+    assert said.correlation == pytest.approx(np.corrcoef(found.predicted, found.measured)[0, 1])
     assert said.direct == pytest.approx(np.corrcoef(found.direct, found.measured)[0, 1])
     assert said.slope == pytest.approx((2 + 1 - 0.125) / (4 + 1 + 0.25))
     assert (said.same_sign, said.counted, said.least) == (2, 3, pytest.approx(0.1))
-    assert (said.foretold, said.measured) == (2.0, 1.0)
+    assert (said.predicted, said.measured) == (2.0, 1.0)
     assert str(said).startswith("3 features are taken off in the real model, one at a time. The fall of the logit of ")
     flat = TakenOff(found.nodes[:1], np.ones(1), np.ones(1), np.zeros(1), Output(6), 3.0)
-    assert "leave the" in str(foretold_against_measured(graph, flat, ByteTokenizer()))
+    assert "leave the" in str(predicted_against_measured(graph, flat, ByteTokenizer()))
     empty = np.zeros(0)
-    none = foretold_against_measured(
+    none = predicted_against_measured(
         graph, TakenOff(found.nodes[:0], empty, empty, empty, Output(6), 3.0), ByteTokenizer()
     )
     assert none.correlation is None
 
 
 def test_the_sentence_on_forecasts():
-    said = ForetoldAgainstMeasured(
+    said = PredictedAgainstMeasured(
         "logit of 'a' above the mean of all", 48, 0.8, 0.84, 0.86, 37, 42, 0.047, "feature 1/3 at 'b' (2)", -0.03, -0.38
     )
     assert str(said) == (
         "48 features are taken off in the real model, one at a time. The fall of the logit of 'a' above the mean of "
         "all has a correlation of 0.80 with the graph's forecast (0.84 with the direct edge alone); it is 0.86 times "
-        "as large. Of the 42 with an effect of at least 0.047 logits, 37 have the sign foretold. Farthest off: feature "
-        "1/3 at 'b' (2), foretold -0.03, measured -0.38."
+        "as large. Of the 42 with an effect of at least 0.047 logits, 37 have the sign predicted. Farthest off: "
+        "feature 1/3 at 'b' (2), predicted -0.03, measured -0.38."
     )
 
 

@@ -34,7 +34,7 @@ class Diagram:
         members: of each node, its places in the graph; more than one is a group.
         kind, layer, position: of the nodes, as in graph.Nodes.
         influence: summed over the members.
-        effects: by how much the first output falls without the node, as the graph foretells; see total_effects.
+        effects: by how much the first output falls without the node, as the graph predicts; see total_effects.
         edges: edges[target, source], contributions summed over the members; 0 where there is no link.
         strength: the part of each link in the influence of its target.
         keys: name of each node's first member, the same whatever else is in the picture.
@@ -239,7 +239,7 @@ class Naming:
         """What is said of a node under the pointer."""
         nodes, node = self.graph.nodes, group[0]
         share = float(self.found.nodes[list(group)].sum() / self.found.total)
-        effect = f"effect on the output, as foretold: {self.effects[list(group)].sum():+.2f} logits"
+        effect = f"effect on the output, as predicted: {self.effects[list(group)].sum():+.2f} logits"
         influence = f"{share:.1%} of all influence"
         if nodes.kind[node] == FEATURE:
             promotes = f"promotes {' '.join(self.promotes(group))}"
@@ -308,7 +308,7 @@ class LargestNode(Finding):
         name: of its first member.
         count: of its members.
         share: of the influence of all nodes.
-        effect: on the first output, as foretold, in logits.
+        effect: on the first output, as predicted, in logits.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Each claim of an attribution graph put to the test: features taken off in the real model, and what was foretold."""
+"""Each claim of an attribution graph put to the test: features taken off in the real model, and what was predicted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class TakenOff:
 
     Args:
         nodes: their places in the graph.
-        foretold: by how much the logit falls, as the graph says: along all its paths.
+        predicted: by how much the logit falls, as the graph says: along all its paths.
         direct: the same along the edge to the output alone.
         measured: by how much it falls in the real model.
         output: what is measured.
@@ -36,7 +36,7 @@ class TakenOff:
     """
 
     nodes: Int[ndarray, " feature"]
-    foretold: Float[ndarray, " feature"]
+    predicted: Float[ndarray, " feature"]
     direct: Float[ndarray, " feature"]
     measured: Float[ndarray, " feature"]
     output: Output
@@ -89,15 +89,15 @@ def take_off(
             hidden = model.resume(stream, layer, edits=[Edit.add(f"blocks.{layer}.mlp_out", change)])
             measured[some] = value - (hidden[:, -1] @ read).numpy()
     first = len(nodes) - len(graph.outputs)
-    foretold = total_effects(graph)[places]
-    return TakenOff(places, foretold, graph.edges[first, places].astype(np.float64), measured, output, value)
+    predicted = total_effects(graph)[places]
+    return TakenOff(places, predicted, graph.edges[first, places].astype(np.float64), measured, output, value)
 
 
 # ---- findings ----
 
 
 @dataclass(frozen=True, slots=True)
-class ForetoldAgainstMeasured(Finding):
+class PredictedAgainstMeasured(Finding):
     """How far the graph's forecasts hold in the real model.
 
     Args:
@@ -105,11 +105,11 @@ class ForetoldAgainstMeasured(Finding):
         count: features taken off, one at a time.
         correlation, direct: Pearson's, of the measured effect with the forecast along all paths, and with the direct
             edge alone; None where one of the two is the same everywhere.
-        slope: of the line through 0 that foretells the measured effect best: below 1 the model makes up for part.
+        slope: of the line through 0 that predicts the measured effect best: below 1 the model makes up for part.
         same_sign, counted: of the features with a measured effect of at least `least`, how many have a forecast of the
             same sign.
         least: the tenth part of the largest measured effect, in logits.
-        name, foretold, measured: the feature that the forecast misses by most.
+        name, predicted, measured: the feature that the forecast misses by most.
     """
 
     measure: str
@@ -121,7 +121,7 @@ class ForetoldAgainstMeasured(Finding):
     counted: int
     least: float
     name: str
-    foretold: float
+    predicted: float
     measured: float
 
     @property
@@ -133,8 +133,8 @@ class ForetoldAgainstMeasured(Finding):
             f"{self.count} features are taken off in the real model, one at a time. The fall of the {self.measure} "
             f"has a correlation of {self.correlation:.2f} with the graph's forecast{direct}; it is "
             f"{self.slope:.2f} times as large. Of the {self.counted} with an effect of at least {self.least:.2g} "
-            f"logits, {self.same_sign} have the sign foretold. Farthest off: {self.name}, foretold "
-            f"{self.foretold:+.2f}, measured {self.measured:+.2f}."
+            f"logits, {self.same_sign} have the sign predicted. Farthest off: {self.name}, predicted "
+            f"{self.predicted:+.2f}, measured {self.measured:+.2f}."
         )
 
 
@@ -154,24 +154,24 @@ def feature_name(graph: Graph, place: int, tokenizer: Tokenizer) -> str:
     return f"feature {nodes.layer[place]}/{nodes.feature[place]} at '{token}' ({position})"
 
 
-def foretold_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> ForetoldAgainstMeasured:
+def predicted_against_measured(graph: Graph, found: TakenOff, tokenizer: Tokenizer) -> PredictedAgainstMeasured:
     """Compare both over all features that were taken off."""
-    measured, foretold = np.where(np.abs(found.measured) < ROUNDING, 0.0, found.measured), found.foretold
+    measured, predicted = np.where(np.abs(found.measured) < ROUNDING, 0.0, found.measured), found.predicted
     least = float(np.abs(measured).max(initial=0.0)) / 10
     large = np.abs(measured) >= max(least, ROUNDING)
-    worst = int(np.abs(measured - foretold).argmax()) if len(measured) else 0
-    power = float(foretold @ foretold)
-    return ForetoldAgainstMeasured(
+    worst = int(np.abs(measured - predicted).argmax()) if len(measured) else 0
+    power = float(predicted @ predicted)
+    return PredictedAgainstMeasured(
         measure=measure_name(found.output, tokenizer),
         count=len(measured),
-        correlation=correlation(foretold, measured),
+        correlation=correlation(predicted, measured),
         direct=correlation(found.direct, measured),
-        slope=float(foretold @ measured) / power if power else 0.0,
-        same_sign=int((np.sign(foretold) == np.sign(measured))[large].sum()),
+        slope=float(predicted @ measured) / power if power else 0.0,
+        same_sign=int((np.sign(predicted) == np.sign(measured))[large].sum()),
         counted=int(large.sum()),
         least=least,
         name=feature_name(graph, int(found.nodes[worst]), tokenizer) if len(measured) else "none",
-        foretold=float(foretold[worst]) if len(measured) else 0.0,
+        predicted=float(predicted[worst]) if len(measured) else 0.0,
         measured=float(measured[worst]) if len(measured) else 0.0,
     )
 
