@@ -76,11 +76,11 @@ def test_a_dragged_slider_draws_into_the_same_plot(visitor):
 def test_lines_and_orders(visitor):
     visitor.open("/heads")
     before = {name: visitor.drawn(name) for name in FIGURES}
+    visitor.more_settings("view")
     visitor.page.get_by_text("lines", exact=True).click()
     visitor.wait_for_address(view="lines")
     visitor.expect_drawing("closer", unlike=before["closer"])
     assert {trace["type"] for trace in visitor.traces("closer")} == {"scatter"}
-    visitor.more_settings("sort")
     visitor.choose("sort", "by score")
     visitor.wait_for_address(sort="by score")
     visitor.expect_drawing("mosaic", unlike=before["mosaic"])

@@ -70,7 +70,7 @@ def closer(choice: Choice, heads: Found, places: tuple[Any, Any, Any], latest: p
         if reading.within:
             one_line(reading, layer, head, token, above)
         options = {of: label for of, label in OF.items() if of != "rollout" or reading.within}
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with choice.more:
             of = controls.segmented("Show", "of", list(options), "head", options)
             view: figures.View = controls.segmented("As", "view", ["map", "lines"], "map")
             window = _choose_range(max(n_query, n_key), token if view == "lines" else None)

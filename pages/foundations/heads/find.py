@@ -54,10 +54,11 @@ def find_heads(choice: Choice) -> Found:
     layers, heads = choice.kinds.kind.shape
     first_layer, first_head, _ = first_view(choice)
     left, right = st.columns([10, 17], gap="medium")
-    with left:
-        scores = choice.reading.found.heads.scores
-        ranks = {by: label for by, label in RANKS.items() if by in (KIND, PAIR, ENTROPY, DISTANCE) or by in scores}
+    scores = choice.reading.found.heads.scores
+    ranks = {by: label for by, label in RANKS.items() if by in (KIND, PAIR, ENTROPY, DISTANCE) or by in scores}
+    with choice.more:
         by = controls.select("Colour and rank heads by", "rank", list(ranks), KIND, ranks)
+    with left:
         query, key = _pair(choice) if by == PAIR else (0, 0)
     with right:
         one, other = st.columns(2)

@@ -49,8 +49,9 @@ def rope() -> None:
         player("moved", 0, 4096, moved, label="Move both along the text", period=0.25)
         distance = controls.slider("Distance: query − key", "distance", 0, 256, 6)
         alike = controls.slider("Cosine of q and k", "alike", -1.0, 1.0, 0.8, 0.05)
-        d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
-        base = base_slider("rope10")
+        with page.more_settings():
+            d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
+            base = base_slider("rope10")
         result = rotary(d_head, base, alike, moved, distance)
         shown, found = (
             experiments.rope(result, moved, distance),
