@@ -48,8 +48,9 @@ def share() -> None:
         st.caption("Your own block:")
         d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
         ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)
-        kv = controls.select("KV heads, of 32", "kv", [1, 2, 4, 8, 16, 32], 32)
-        gated = controls.toggle("Gated (three matrices)", "gated")
+        with page.more_settings():
+            kv = controls.select("KV heads, of 32", "kv", [1, 2, 4, 8, 16, 32], 32)
+            gated = controls.toggle("Gated (three matrices)", "gated")
     own = ModelConfig(
         vocab_size=1,
         d_model=d_model,

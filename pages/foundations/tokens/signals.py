@@ -146,8 +146,9 @@ def sound() -> None:
     with left:
         kind = controls.segmented("Sound", "sound", list(SOUNDS), "notes", SOUNDS)
         seconds = controls.slider("Seconds", "seconds", 1, signals.SOUND_SECONDS, 2)
-        window_ms = controls.slider("Window (ms)", "window_ms", 5.0, 60.0, 25.0, 1.0, format="%.0f")
-        hop_ms = controls.slider("Hop: from frame to frame (ms)", "hop_ms", 2.5, 30.0, 10.0, 2.5, format="%.1f")
+        with page.more_settings():
+            window_ms = controls.slider("Window (ms)", "window_ms", 5.0, 60.0, 25.0, 1.0, format="%.0f")
+            hop_ms = controls.slider("Hop: from frame to frame (ms)", "hop_ms", 2.5, 30.0, 10.0, 2.5, format="%.1f")
         own = upload("Your own WAV file", "wave", ["wav"], signals.SOUND_MEGABYTES, signals.read_sound)
         if own is not None:
             st.caption("Your file is shown; “Sound” and “Seconds” above belong to the example.")
