@@ -98,6 +98,10 @@ VISITS = {
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
     "circuits": ("inside/circuits/page.py", {}),
+    "edges between heads": (
+        "inside/circuits/page.py",
+        {"show": "edges between heads", "model": "stories", "edges": "5"},
+    ),
     "circuits of another text": (
         "inside/circuits/page.py",
         {"story": "Max had a red ball. Max lost the", "grouped": "false"},

@@ -1,14 +1,17 @@
 """Circuits: which parts of a model make a prediction, and what one hands to the next."""
 
+from pages.inside.circuits.edges import edges
 from pages.inside.circuits.features import features
 from pages.ui import controls, page
+from pages.ui.loading import models
 
-SECTIONS = {"features": ("graph of features", features)}
+SECTIONS = {"features": ("graph of features", features), "edges": ("edges between heads", edges)}
 
 page.begin(
     "Which parts make this prediction together?",
-    "An attribution graph follows a prediction back to the tokens, from feature to feature: every link is an exact "
-    "share of what the next one reads, and each claim is tested in the model itself.",
+    "From feature to feature: every link is an exact share of what the next one reads. From head to head: every link "
+    "is cut, and what the strongest keep alone is measured. Each claim is tested in the model itself.",
+    always=models.always(),
 )
 names = {key: name for key, (name, _) in SECTIONS.items()}
 section = controls.sections("See", "show", list(SECTIONS), "features", names)

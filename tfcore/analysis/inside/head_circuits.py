@@ -33,6 +33,7 @@ from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
+BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
 CANDIDATES = 64  # edges with the largest estimates, which are cut one by one
 COUNTS = (0, 1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50, CANDIDATES)  # edges left, in the runs of a measurement
 NUMBERS = 2**26  # of the streams of all runs that share a pass: 256 MB
@@ -164,7 +165,6 @@ def find_circuit(
     values = circuits_alone(model, ids, quantity, baseline, edges, counts)
     with torch.no_grad():
         whole = measured(model, model(one_text(model, ids)).hidden, ids, quantity)
-    layers, heads = model.config.decoder_layers, model.config.n_heads
     yield HeadCircuit(
         tuple(edges),
         tuple(fall for _, fall in falls),
@@ -172,8 +172,23 @@ def find_circuit(
         tuple(counts),
         tuple(values.tolist()),
         float(whole),
-        len(INPUTS) * heads * heads * layers * (layers - 1) // 2,
+        edges_of(estimate),
     )
+
+
+def edges_of(estimate: Float[ndarray, "input layer head earlier_layer earlier_head"]) -> int:
+    """How many edges a model has: three for each pair of heads of which one is in a later layer."""
+    kinds, layers, heads = estimate.shape[:3]
+    return kinds * heads * heads * layers * (layers - 1) // 2
+
+
+def by_estimate(
+    estimate: Float[ndarray, "input layer head earlier_layer earlier_head"],
+) -> tuple[tuple[Edge, ...], tuple[float, ...]]:
+    """The candidates and their estimates, the largest fall first: what is there before the exact effects."""
+    pairs = [(edge, effect_of(estimate, edge)) for edge in strongest_edges(estimate, CANDIDATES)]
+    pairs.sort(key=lambda pair: -pair[1])
+    return tuple(edge for edge, _ in pairs), tuple(effect for _, effect in pairs)
 
 
 # ---- findings ----
@@ -187,7 +202,7 @@ class LargestEdges(Finding):
         of, unit: what falls, and the unit.
         edges, effects: the largest falls.
         against, rise: the edge with the lowest effect.
-        measured, possible: how many edges are cut one by one, of how many.
+        measured, possible: how many edges are cut one by one, of how many; 0: effects are estimates.
     """
 
     of: str
@@ -203,6 +218,11 @@ class LargestEdges(Finding):
     def sentence(self) -> str:
         named = ", ".join(f"{edge} {effect:+.2f}" for edge, effect in zip(self.edges, self.effects, strict=True))
         rises = f" Working against it most: {self.against}, {self.rise:+.2f}." if self.rise < 0 else ""
+        if not self.measured:
+            return (
+                f"Estimated fall of the {self.of} when one edge is cut, in {self.unit}, largest of {self.possible:,}: "
+                f"{named}; the exact effects are to come."
+            )
         return (
             f"Fall of the {self.of} when one edge is cut, in {self.unit}, exact for the {self.measured} edges with the "
             f"largest estimates of {self.possible:,}: {named}.{rises}"
@@ -215,6 +235,15 @@ def largest_edges(found: HeadCircuit, of: str, unit: str) -> LargestEdges:
     return LargestEdges(
         of, unit, edges[:3], found.effects[:3], edges[last], found.effects[last], len(edges), found.possible
     )
+
+
+def largest_estimates(
+    estimate: Float[ndarray, "input layer head earlier_layer earlier_head"], of: str, unit: str
+) -> LargestEdges:
+    """The same of the estimates alone."""
+    edges, effects = by_estimate(estimate)
+    names = tuple(map(str, edges))
+    return LargestEdges(of, unit, names[:3], effects[:3], "", 0.0, 0, edges_of(estimate))
 
 
 @dataclass(frozen=True, slots=True)

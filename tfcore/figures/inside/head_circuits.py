@@ -13,16 +13,16 @@ from tfcore.figures import theme
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}
 ROW = 56  # pixels, of a layer where there are few
-HIGHEST = 700  # pixels, of all layers
+HIGHEST = 560  # pixels, of all layers
 POINTS = 14  # of a line
 
 
-def graph_height(edges: Sequence[Edge]) -> int:
-    """Of the graph, in pixels."""
-    return 110 + min(ROW * len({place[0] for edge in edges for place in (edge.sender, edge.receiver)}), HIGHEST)
+def graph_height(n_layers: int) -> int:
+    """Of the graph of a model, in pixels, however many of its layers have a head in it."""
+    return 110 + min(ROW * n_layers, HIGHEST)
 
 
-def graph_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, height: int) -> go.Figure:
+def edges_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, height: int) -> go.Figure:
     """Heads as dots, a row for each layer that has one, the first below; an edge is a line in the colour of the input.
 
     A click on a head carries [layer, head].
@@ -54,6 +54,7 @@ def graph_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, hei
                 "opacity": 0.75,
                 "name": f"{LETTER[edge.input]}: into the {edge.input}",
                 "legendgroup": edge.input,
+                "legendrank": 1 + list(COLOURS).index(edge.input),
                 "showlegend": edge.input not in seen,
                 "text": [f"{edge}: {effect:+.2f} {unit}"] * POINTS,
                 "hovertemplate": "%{text}<extra></extra>",
@@ -173,15 +174,15 @@ def faithfulness_figure(found: HeadCircuit, count: int, unit: str, height: int) 
         annotations=[
             {
                 "xref": "paper",
-                "x": 1,
-                "xanchor": "right",
+                "x": side,
+                "xanchor": "right" if side else "left",
                 "y": value,
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": f"{name}: {value:.2f}",
                 "font": {"size": 11, "color": "@muted"},
             }
-            for value, name in lines
+            for side, (value, name) in enumerate(lines)
         ],
         margin={"t": 24, "r": 10},
     )
