@@ -1,7 +1,7 @@
 """Sparse dictionaries: transcoders of feed-forward layers, sparse autoencoders of the residual stream.
 
-features = TopK(ReLU(W_enc x + b_enc))          (arXiv:2406.04093, equation 4)
-output   = features W_dec + b_dec               (arXiv:2406.11944, equation 2)
+features = TopK(ReLU(W_enc x + b_enc))          (arXiv:2406.04093, section 2.3)
+output   = features W_dec + b_dec               (arXiv:2406.11944, section 3.1)
 """
 
 from collections.abc import Iterable

@@ -215,10 +215,10 @@ def words(values: Values, count: int) -> None:
         "feed-forward layers, and what heads pass on to these and to the output stay."
     )
     page.question(
-        "Twenty edges, each of which matters when it is cut alone, keep only a part of the difference. Where is the "
-        "rest?",
-        "In the many edges that matter little one by one: cut together, they matter. And where two heads do the same, "
-        "cutting one of them shows nothing, as the other takes its place. Move the slider to the right.",
+        "The effects of edges that are cut one at a time do not add up to what the same edges keep when they are left "
+        "alone. Why?",
+        "Many edges that matter little one by one matter when they are cut together. And where two heads do the same, "
+        "cutting one of them shows nothing, as the other takes its place. Move the slider and compare.",
     )
     found = made(experiments.every_step, *values)
     page.how_it_is_computed(

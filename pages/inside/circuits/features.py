@@ -244,7 +244,7 @@ def words(programs: list[page.Experiment]) -> None:
         papers=(
             "Transcoder circuits: arXiv:2406.11944, section 4.1. Local replacement model, influence, pruning and both "
             "scores: Circuit Tracing, transformer-circuits.pub 2025, and its library circuit-tracer. TopK features: "
-            "arXiv:2406.04093, equation 4."
+            "arXiv:2406.04093, section 2.3."
         ),
         terms=("attribution graph", "transcoder"),
     )

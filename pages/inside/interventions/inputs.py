@@ -123,10 +123,11 @@ def pictures(
 def words(programs: list[page.Experiment]) -> None:
     """What to see, the equations, the code, a question."""
     page.what_to_see(
-        "Three methods answer the same question, and they do not agree. Against another text only the tokens that "
-        "differ can get anything, and integrated gradients sum to the difference of the two texts. From zero vectors "
-        "they do not: the norms make the way out of zero so steep that no number of points is enough. The gradient "
-        "alone looks at one point, where the model may be saturated, and can have the wrong sign."
+        "Three methods answer the same question; the bars, and the rank correlations below them, show where they "
+        "agree on this text. Against another text only the tokens that differ can get anything, and integrated "
+        "gradients sum to the difference of the two texts. From zero vectors they hardly do: the norms make the way "
+        "out of zero so steep that even many points miss part of it. The gradient alone looks at one point, where the "
+        "model may be saturated, and can have the wrong sign."
     )
     page.question(
         "Leaving a token out and replacing it give different answers. Which one is right?",

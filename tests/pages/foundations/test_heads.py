@@ -367,39 +367,3 @@ def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
     induction = {place: kinds.score[place] for place in zip(*np.nonzero(kinds.kind == "induction"), strict=True)}
     assert induction[layer, head] == max(induction.values())
     assert figures(test)["map"][0]["alt"].startswith("Kinds of the 270 heads: ")
-
-
-def test_why_a_head_looks_there():
-    text = "Max had a red ball. Max lost the red ball."
-    model, tokenizer = cache.model("stories")
-    test = opened(show="why", text=text, layer="3", head="0", token="9", key="3")
-    shown = figures(test)
-    assert set(shown) == {"why", "pairs"}
-    found = experiments.take_apart(model, tokenizer, text, None, None, 3, 0, 9, 3, None)
-    assert f"with {found.score:+.2f} for" in shown["why"][0]["caption"]
-    cells = array(next(t["z"] for t in shown["why"][1]["data"] if t.get("colorscale") == "@signed"))
-    assert cells.sum() == pytest.approx(found.score, abs=1e-3)
-    other = figures(opened(show="why", text=text, layer="3", head="0", token="9", key="3", than="2"))["why"][0]
-    assert "against" in other["caption"]
-    chosen = run(next(button for button in test.button if button.key.startswith("follow key")).click())
-    assert figures(chosen)["why"][0]["caption"] != shown["why"][0]["caption"]
-
-
-def test_a_cell_of_the_map_leads_there():
-    test = opened(layer="3", head="0", token="25")
-    button = test.button(key="ask why")
-    assert button.label == "Why does “·red” look at “·ball”?"
-    assert "red' (25)" in figures(run(button.click()))["why"][0]["caption"]
-
-
-@pytest.mark.parametrize("part", ["encoder self-attention", "decoder self-attention", "cross-attention"])
-def test_why_in_each_part_of_a_translator(part):
-    test = opened(show="why", model="translate", part=part, text="She gave me a red book yesterday.", token="3")
-    assert set(figures(test)) == {"why", "pairs"}
-    assert "add up to it within" in figures(test)["why"][0]["caption"]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_why_with_any_text(name):
-    test = opened(show="why", text=HOSTILE[name], key="99", than="x", layer="-7")
-    assert test.info or set(figures(test)) == {"why", "pairs"}

@@ -78,6 +78,7 @@ def edges_figure(edges: Sequence[Edge], effects: Sequence[float], unit: str, hei
             "marker": {
                 "size": [26 + 14 * total[place] / most for place in places],
                 "color": "@paper",
+                "opacity": 1.0,
                 "line": {"color": "@attention", "width": 1.5},
             },
             "cliponaxis": False,

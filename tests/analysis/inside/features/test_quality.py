@@ -61,7 +61,7 @@ def test_the_measures_are_those_of_a_plain_loop(which):
     put_in = Edit(
         one.config.writes, lambda _: one(subject(held[0], capture=(one.config.reads,)).activations[one.config.reads])
     )
-    held = [None]
+    held = [torch.tensor([TEXT[0]])]
     substituted, count = 0.0, 0
     for row in TEXT:
         held[0] = torch.tensor([row])

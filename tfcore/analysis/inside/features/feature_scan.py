@@ -101,7 +101,7 @@ def _of_dictionary(one: Transcoder, found: list[tuple[ndarray, ...]]) -> dict[st
     order = np.lexsort((-value, feature))
     feature, value, window, position, token = (a[order] for a in (feature, value, window, position, token))
     starts = np.concatenate(([0], np.cumsum(fires)))
-    kept = {
+    kept: dict[str, ndarray] = {
         "window": np.zeros((n, TEXTS), dtype=np.int64),
         "position": np.zeros((n, TEXTS), dtype=np.uint8),
         "value": np.zeros((n, TEXTS), dtype=np.float32),

@@ -1,0 +1,50 @@
+"""Why a head looks there: the section is the score of the cell, for every part of a model and any text."""
+
+from functools import partial
+
+import pytest
+
+from pages.foundations.heads import experiments
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.foundations.test_heads import HOSTILE
+from tests.pages.visits import run
+
+opened = partial(visits.opened, "foundations/heads/page.py")
+
+
+def test_why_a_head_looks_there():
+    text = "Max had a red ball. Max lost the red ball."
+    model, tokenizer = cache.model("stories")
+    test = opened(show="why", text=text, layer="3", head="0", token="9", key="3")
+    shown = figures(test)
+    assert set(shown) == {"why", "pairs"}
+    found = experiments.take_apart(model, tokenizer, text, None, None, 3, 0, 9, 3, None)
+    assert f"with {found.score:+.2f} for" in shown["why"][0]["caption"]
+    cells = array(next(t["z"] for t in shown["why"][1]["data"] if t.get("colorscale") == "@signed"))
+    assert cells.sum() == pytest.approx(found.score, abs=1e-3)
+    other = figures(opened(show="why", text=text, layer="3", head="0", token="9", key="3", than="2"))["why"][0]
+    assert "against" in other["caption"]
+    chosen = run(next(button for button in test.button if button.key.startswith("follow key")).click())
+    assert figures(chosen)["why"][0]["caption"] != shown["why"][0]["caption"]
+
+
+def test_a_cell_of_the_map_leads_there():
+    test = opened(layer="3", head="0", token="25")
+    button = test.button(key="ask why")
+    assert button.label == "Why does “·red” look at “·ball”?"
+    assert "red' (25)" in figures(run(button.click()))["why"][0]["caption"]
+
+
+@pytest.mark.parametrize("part", ["encoder self-attention", "decoder self-attention", "cross-attention"])
+def test_why_in_each_part_of_a_translator(part):
+    test = opened(show="why", model="translate", part=part, text="She gave me a red book yesterday.", token="3")
+    assert set(figures(test)) == {"why", "pairs"}
+    assert "add up to it within" in figures(test)["why"][0]["caption"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_why_with_any_text(name):
+    test = opened(show="why", text=HOSTILE[name], key="99", than="x", layer="-7")
+    assert test.info or set(figures(test)) == {"why", "pairs"}
