@@ -38,6 +38,12 @@ class Revival:
 class InTraining(nn.Module):
     """A dictionary between activations of mean 0 and mean square 1, and the numbers that make them so."""
 
+    mean_read: Tensor
+    mean_written: Tensor
+    scale_read: Tensor
+    scale_written: Tensor
+    idle: Tensor
+
     def __init__(self, config: TranscoderConfig, seed: int = 0) -> None:
         super().__init__()
         self.dictionary = module_of(config, seed)
@@ -109,9 +115,10 @@ def train_dictionaries(
         folder: where state.safetensors is kept; None keeps nothing.
         report: called after every step; its loss is the mean share of variance that is left unexplained.
     """
-    of_each = nn.ModuleList(InTraining(config, settings.seed + i) for i, config in enumerate(configs))
-    optimizer = torch.optim.Adam(of_each.parameters(), lr=settings.lr, betas=settings.betas)
-    state = State(folder, of_each, optimizer) if folder is not None else None
+    of_each = [InTraining(config, settings.seed + i) for i, config in enumerate(configs)]
+    together = nn.ModuleList(of_each)
+    optimizer = torch.optim.Adam(together.parameters(), lr=settings.lr, betas=settings.betas)
+    state = State(folder, together, optimizer) if folder is not None else None
     step = state.restore() if state is not None else 0
     clock = Clock(settings.steps)
     while step < settings.steps:
@@ -121,13 +128,12 @@ def train_dictionaries(
         pairs = read_and_written(model, configs, batch.ids)
         losses = []
         for one, (x, y) in zip(of_each, pairs, strict=True):
-            assert isinstance(one, InTraining)
             if step == 0:
                 one.settle_(x, y)
             loss = one.loss(x, y, revival)
             loss.backward()
             losses.append(float(loss.detach()))
-        norm = nn.utils.clip_grad_norm_(of_each.parameters(), float("inf"))  # measured, not clipped
+        norm = nn.utils.clip_grad_norm_(together.parameters(), float("inf"))  # measured, not clipped
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         for one in of_each:

@@ -78,7 +78,7 @@ def loss_recovered_together(
     zeros = [Edit.zero(one.config.writes) for one in transcoders]
     for ids in texts:
         row = torch.tensor([list(ids)])
-        passes = ([], substitute(transcoders), zeros)
+        passes: tuple[Sequence[Edit], ...] = ([], substitute(transcoders), zeros)
         losses += torch.stack([_summed_loss(model(row, edits=edits).logits, row) for edits in passes])
         predicted += len(ids) - 1
     as_is, substituted, zeroed = (losses / predicted).tolist()
