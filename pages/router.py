@@ -55,6 +55,7 @@ PAGES = {
     "Inside": [
         ("inside/flow/page.py", "Flow", "waves", "flow"),
         ("inside/induction/page.py", "Induction heads", "content_copy", "induction"),
+        ("inside/features/page.py", "Features", "grain", "features"),
         ("inside/circuits/page.py", "Circuits", "account_tree", "circuits"),
         ("inside/stream/page.py", "Residual stream", "water", "stream"),
         ("inside/interventions/page.py", "Interventions", "healing", "interventions"),

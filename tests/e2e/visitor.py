@@ -38,6 +38,7 @@ LAST = {
     "/balance": "How it is computed",
     "/flow": "How it is computed",
     "/induction": "How it is computed",
+    "/features": "How it is computed",
     "/circuits": "How it is computed",
     "/stream": "How it is computed",
     "/interventions": "How it is computed",

@@ -97,6 +97,11 @@ VISITS = {
     "ring": ("inference/long_context/page.py", {"look": "ring"}),
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
+    "features": ("inside/features/page.py", {}),
+    "features of a layer": (
+        "inside/features/page.py",
+        {"dictionary": "layer 0", "feature0": "1398", "search": " dog", "factor": "0.0"},
+    ),
     "circuits": ("inside/circuits/page.py", {}),
     "edges between heads": (
         "inside/circuits/page.py",

@@ -124,6 +124,10 @@ CHAPTERS = {
             "inside/induction/page.py",
             "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
         ),
+        "Features": (
+            "inside/features/page.py",
+            "Which features are active in a text? Look at one closely; switch it off, or force it on.",
+        ),
         "Circuits": (
             "inside/circuits/page.py",
             "Which parts make a prediction together? Follow it back to the tokens, from feature to feature.",

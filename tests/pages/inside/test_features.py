@@ -1,0 +1,88 @@
+"""The page on features: those of the text, one chosen by click and by keyboard, searched, off and forced on."""
+
+from functools import partial
+
+import pytest
+
+from pages.inside.features import experiments
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.visits import run
+from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations
+from tfcore.analysis.inside.interventions import effect
+
+opened = partial(visits.opened, "inside/features/page.py")
+TEXT = "Lily had a dog. One day, they went to the park and saw a big"
+
+
+def values(dictionary):
+    return experiments.activations(*cache.model("stories"), "stories", TEXT, 64, dictionary)
+
+
+def words(test):
+    return visits.said(test, "markdown", "caption")
+
+
+def test_it_begins_with_a_feature_of_the_dog():
+    test = opened()
+    assert test.selectbox(key="feature4").value == 1344
+    assert "Feature stream/1344" in [element.value for element in test.subheader]
+    assert "What to see." in words(test)
+
+
+@pytest.mark.parametrize("dictionary", range(4))
+def test_a_layer_begins_with_the_strongest_feature_of_the_text(dictionary):
+    test = opened(dictionary=f"layer {dictionary}")
+    assert test.selectbox(key=f"feature{dictionary}").value == values(dictionary).max(0).argmax()
+
+
+def test_the_map_has_the_strongest_and_the_chosen_one():
+    own = values(4)
+    rows = experiments.rows_of(own, 1344, 12)
+    assert rows[-1] == 1344
+    assert set(rows[:-1]) == set(sorted(range(1536), key=lambda i: -own[:, i].max())[:12])
+    assert experiments.rows_of(own, rows[0], 12) == rows[:-1]
+    assert experiments.rows_of(own, 3, 12, [5, 3]) == [5, 3]
+
+
+def test_a_feature_in_the_address_by_its_number():
+    assert opened(dictionary="layer 3", feature3="944").selectbox(key="feature3").value == 944
+
+
+def test_search_lists_features_of_a_token():
+    test = opened(dictionary="layer 1", search=" dog")
+    assert "559" in words(test)
+    assert "among its most frequent tokens" in words(opened(search=" Zzz"))
+
+
+def test_forced_on_the_dog_comes_back():
+    found = experiments.held(*cache.model("stories"), "stories", TEXT, 64, 4, 1344, 1.0, 4)
+    model, tokenizer = cache.model("stories")
+    dog = tokenizer.encode(" dog")[0]
+    before = effect(model, tokenizer.encode(TEXT), (), 16).before[dog]
+    assert found.effect.before[dog] == pytest.approx(before, abs=1e-6)
+    assert found.effect.after[dog] > 0.5 > before
+    assert found.after[0] == dog
+
+
+def test_the_activations_are_those_of_the_dictionary():
+    model, tokenizer = cache.model("stories")
+    found = feature_activations(model, chosen_dictionary("stories", 2), tokenizer.encode(TEXT))
+    assert (found == values(2)).all()
+
+
+def test_a_feature_that_was_never_active():
+    test = opened(dictionary="layer 3", feature3="399")
+    assert test.selectbox(key="feature3").value == 399
+    assert "It was active in none of the held-out texts." in words(test)
+
+
+@pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 90])
+def test_any_text(text):
+    test = opened()
+    test.text_area(key="text").set_value(text)
+    assert not run(test).exception
+
+
+def test_no_text_is_said_so():
+    assert "There is no text yet" in opened(text="").info[0].value
