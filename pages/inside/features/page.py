@@ -34,9 +34,9 @@ TEXT = "Lily had a dog. One day, they went to the park and saw a big"
 KITE = "Tom gave Lily a big red kite. Then it was late, and it was time to go to"
 DOG = 1344  # of the stream
 TRY: dict[str, dict[str, Any]] = {
-    "think of the dog": {"text": TEXT, "dictionary": STREAM, "feature4": DOG, "factor": 1.0},
+    "the dog again": {"text": TEXT, "dictionary": STREAM, "feature4": DOG, "factor": 1.0},
     "a star in the park": {"text": TEXT, "dictionary": STREAM, "feature4": 83, "factor": 1.0},
-    "where one goes to, off": {"text": KITE, "dictionary": STREAM, "feature4": 308, "factor": 0.0},
+    "not to bed": {"text": KITE, "dictionary": STREAM, "feature4": 308, "factor": 0.0},
     "a big what?": {"text": TEXT, "dictionary": 3, "feature3": 944, "factor": 0.0},
     "one token alone": {"text": TEXT, "dictionary": 0, "feature0": 1398, "factor": 0.0},
 }
@@ -218,11 +218,13 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     dictionary = controls.segmented("Features of", "dictionary", list(DICTIONARIES), STREAM, DICTIONARIES)
     of = of_text.chosen_dictionary(MODEL, dictionary)
     peak = int(activations(MODEL, MODEL, pasted, TOKENS, dictionary).max(0).argmax())
-    with st.container(width=300):
-        feature = choose_feature(dictionary, DOG if (pasted, dictionary) == (TEXT, STREAM) else peak)
+    chosen = st.container(width=300)
     with page.more_settings():
         count = controls.select("Rows of the map", "rows", list(ROWS), 12)
         sought = search(dictionary, of)
+    first = DOG if (pasted, dictionary) == (TEXT, STREAM) else peak
+    with chosen:
+        feature = choose_feature(dictionary, sought.features[0] if sought and sought.features else first)
 if sought is not None:
     st.caption(text.escape(str(sought)))
 programs = [text_map(reading, dictionary, feature, count, () if sought is None else sought.features)]

@@ -11,7 +11,7 @@ from numpy import ndarray
 from tfcore.analysis.block.neurons import Snippet
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.features.feature_scan import FeatureScan, load_feature_scan
-from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_activations, feature_title
+from tfcore.analysis.inside.features.of_text import chosen_dictionary, feature_title
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
@@ -70,6 +70,7 @@ def feature_fires(
     )
 
 
+@torch.no_grad()
 def feature_texts(model: Transformer, name: str, dictionary: int, feature: int) -> list[Snippet]:
     """The held-out texts in which a feature is strongest, the strongest first, each read again by the model.
 
@@ -77,15 +78,20 @@ def feature_texts(model: Transformer, name: str, dictionary: int, feature: int) 
         name: of the model, whose dictionaries and scan are read.
     """
     scan, of = load_feature_scan(name), chosen_dictionary(name, dictionary)
-    found = []
-    for rank in range(scan.value.shape[-1]):
-        place = dictionary, feature, rank
-        if scan.value[place] <= 0:
-            break
-        ids = scan.ids(int(scan.window[place]))
-        values = feature_activations(model, of, ids)[:, feature]
-        found.append(Snippet(tuple(ids), int(scan.position[place]), values, float(scan.value[place])))
-    return found
+    stored = [float(value) for value in scan.value[dictionary, feature] if value > 0]
+    if not stored:
+        return []
+    rows = [scan.ids(int(window)) for window in scan.window[dictionary, feature, : len(stored)]]
+    longest = max(map(len, rows))
+    # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
+    batch = torch.cat([one_text(model, [*ids, *[0] * (longest - len(ids))]) for ids in rows])
+    x = model(batch, capture=(of.config.reads,)).activations[of.config.reads]
+    values = of.encode(x)[..., feature].float().cpu().numpy()  # (row, seq)
+    peaks = scan.position[dictionary, feature].tolist()
+    return [
+        Snippet(tuple(ids), peak, own[: len(ids)], largest)
+        for ids, peak, own, largest in zip(rows, peaks, values, stored, strict=False)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
