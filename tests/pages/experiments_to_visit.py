@@ -123,6 +123,10 @@ VISITS = {
     "interventions": ("inside/interventions/page.py", {}),
     "patching": ("inside/interventions/page.py", {"show": "Activation patching"}),
     "input attribution": ("inside/interventions/page.py", {"show": "Input attribution"}),
+    "sets of prompts": (
+        "inside/interventions/page.py",
+        {"show": "A set of prompts", "model": "stories", "set": "copies", "board": "each layer, patched"},
+    ),
     "timeline": ("reference/history/page.py", {"field": "Language", "words": "attention"}),
     "families": ("reference/history/page.py", {"show": "Families", "entry": "1997 LSTM"}),
     "sequences": ("reference/history/page.py", {"show": "What else is a sequence"}),

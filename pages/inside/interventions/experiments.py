@@ -49,12 +49,27 @@ from tfcore.analysis.inside.patching import (
     patched_shares,
     patched_title,
 )
+from tfcore.analysis.inside.prompt_sets import (
+    ExactEffects,
+    Paired,
+    PromptEffects,
+    board_means,
+    board_names,
+    largest_means,
+    means_of,
+    measure_set,
+    pair_prompts,
+    part_values,
+    set_metric,
+)
+from tfcore.analysis.inside.prompt_tables import read_prompts
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
 from tfcore.analysis.one_text import FirstTokens, first_tokens
-from tfcore.analysis.token_text import tick_labels, visible
+from tfcore.analysis.token_text import label, tick_labels, visible
 from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.input_attribution import attribution_bars
 from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
+from tfcore.figures.inside.prompt_sets import dots_height, interval_dots
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -291,3 +306,79 @@ def compared_methods(
     methods = found.methods(occlusion)
     figure = attribution_bars(methods, tick_labels(read.tokens, 10), unit, position, height=320)
     return Shown(figure, (method_agreement(methods, read.tokens),))
+
+
+# ---- sets of prompts ----
+
+
+def paired(model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | None = None) -> Paired:
+    """The prompts of a CSV table that a model can pair."""
+    return pair_prompts(model, tokenizer, read_prompts(table), bos)
+
+
+def by_prompt(
+    model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | None = None
+) -> Iterator[PromptEffects | ExactEffects]:
+    """Metric, estimates and patches of every prompt, then the exact effects of the largest parts."""
+    return measure_set(model, paired(model, tokenizer, table, bos).encoded)
+
+
+def every_prompt(
+    model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | None = None
+) -> list[PromptEffects | ExactEffects]:
+    """The same, of all prompts."""
+    return list(by_prompt(model, tokenizer, table, bos))
+
+
+def prompt_effects(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    found: Sequence[PromptEffects | ExactEffects],
+    table: str,
+    bos: bool | None = None,
+) -> Shown:
+    """The largest parts over a set of prompts: mean effects with intervals, exact ones as soon as two prompts have
+    theirs."""
+    prompts = paired(model, tokenizer, table, bos).prompts
+    first = [one for one in found if isinstance(one, PromptEffects)]
+    parts, values, exact = part_values(model, found)
+    how = f"Zero ablation, {'exact' if exact else 'estimated'}"
+    how += "" if len(values) == len(prompts) else f", {len(values)} of {len(prompts)} prompts"
+    means, names = means_of(values), [part_title(part) for part in parts]
+    figure = interval_dots(
+        means,
+        values,
+        names,
+        ["@feedforward" if part.head is None else "@attention" for part in parts],
+        [f"{label(one.clean, 60)} → {label(one.answer)}" for one in prompts[: len(values)]],
+        "fall of the metric (logits)",
+        height=dots_height(len(parts)),
+    )
+    return Shown(figure, (largest_means(means, names, how), set_metric(first)))
+
+
+def prompt_board(model: Transformer, found: Sequence[PromptEffects | ExactEffects], patched: bool) -> Shown:
+    """Mean effects over a set of prompts, of every part: zero ablation, estimated, or the output of each layer's
+    attention and feed-forward layer replaced by that of the corrupted text, exact."""
+    columns, axis = ["FF" if part.head is None else str(part.head) for part in parts_of(model.config)[0]], ""
+    how = "Zero ablation of each part, estimated"
+    if patched:
+        columns, axis = ["attention", "feed-forward"], "output patched from the corrupted text"
+        how = "Patching from the corrupted text, exact"
+    means, rows = board_means(found, patched), board_names(model, patched)
+    end = scale_end(means.mean, rows, least=0.5)
+    figure = board(
+        means.mean,
+        columns,
+        "%{text}",
+        limit=end.end,
+        crossed=means.unsure,
+        words=[
+            [f"{name}: {mean:+.2f} ({low:+.2f} to {high:+.2f})" for name, mean, low, high in zip(*row, strict=True)]
+            for row in zip(rows, means.mean, means.low, means.high, strict=True)
+        ],
+        across=axis,
+        height=board_height(len(rows), 18 if len(rows) > 12 else 40),
+    )
+    names = [name for row in rows for name in row]
+    return Shown(figure, (largest_means(means, names, how), *([end] if end.beyond else [])))

@@ -10,10 +10,11 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.interventions import inputs as attributing
 from pages.inside.interventions import patch as patching
+from pages.inside.interventions import sets as prompts
 from pages.inside.interventions import switch as switching
 from pages.inside.interventions.defaults import said_always
 from pages.inside.reading import Reading
-from pages.ui import controls, notices, page
+from pages.ui import controls, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 
@@ -27,6 +28,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] 
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
     "inputs": ("Input attribution", attributing.inputs, attributing.TOKENS),
 }
+SETS = "A set of prompts"  # a section that reads many texts instead of the one above
 USUAL = {"bos": "as usual"}
 HERE = {"show": "switch", "where": switching.EVERYWHERE, "edit": "own", "by": "prediction", "word": 0}
 PATCHED = {"show": "patch", "by": patching.FOUND}
@@ -68,28 +70,49 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     },
 }
 
+TRY_SETS: dict[str, dict[str, Any]] = {
+    "boys and girls": {"model": "stories", "set": "genders", "board": "ablation"},
+    "which toy was lost?": {"model": "stories", "set": "copies", "board": "ablation"},
+}
+TRY_SETS_REAL: dict[str, dict[str, Any]] = {
+    "twelve pairs of names (smollm2)": {"model": REAL, "set": "names (IOI)", "board": "ablation"},
+    "capitals, patched (smollm2)": {"model": REAL, "set": "capitals", "board": "patching"},
+}
+to_sets = controls.last("show") == "sets" or (links.asked("show") or "").casefold() in ("sets", SETS.casefold())
+
 page.begin(
     "What if a part were different?",
     "An attention pattern shows a correlation; only an intervention shows what the prediction depends on. Ablate heads "
     "and layers, scale them, or patch in their activations from another text, and the model predicts again.",
-    always=said_always(),
+    always=models.always() if to_sets else said_always(),
 )
 box, beside = st.columns([4, 1], vertical_alignment="bottom")
-with box:
-    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
-with beside:
-    model = models.choose("decoder", why_not=models.silent)
-offer_real(model, pasted)
-examples = {name: {"model": "stories", **USUAL, **values} for name, values in TRY.items()}
-if REAL in models.fitting("decoder", why_not=models.silent):
-    examples |= {name: {"model": REAL, **USUAL, **values} for name, values in TRY_REAL.items()}
-page.try_this(examples)
-names = {key: name for key, (name, _, _) in SECTIONS.items()}
+above = st.container()
 row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
 with row:
-    section = controls.segmented("Experiment", "show", list(SECTIONS), "switch", names)
+    names = {**{key: name for key, (name, _, _) in SECTIONS.items()}, "sets": SETS}
+    section = controls.segmented("Experiment", "show", list(names), "switch", names)
+has_real = REAL in models.fitting("decoder", why_not=models.silent)
+with beside:
+    first = models.first() if section == "sets" else models.DEFAULT
+    model = models.choose("decoder", why_not=models.silent, default=first)
+with row:
     measured = st.container(horizontal=True, gap="medium", vertical_alignment="bottom", width="content")
     bos = _reading.more_settings(model)
-_, show, limit = SECTIONS[section]
-notices.drop("tokens of other text")  # unless it is still on the page
-show(_reading.checked(model, pasted, limit, bos=bos), measured)
+if section == "sets":
+    with above:
+        real_sets = {name: {**USUAL, **values} for name, values in TRY_SETS_REAL.items()} if has_real else {}
+        page.try_this({**real_sets, **{name: {**USUAL, **values} for name, values in TRY_SETS.items()}})
+    prompts.sets(model, bos, box)
+else:
+    with box:
+        pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    with above:
+        offer_real(model, pasted)
+        examples = {name: {"model": "stories", **USUAL, **values} for name, values in TRY.items()}
+        if has_real:
+            examples |= {name: {"model": REAL, **USUAL, **values} for name, values in TRY_REAL.items()}
+        page.try_this(examples)
+    _, show, limit = SECTIONS[section]
+    notices.drop("tokens of other text")  # unless it is still on the page
+    show(_reading.checked(model, pasted, limit, bos=bos), measured)

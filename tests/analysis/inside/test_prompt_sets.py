@@ -114,9 +114,10 @@ def test_what_is_said_of_means():
     said = set_metric([PromptEffects(clean, -clean, nothing, nothing) for clean in (1.0, 3.0, -1.0)])
     assert (said.prompts, said.right, said.mean, said.spread, said.corrupted) == (3, 2, 1.0, 2.0, -1.0)
     assert said.high - said.mean == pytest.approx(4.3027 * 2 / np.sqrt(3), abs=1e-3)
-    assert str(SetMetric(3, 2, 1.0, -3.97, 5.97, 2.0, -1.0)) == (
+    assert (said.corrupted_low, said.corrupted_high) == pytest.approx((-said.high, -said.low))
+    assert str(SetMetric(3, 2, 1.0, -3.97, 5.97, 2.0, -1.0, -5.97, 3.97)) == (
         "Logit of the answer less that of the wrong one, over 3 prompts: +1.00 (95% interval -3.97 to +5.97, standard "
-        "deviation 2.00); the answer leads on 2. On the corrupted texts: -1.00."
+        "deviation 2.00); the answer leads on 2. On the corrupted texts: -1.00 (-5.97 to +3.97)."
     )
 
 

@@ -17,7 +17,7 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.interventions import Part, edits_for, part_title, parts_of
 from tfcore.analysis.inside.patching import estimate_effects
-from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, Prompt
+from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
 from tfcore.analysis.one_text import encoded, one_text
@@ -49,22 +49,71 @@ def encode_prompts(
         ValueError: two texts of different lengths or too long, or two answers that begin with the same token; the
             message names the row.
     """
-    found = []
+    return tuple(_encoded(model, tokenizer, place, prompt, bos) for place, prompt in enumerate(prompts, 1))
+
+
+class Paired(NamedTuple):
+    """Prompts that a model can pair.
+
+    Args:
+        prompts, encoded: those, as texts and as the model reads them.
+        left_out: why each of the others is not among them.
+    """
+
+    prompts: tuple[Prompt, ...]
+    encoded: tuple[Encoded, ...]
+    left_out: tuple[str, ...]
+
+
+def pair_prompts(
+    model: Transformer, tokenizer: Tokenizer, prompts: Sequence[Prompt], bos: bool | None = None
+) -> Paired:
+    """The prompts without those that `encode_prompts` refuses.
+
+    Raises:
+        ValueError: fewer than two are left; the message says why the first of the others is not.
+    """
+    kept, encoded_prompts, left_out = [], [], []
     for place, prompt in enumerate(prompts, 1):
-        clean, corrupted = (tuple(encoded(model, tokenizer, text, bos)) for text in (prompt.clean, prompt.corrupted))
-        if len(clean) != len(corrupted):
-            raise ValueError(
-                f"row {place}: the clean text has {len(clean)} tokens and the corrupted one {len(corrupted)}; patching "
-                "needs equally many"
-            )
-        most = min(MOST_TOKENS, model.config.max_seq_len)
-        if len(clean) > most:
-            raise ValueError(f"row {place} has {len(clean)} tokens; {most} are possible")
-        answer, wrong = (tokenizer.encode(word)[:1] for word in (prompt.answer, prompt.wrong))
-        if not answer or answer == wrong:
-            raise ValueError(f"row {place}: both answers begin with the same token, so nothing tells them apart")
-        found.append(Encoded(clean, corrupted, Quantity("difference", answer[0], wrong[0])))
-    return tuple(found)
+        try:
+            encoded_prompts.append(_encoded(model, tokenizer, place, prompt, bos))
+            kept.append(prompt)
+        except ValueError as problem:
+            left_out.append(str(problem))
+    if len(kept) < LEAST_PROMPTS:
+        reason = f"; {left_out[0]}" if left_out else ""
+        raise ValueError(
+            f"{len(kept)} of {len(prompts)} rows can be used, and an interval needs {LEAST_PROMPTS}{reason}"
+        )
+    return Paired(tuple(kept), tuple(encoded_prompts), tuple(left_out))
+
+
+def pairable_templates(model: Transformer, tokenizer: Tokenizer, bos: bool | None = None) -> tuple[str, ...]:
+    """Names of the templates whose two texts a model reads as equally many tokens, in every row."""
+    names = []
+    for name, prompts in TEMPLATES.items():
+        try:
+            encode_prompts(model, tokenizer, prompts, bos)
+        except ValueError:
+            continue
+        names.append(name)
+    return tuple(names)
+
+
+def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Prompt, bos: bool | None) -> Encoded:
+    clean, corrupted = (tuple(encoded(model, tokenizer, text, bos)) for text in (prompt.clean, prompt.corrupted))
+    if len(clean) != len(corrupted):
+        raise ValueError(
+            f"row {place}: the clean text has {len(clean)} tokens and the corrupted one {len(corrupted)}; patching "
+            "needs equally many"
+        )
+    most = min(MOST_TOKENS, model.config.max_seq_len)
+    if len(clean) > most:
+        raise ValueError(f"row {place} has {len(clean)} tokens; {most} are possible")
+    answer, wrong = (tokenizer.encode(word)[:1] for word in (prompt.answer, prompt.wrong))
+    if not answer or answer == wrong:
+        raise ValueError(f"row {place}: both answers begin with the same token, so nothing tells them apart")
+    return Encoded(clean, corrupted, Quantity("difference", answer[0], wrong[0]))
 
 
 # ---- measurements ----
@@ -116,6 +165,27 @@ def largest_parts(model: Transformer, estimates: Float[ndarray, "prompt layer pa
     flat = [part for layer in parts_of(model.config) for part in layer]
     order = np.argsort(-np.abs(estimates.mean(0)).ravel(), kind="stable")[:most]
     return tuple(flat[place] for place in order)
+
+
+class PartValues(NamedTuple):
+    """Effects of the largest parts on each prompt, the largest mean by size first; exact, or estimates."""
+
+    parts: tuple[Part, ...]
+    values: Float[ndarray, "prompt part"]
+    exact: bool
+
+
+def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
+    """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
+    exact = [one for one in found if isinstance(one, ExactEffects)]
+    if len(exact) >= LEAST_PROMPTS:
+        parts, values = exact[0].parts, np.stack([one.effects for one in exact])
+    else:
+        estimates = np.stack([one.estimate for one in found if isinstance(one, PromptEffects)])
+        parts, every = largest_parts(model, estimates, EXACT), parts_of(model.config)
+        values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
+    order = np.argsort(-np.abs(values.mean(0)), kind="stable")
+    return PartValues(tuple(parts[place] for place in order), values[:, order], len(exact) >= LEAST_PROMPTS)
 
 
 @torch.no_grad()
@@ -175,6 +245,11 @@ class Means:
         """Where the interval includes 0."""
         return (self.low <= 0) & (self.high >= 0)
 
+    @property
+    def columns(self) -> dict[str, Float[ndarray, " entry"]]:
+        """As columns of a table."""
+        return {"mean": self.mean.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
+
 
 def means_of(values: Float[ndarray, "prompt ..."], level: float = LEVEL) -> Means:
     """Student's interval of a mean: mean ± t s / sqrt(n), s the standard deviation over the n prompts (n - 1 in its
@@ -190,6 +265,20 @@ def means_of(values: Float[ndarray, "prompt ..."], level: float = LEVEL) -> Mean
     mean = np.asarray(values.mean(0))
     half = t_quantile(n - 1, 0.5 + level / 2) * values.std(0, ddof=1) / np.sqrt(n)
     return Means(mean, np.asarray(mean - half), np.asarray(mean + half))
+
+
+def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) -> Means:
+    """Means of the estimates, (layer, part), or of the effects of patching, (layer, kind)."""
+    first = [one for one in found if isinstance(one, PromptEffects)]
+    return means_of(np.stack([one.patched if patched else one.estimate for one in first]))
+
+
+def board_names(model: Transformer, patched: bool) -> list[list[str]]:
+    """Names of the fields of `board_means`."""
+    layers = parts_of(model.config)
+    if patched:
+        return [[f"attention {layer}", f"feed-forward {layer}"] for layer in range(len(layers))]
+    return [[part_title(part) for part in layer] for layer in layers]
 
 
 def t_quantile(degrees: int, probability: float) -> float:
@@ -215,7 +304,7 @@ class SetMetric(Finding):
         prompts: how many.
         right: on how many the answer's logit is the larger one.
         mean, low, high, spread: of the metric on the clean texts: mean, interval, standard deviation; logits.
-        corrupted: its mean on the corrupted texts.
+        corrupted, corrupted_low, corrupted_high: its mean on the corrupted texts, and the interval.
     """
 
     prompts: int
@@ -225,20 +314,23 @@ class SetMetric(Finding):
     high: float
     spread: float
     corrupted: float
+    corrupted_low: float
+    corrupted_high: float
 
     @property
     def sentence(self) -> str:
         return (
             f"Logit of the answer less that of the wrong one, over {self.prompts} prompts: {self.mean:+.2f} "
             f"({LEVEL:.0%} interval {self.low:+.2f} to {self.high:+.2f}, standard deviation {self.spread:.2f}); the "
-            f"answer leads on {self.right}. On the corrupted texts: {self.corrupted:+.2f}."
+            f"answer leads on {self.right}. On the corrupted texts: {self.corrupted:+.2f} "
+            f"({self.corrupted_low:+.2f} to {self.corrupted_high:+.2f})."
         )
 
 
 def set_metric(found: Sequence[PromptEffects]) -> SetMetric:
     """From what was measured of each prompt."""
     clean = np.array([one.clean for one in found])
-    means = means_of(clean)
+    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in found]))
     return SetMetric(
         prompts=len(found),
         right=int((clean > 0).sum()),
@@ -246,7 +338,9 @@ def set_metric(found: Sequence[PromptEffects]) -> SetMetric:
         low=float(means.low),
         high=float(means.high),
         spread=float(clean.std(ddof=1)),
-        corrupted=float(np.mean([one.corrupted for one in found])),
+        corrupted=float(corrupted.mean),
+        corrupted_low=float(corrupted.low),
+        corrupted_high=float(corrupted.high),
     )
 
 
@@ -280,11 +374,6 @@ def largest_means(means: Means, names: Sequence[str], how: str) -> LargestMeans:
     order = np.argsort(-np.abs(mean), kind="stable")[:NAMED]
     named = tuple((names[i], float(mean[i]), float(low[i]), float(high[i])) for i in order)
     return LargestMeans(how, named, int(means.unsure.sum()), mean.size)
-
-
-def part_names(model: Transformer) -> list[str]:
-    """Of all parts, in the order of the raveled estimates."""
-    return [part_title(part) for layer in parts_of(model.config) for part in layer]
 
 
 def prompt_words(prompt: Prompt) -> str:

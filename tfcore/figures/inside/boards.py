@@ -30,6 +30,9 @@ def board(
     estimated: Bool[ndarray, "layer part"] | None = None,
     selected: Collection[tuple[int, int]] = (),
     digits: int = 2,
+    crossed: Bool[ndarray, "layer part"] | None = None,
+    words: Sequence[Sequence[str]] | None = None,
+    across: str = "",
     height: int,
 ) -> go.Figure:
     """Signed numbers, one a field, written in it and shown by its colour; a click carries [layer, column].
@@ -42,11 +45,14 @@ def board(
         estimated: fields whose number is an estimate; they are pale.
         selected: fields with a frame, as (layer, column).
         digits: after the point.
+        crossed: fields with a cross in their corner, or in their middle where no numbers are written.
+        words: for %{text} of each field; the column's name where none are given.
+        across: title of the columns; by default that of heads.
         height: in pixels.
     """
     n_layers, n_parts = values.shape
     places = [[[layer, column] for column in range(n_parts)] for layer in range(n_layers)]
-    names = [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
+    names = words or [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
     written = values.size <= MOST_NUMBERS
     pale = np.zeros(values.shape, dtype=bool) if estimated is None else estimated
     fields: dict[str, Any] = {
@@ -73,6 +79,8 @@ def board(
         traces.append({**fields, **hovers, "z": z, "opacity": 0.45})
     if (beyond := np.abs(np.nan_to_num(values)) > limit * (1 + 1e-6)).any():
         traces.append(triangles(values, beyond, 0.3 if written else 0.0))
+    if crossed is not None and crossed.any():
+        traces.append(crosses(crossed, (0.36, 0.3) if written else (0.0, 0.0)))
     frame = {"color": "@accent", "width": 3}
     axis: dict[str, Any] = {"showgrid": False, "fixedrange": True, "tickmode": "array"}
     layout = theme.base_layout(
@@ -84,7 +92,7 @@ def board(
             "side": "top",
             "range": [-0.5, n_parts - 0.5],
             "tickangle": 0 if n_parts <= 14 else -60,
-            "title": {"text": "head (FF: feed-forward)" if "FF" in parts else "head", "standoff": 2},
+            "title": {"text": across or ("head (FF: feed-forward)" if "FF" in parts else "head"), "standoff": 2},
         },
         yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
         margin={"l": 44, "r": 8, "t": 50, "b": 8},
@@ -125,6 +133,24 @@ def triangles(
             "color": "@paper",
             "line": {"color": "@ink", "width": 1},
         },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def crosses(where: Bool[ndarray, "row column"], aside: tuple[float, float]) -> dict[str, Any]:
+    """A small cross in each of some cells.
+
+    Args:
+        aside: how far to the right of, and above, the middle of its cell.
+    """
+    row, column = np.nonzero(where)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": (column + aside[0]).astype(np.float32),
+        "y": (row - aside[1]).astype(np.float32),
+        "marker": {"symbol": "x-thin", "size": 6, "line": {"color": "@muted", "width": 1.2}},
         "hoverinfo": "skip",
         "showlegend": False,
     }

@@ -1,0 +1,187 @@
+"""Section of the page on interventions: a set of prompts, its metric and every effect as a mean with its interval."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.inside.interventions import experiments
+from pages.ui import cache, controls, fragments, page, text
+from pages.ui.components.figure import figure
+from pages.ui.program import made
+from pages.ui.work.filling import fill
+from tfcore.analysis.inside import knock_outs, prompt_sets
+from tfcore.analysis.inside.interventions import part_title
+from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, Paired, PromptEffects, SetMetric
+from tfcore.analysis.inside.prompt_tables import COLUMNS, LEAST_PROMPTS, TEMPLATES, written_prompts
+
+CHARACTERS = 6_000  # of a table
+OWN = "own"
+OWN_LABEL = "a table of your own"
+BOARDS = {"ablation": "each part, ablated", "patching": "each layer, patched"}
+Found = Sequence[PromptEffects | ExactEffects]
+
+pairable = cache.of_model(max_entries=32)(prompt_sets.pairable_templates)
+every_prompt = cache.of_model(max_entries=16)(experiments.every_prompt)
+
+
+def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
+    """The section; `above` is where the prompts are chosen."""
+    with above:
+        table = choose_table(model, bos)
+    network, tokenizer = cache.model(model)
+    try:
+        paired = experiments.paired(network, tokenizer, table, bos)
+    except ValueError as problem:
+        st.info(f"No effects yet: {text.escape(str(problem), 300)}.")
+        fragments.stop()
+    if paired.left_out:
+        more = f" (and {len(paired.left_out) - 1} more)" if len(paired.left_out) > 1 else ""
+        st.info(f"Left out: {text.escape(paired.left_out[0], 300)}{more}. The other rows are used.")
+    drawn = st.container()
+    kind = controls.segmented("Board", "board", list(BOARDS), "ablation", BOARDS)
+    with drawn:
+        pictures(model, table, bos, paired, kind == "patching")
+    words(model, table, bos, kind == "patching")
+
+
+def choose_table(model: str, bos: bool | None) -> str:
+    """The prompts as CSV: of a template that the model can pair, or typed."""
+    names = pairable(model, bos)
+    labels = {**{name: name for name in names}, OWN: OWN_LABEL}
+    chosen = controls.segmented("Prompts", "set", list(labels), next(iter(labels)), labels)
+    if chosen != OWN:
+        return written_prompts(TEMPLATES[chosen])
+    first = names[0] if names else "genders"
+    return controls.text_area(
+        f"CSV with the columns {', '.join(COLUMNS)}",
+        "table",
+        written_prompts(TEMPLATES[first]),
+        CHARACTERS,
+        height=170,
+        help="Both texts of a row need equally many tokens; answers begin with a space, if a word follows. Put texts "
+        "with commas in double quotes.",
+    )
+
+
+def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: bool) -> None:
+    """The metric, the largest parts with intervals, the board; they fill in prompt by prompt."""
+    network, tokenizer = cache.model(model)
+    n = len(paired.prompts)
+
+    def draw(found: Found) -> None:
+        first = [one for one in found if isinstance(one, PromptEffects)]
+        if len(first) < LEAST_PROMPTS:
+            st.info("The first two prompts are being run; an interval needs both.")
+            return
+        metrics(prompt_sets.set_metric(first))
+        left, right = st.columns(2, gap="large")
+        with left:
+            shown = experiments.prompt_effects(network, tokenizer, found, table, bos)
+            figure(
+                shown.figure,
+                key="means",
+                height=shown.figure.layout.height,
+                min_width=340,
+                table=lambda: means_table(model, found),
+                alt=shown.alt,
+                caption=f"{shown.caption} Open dots: the interval includes 0.",
+            )
+        with right:
+            shown = experiments.prompt_board(network, found, patched)
+            figure(
+                shown.figure,
+                key="set board",
+                height=shown.figure.layout.height,
+                min_width=340,
+                table=lambda: board_table(model, found, patched),
+                alt=shown.alt,
+                caption=f"{shown.caption} A cross: the interval includes 0.",
+            )
+        with st.expander("Every prompt"):
+            st.dataframe(prompt_table(paired, first), hide_index=True)
+
+    layers, tokens = network.config.decoder_layers, max(len(one.clean) for one in paired.encoded)
+    fill(
+        ("prompts", model, table, bos),
+        knock_outs.operations(network, n * (2 * layers + EXACT + 4), tokens),
+        lambda: experiments.by_prompt(network, tokenizer, table, bos),
+        lambda: every_prompt(model, table, bos),
+        draw,
+        2 * n,
+        "pass over a prompt",
+    )
+
+
+def metrics(found: SetMetric) -> None:
+    """The metric line."""
+    with st.container(horizontal=True, gap="large"):
+        interval = f"95% interval {found.low:+.2f} to {found.high:+.2f}"
+        other = f"95% interval {found.corrupted_low:+.2f} to {found.corrupted_high:+.2f}"
+        for name, value, note in (
+            ("Answer less wrong answer, clean", f"{found.mean:+.2f}", interval),
+            ("On the corrupted texts", f"{found.corrupted:+.2f}", other),
+            ("The answer leads", f"{found.right} of {found.prompts}", "on the clean texts"),
+        ):
+            st.metric(name, value, note, delta_color="off", delta_arrow="off", width="content")
+
+
+def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
+    """What to see, the question, how it is computed."""
+    page.what_to_see(
+        "Each dot is the mean over all prompts of how much the answer's lead falls without this part, its bar the "
+        "interval of that mean, the pale dots single prompts. An effect that one sentence shows and the others do not "
+        "has a bar across 0. With many parts some bars leave 0 out by chance, one in twenty of those without any "
+        "effect: the ones to believe are far from it."
+    )
+    page.question(
+        "A part has a large mean and an interval that includes 0. Does it do nothing?",
+        "No: the prompts disagree. It may matter for some of them, such as one name or one order of the words, and "
+        "work against the others. Look at its pale dots, and put the prompts that agree into a table of their own.",
+    )
+    found = made(experiments.every_prompt, model, table, bos)
+    page.how_it_is_computed(
+        page.experiment_of("The largest parts", experiments.prompt_effects, model, found, table, bos),
+        page.experiment_of("The board", experiments.prompt_board, model, found, patched),
+        formula=(
+            r"\begin{gathered}d = \mathrm{logit}_{\text{answer}} - \mathrm{logit}_{\text{wrong}}, \qquad "
+            r"e_i = d_i(\text{clean}) - d_i(\text{clean, edited}) \\ "
+            r"\bar e \pm t_{n-1,\,0.975} \cdot \frac{s}{\sqrt n}, \qquad "
+            r"s^2 = \frac{1}{n-1} \sum_i (e_i - \bar e)^2\end{gathered}"
+        ),
+        code=(prompt_sets.measure_set, prompt_sets.exact_effects, prompt_sets.means_of, prompt_sets.t_quantile),
+        papers=(
+            "The names, and the difference of two logits: arXiv:2211.00593, section 2; corrupted texts of equally many "
+            "tokens: arXiv:2309.16042, section 2; estimates of all parts: arXiv:2310.10348, section 2. The interval "
+            "is Student's; it takes the prompts for a random sample."
+        ),
+        terms=("activation patching",),
+    )
+
+
+# ---- tables ----
+
+
+def means_table(model: str, found: Found) -> pd.DataFrame:
+    """Mean, interval and every prompt's effect of the largest parts."""
+    parts, values, _ = prompt_sets.part_values(cache.model(model)[0], found)
+    columns: dict[str, Any] = {"part": [part_title(part) for part in parts], **prompt_sets.means_of(values).columns}
+    return pd.DataFrame({**columns, **{f"prompt {i}": row for i, row in enumerate(values, 1)}})
+
+
+def board_table(model: str, found: Found, patched: bool) -> pd.DataFrame:
+    """Mean and interval of every field."""
+    names = prompt_sets.board_names(cache.model(model)[0], patched)
+    fields = [name for row in names for name in row]
+    return pd.DataFrame({"part": fields, **prompt_sets.board_means(found, patched).columns})
+
+
+def prompt_table(paired: Paired, first: Sequence[PromptEffects]) -> pd.DataFrame:
+    """The prompts with their metric."""
+    rows = [
+        (*prompt, round(one.clean, 2), round(one.corrupted, 2))
+        for prompt, one in zip(paired.prompts, first, strict=False)
+    ]
+    return pd.DataFrame(rows, columns=[*COLUMNS, "metric, clean", "metric, corrupted"])
