@@ -351,7 +351,7 @@ def prompt_effects(
         names,
         ["@feedforward" if part.head is None else "@attention" for part in parts],
         [f"{label(one.clean, 60)} → {label(one.answer)}" for one in prompts[: len(values)]],
-        "fall of the metric (logits)",
+        "mean fall of the metric, 95% interval (logits)",
         height=dots_height(len(parts)),
     )
     return Shown(figure, (largest_means(means, names, how), set_metric(first)))

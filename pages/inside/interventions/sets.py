@@ -38,8 +38,7 @@ def sets(model: str, bos: bool | None, above: DeltaGenerator) -> None:
         st.info(f"No effects yet: {text.escape(str(problem), 300)}.")
         fragments.stop()
     if paired.left_out:
-        more = f" (and {len(paired.left_out) - 1} more)" if len(paired.left_out) > 1 else ""
-        st.info(f"Left out: {text.escape(paired.left_out[0], 300)}{more}. The other rows are used.")
+        st.info(text.escape(prompt_sets.LeftOut(len(paired.left_out), paired.left_out[0]).sentence, 300))
     drawn = st.container()
     kind = controls.segmented("Board", "board", list(BOARDS), "ablation", BOARDS)
     with drawn:
@@ -67,7 +66,7 @@ def choose_table(model: str, bos: bool | None) -> str:
 
 
 def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: bool) -> None:
-    """The metric, the largest parts with intervals, the board; they fill in prompt by prompt."""
+    """The largest parts with intervals, the board, the metric; they fill in prompt by prompt."""
     network, tokenizer = cache.model(model)
     n = len(paired.prompts)
 
@@ -76,7 +75,6 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
         if len(first) < LEAST_PROMPTS:
             st.info("The first two prompts are being run; an interval needs both.")
             return
-        metrics(prompt_sets.set_metric(first))
         left, right = st.columns(2, gap="large")
         with left:
             shown = experiments.prompt_effects(network, tokenizer, found, table, bos)
@@ -93,13 +91,14 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
             shown = experiments.prompt_board(network, found, patched)
             figure(
                 shown.figure,
-                key="set board",
+                key="set-board",
                 height=shown.figure.layout.height,
                 min_width=340,
                 table=lambda: board_table(model, found, patched),
                 alt=shown.alt,
                 caption=f"{shown.caption} A cross: the interval includes 0.",
             )
+        metrics(prompt_sets.set_metric(first))
         with st.expander("Every prompt"):
             st.dataframe(prompt_table(paired, first), hide_index=True)
 
@@ -157,7 +156,7 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
             "tokens: arXiv:2309.16042, section 2; estimates of all parts: arXiv:2310.10348, section 2. The interval "
             "is Student's; it takes the prompts for a random sample."
         ),
-        terms=("activation patching",),
+        terms=("activation patching", "confidence interval"),
     )
 
 

@@ -138,7 +138,7 @@ CHAPTERS = {
         ),
         "Interventions": (
             "inside/interventions/page.py",
-            "What does each part do? Zero and mean ablation, and activations patched from another text.",
+            "What does each part do? Ablation and activation patching, on one text or on a set of prompts.",
         ),
     },
     "Reference": {

@@ -11,13 +11,19 @@ from tfcore.analysis.inside.prompt_sets import (
     Encoded,
     ExactEffects,
     LargestMeans,
+    LeftOut,
     Means,
     PromptEffects,
     SetMetric,
+    board_means,
+    board_names,
     encode_prompts,
     largest_means,
     means_of,
     measure_set,
+    pair_prompts,
+    pairable_templates,
+    part_values,
     set_metric,
     t_quantile,
 )
@@ -189,3 +195,57 @@ def test_the_templates_for_stories_find_its_heads(name):
     heads = {part: place for place, part in enumerate(exact[0].parts) if part.head is not None}
     if name == "genders":
         assert means.low[heads[Part(2, 5)]] > 0
+
+
+# ---- what a model can pair, and what is shown ----
+
+
+def test_rows_that_cannot_be_paired_are_left_out_with_the_reason():
+    model, tokenizer = load("stories")
+    good = TEMPLATES["genders"][:2]
+    bad = good[0]._replace(corrupted="A cat"), good[0]._replace(wrong=good[0].answer)
+    found = pair_prompts(model, tokenizer, (bad[0], *good, bad[1]))
+    assert found.prompts == good
+    assert found.encoded == encode_prompts(model, tokenizer, good)
+    assert found.left_out[0].startswith("row 1: the clean text has ")
+    assert found.left_out[1].startswith("row 4: both answers begin with the same token")
+    said = str(LeftOut(len(found.left_out), found.left_out[0]))
+    assert said.startswith("2 rows are left out. Row 1: the clean text has ")
+    assert str(LeftOut(1, "row 9 is odd")) == "1 row is left out. Row 9 is odd."
+    with pytest.raises(ValueError, match=r"1 of 2 rows can be used, and an interval needs 2; row 2: the clean"):
+        pair_prompts(model, tokenizer, (good[0], bad[0]))
+    names = pairable_templates(model, tokenizer)
+    assert names == ("genders", "copies")
+    for name in TEMPLATES.keys() - set(names):
+        with pytest.raises(ValueError, match="needs equally many"):
+            encode_prompts(model, tokenizer, TEMPLATES[name])
+
+
+def test_estimates_are_shown_until_two_prompts_are_exact():
+    model = small.model()
+    found = list(measure_set(model, SET, exact=3))
+    flat = [part for layer in parts_of(model.config) for part in layer]
+    estimates = np.stack([one.estimate.ravel() for one in found[:3]])
+    for there in (3, 4):
+        early = part_values(model, found[:there])
+        assert not early.exact
+        for part, values in zip(early.parts, early.values.T, strict=True):
+            np.testing.assert_array_equal(values, estimates[:, flat.index(part)])
+    late = part_values(model, found)
+    assert late.exact
+    sizes = [abs(sum(one.effects[one.parts.index(part)] for one in found[3:]) / 3) for part in late.parts]
+    assert sizes == sorted(sizes, reverse=True)
+    np.testing.assert_array_equal(late.values[1], [found[4].effects[found[4].parts.index(p)] for p in late.parts])
+
+
+def test_the_board_has_a_mean_and_a_name_for_each_field():
+    model = small.model()
+    found = list(measure_set(model, SET, exact=1))
+    for patched, field in ((False, "estimate"), (True, "patched")):
+        means = board_means(found, patched)
+        np.testing.assert_allclose(means.mean, np.mean([getattr(one, field) for one in found[:3]], axis=0), rtol=1e-5)
+        names = board_names(model, patched)
+        assert (len(names), len(names[0])) == means.mean.shape
+        assert means.columns["low"].tolist() == means.low.ravel().tolist()
+    assert board_names(model, True)[1] == ["attention 1", "feed-forward 1"]
+    assert board_names(model, False)[1][0] == "head 1.0"

@@ -297,6 +297,19 @@ def t_quantile(degrees: int, probability: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut(Finding):
+    """How many rows of a table a model cannot pair, and why not the first of them; at least one."""
+
+    rows: int
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        are = "1 row is" if self.rows == 1 else f"{self.rows} rows are"
+        return f"{are} left out. {self.reason[:1].upper()}{self.reason[1:]}."
+
+
+@dataclass(frozen=True, slots=True)
 class SetMetric(Finding):
     """The metric over a set of prompts.
 

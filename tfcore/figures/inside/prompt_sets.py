@@ -16,7 +16,7 @@ ROW = 32  # pixels
 
 def dots_height(n_rows: int) -> int:
     """In pixels."""
-    return 96 + ROW * n_rows
+    return 90 + ROW * n_rows
 
 
 def interval_dots(
@@ -45,7 +45,7 @@ def interval_dots(
         {
             "type": "scatter",
             "mode": "markers",
-            "name": "one prompt",
+            "name": "prompt",
             "x": values.ravel().astype(np.float32),
             "y": np.tile(rows, len(values)),
             "customdata": [prompt for prompt in prompts for _ in names],
@@ -53,7 +53,7 @@ def interval_dots(
             "hovertemplate": "%{customdata}: %{x:+.2f}<extra></extra>",
         }
     ]
-    for role, kind in (("@attention", "head"), ("@feedforward", "feed-forward layer")):
+    for role, kind in (("@attention", "head"), ("@feedforward", "feed-forward")):
         kept = [place for place, one in enumerate(roles) if one == role]
         if not kept:
             continue
@@ -62,7 +62,7 @@ def interval_dots(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": f"{kind}: mean, 95% interval",
+                "name": kind,
                 "x": mean.astype(np.float32),
                 "y": rows[kept],
                 "text": [names[place] for place in kept],
@@ -101,6 +101,6 @@ def interval_dots(
             "automargin": True,
         },
         legend={"traceorder": "normal", "y": 1.03},
-        margin={"l": 110, "r": 12, "t": 48},
+        margin={"l": 110, "r": 12, "t": 36},
     )
     return theme.build(traces, layout)

@@ -1,0 +1,95 @@
+"""The section on sets of prompts: templates that fit the model, tables, refusals, means of the prompts there are."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pages.inside.interventions import sets
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import array, figures
+from tests.pages.visits import run
+from tfcore.analysis.inside.prompt_sets import encode_prompts, measure_set, pair_prompts
+from tfcore.analysis.inside.prompt_tables import TEMPLATES, written_prompts
+
+opened = partial(visits.opened, "inside/interventions/page.py", show="A set of prompts", model="stories")
+PAIR = TEMPLATES["genders"][:2]
+
+
+def test_it_opens_on_a_template_that_the_model_can_pair():
+    test = opened()
+    chooser = test.segmented_control(key="set")
+    assert list(chooser.options) == ["genders", "copies", sets.OWN_LABEL]
+    assert chooser.value == "genders"
+    model, tokenizer = cache.model("stories")
+    found = list(measure_set(model, encode_prompts(model, tokenizer, TEMPLATES["genders"])))
+    mean = float(np.mean([one.clean for one in found[:8]]))
+    assert [metric.value for metric in test.metric][::2] == [f"{mean:+.2f}", "8 of 8"]
+    head, drawn = figures(test)["means"]
+    assert "head 2.5" in head["alt"]
+    assert array(drawn["data"][0]["x"]).shape == (80,)
+    board = array(figures(test)["set-board"][1]["data"][0]["z"])
+    assert np.allclose(board, np.mean([one.estimate for one in found[:8]], axis=0), atol=1e-4)
+    test.segmented_control(key="board").set_value("patching")
+    board = array(figures(run(test))["set-board"][1]["data"][0]["z"])
+    assert np.allclose(board, np.mean([one.patched for one in found[:8]], axis=0), atol=1e-4)
+
+
+def test_a_table_of_ones_own_and_its_row_that_does_not_fit():
+    rows = (*PAIR, PAIR[0]._replace(corrupted="A cat"))
+    test = opened(set=sets.OWN_LABEL, table=written_prompts(rows))
+    assert test.info[0].value.replace("\\", "").startswith("1 row is left out. Row 3: the clean text has")
+    assert test.metric[2].value == "2 of 2"
+    assert "over 2 prompts" in figures(test)["means"][0]["caption"]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("", "the first row must name the columns"),
+        ("a,b\n1,2", "the first row must name the columns"),
+        (written_prompts(PAIR[:1]), "the table has 1 prompts; it needs 2 to 64"),
+        (written_prompts([one._replace(wrong=one.answer) for one in PAIR]), "0 of 2 rows can be used"),
+        ("clean,corrupted,answer,wrong\n<b>,$x$,%{y},:red[a]\n1,2,3", "row 2 has 3 columns"),
+    ],
+)
+def test_what_is_no_table_gets_a_sentence(table, says):
+    test = opened(set=sets.OWN_LABEL)
+    test.text_area(key="table").set_value(table)
+    test = run(test)
+    assert says in test.info[0].value.replace("\\", "")
+    assert not figures(test)
+
+
+def test_the_tables_hold_every_prompt_and_every_field():
+    model, tokenizer = cache.model("stories")
+    paired = pair_prompts(model, tokenizer, PAIR)
+    found = list(measure_set(model, paired.encoded))
+    means = sets.means_table("stories", found)
+    assert list(means.columns) == ["part", "mean", "low", "high", "prompt 1", "prompt 2"]
+    assert np.allclose(means["mean"], (means["prompt 1"] + means["prompt 2"]) / 2)
+    assert len(sets.board_table("stories", found, False)) == 28
+    assert list(sets.board_table("stories", found, True)["part"][:2]) == ["attention 0", "feed-forward 0"]
+    rows = sets.prompt_table(paired, found[:1])
+    assert rows.shape == (1, 6)
+    assert rows["metric, clean"][0] == pytest.approx(found[0].clean, abs=0.006)
+
+
+def test_it_fills_in_prompt_by_prompt(monkeypatch):
+    """What is drawn with so many results there."""
+    drawn = {}
+
+    def some(key, operations, work, at_once, draw, total, step):
+        drawn["total"] = total
+        draw(at_once()[: drawn["there"]])
+
+    monkeypatch.setattr(sets, "fill", some)
+    for there, says in ((1, ""), (2, "Zero ablation, estimated, 2 of 8 prompts"), (10, "exact, 2 of 8 prompts")):
+        drawn["there"] = there
+        test = opened()
+        assert drawn["total"] == 16
+        if says:
+            assert says in figures(test)["means"][0]["caption"]
+        else:
+            assert "an interval needs both" in test.info[0].value
