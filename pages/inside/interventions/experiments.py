@@ -317,17 +317,17 @@ def paired(model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | Non
 
 
 def by_prompt(
-    model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | None = None
+    model: Transformer, tokenizer: Tokenizer, table: str, patched: bool, bos: bool | None = None
 ) -> Iterator[PromptEffects | ExactEffects]:
-    """Metric, estimates and patches of every prompt, then the exact effects of the largest parts."""
-    return measure_set(model, paired(model, tokenizer, table, bos).encoded)
+    """Metric, estimates and, if asked for, patches of every prompt, then the exact effects of the largest parts."""
+    return measure_set(model, paired(model, tokenizer, table, bos).encoded, patched=patched)
 
 
 def every_prompt(
-    model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | None = None
+    model: Transformer, tokenizer: Tokenizer, table: str, patched: bool, bos: bool | None = None
 ) -> list[PromptEffects | ExactEffects]:
     """The same, of all prompts."""
-    return list(by_prompt(model, tokenizer, table, bos))
+    return list(by_prompt(model, tokenizer, table, patched, bos))
 
 
 def prompt_effects(

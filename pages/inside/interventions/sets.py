@@ -104,10 +104,10 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
 
     layers, tokens = network.config.decoder_layers, max(len(one.clean) for one in paired.encoded)
     fill(
-        ("prompts", model, table, bos),
-        knock_outs.operations(network, n * (2 * layers + EXACT + 4), tokens),
-        lambda: experiments.by_prompt(network, tokenizer, table, bos),
-        lambda: every_prompt(model, table, bos),
+        ("prompts", model, table, patched, bos),
+        knock_outs.operations(network, n * (2 * layers * patched + EXACT + 8), tokens),
+        lambda: experiments.by_prompt(network, tokenizer, table, patched, bos),
+        lambda: every_prompt(model, table, patched, bos),
         draw,
         2 * n,
         "pass over a prompt",
@@ -140,7 +140,7 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
         "No: the prompts disagree. It may matter for some of them, such as one name or one order of the words, and "
         "work against the others. Look at its pale dots, and put the prompts that agree into a table of their own.",
     )
-    found = made(experiments.every_prompt, model, table, bos)
+    found = made(experiments.every_prompt, model, table, patched, bos)
     page.how_it_is_computed(
         page.experiment_of("The largest parts", experiments.prompt_effects, model, found, table, bos),
         page.experiment_of("The board", experiments.prompt_board, model, found, patched),

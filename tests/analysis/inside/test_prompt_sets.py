@@ -247,5 +247,9 @@ def test_the_board_has_a_mean_and_a_name_for_each_field():
         names = board_names(model, patched)
         assert (len(names), len(names[0])) == means.mean.shape
         assert means.columns["low"].tolist() == means.low.ravel().tolist()
+    quick = list(measure_set(model, SET, exact=1, patched=False))
+    assert all(np.isnan(one.patched).all() for one in quick[:3])
+    for one, other in zip(found, quick, strict=True):
+        np.testing.assert_array_equal(one[-2 if len(one) == 4 else -1], other[-2 if len(other) == 4 else -1])
     assert board_names(model, True)[1] == ["attention 1", "feed-forward 1"]
     assert board_names(model, False)[1][0] == "head 1.0"

@@ -126,7 +126,8 @@ class PromptEffects(NamedTuple):
         clean, corrupted: the metric on both texts, in logits.
         estimate: of the fall when each part alone is zero-ablated; see `estimate_effects`.
         patched: the fall when the output of attention and of the feed-forward layer of each layer is replaced, at all
-            positions, by that of the corrupted text; exact. 0 where a layer has no feed-forward layer.
+            positions, by that of the corrupted text; exact. 0 where a layer has no feed-forward layer, NaN where it
+            was not asked for.
     """
 
     clean: float
@@ -143,17 +144,18 @@ class ExactEffects(NamedTuple):
 
 
 def measure_set(
-    model: Transformer, prompts: Sequence[Encoded], exact: int = EXACT
+    model: Transformer, prompts: Sequence[Encoded], exact: int = EXACT, patched: bool = True
 ) -> Iterator[PromptEffects | ExactEffects]:
     """First every prompt's metric, estimates and patches, then the exact effects of the parts with the largest mean
     estimates, prompt by prompt: twice as many results as prompts.
 
     Args:
         exact: how many parts are measured exactly; all of them where the model has no more.
+        patched: whether layers are patched, which takes most of the time.
     """
     first = []
     for prompt in prompts:
-        first.append(_first_look(model, prompt))
+        first.append(_first_look(model, prompt, patched))
         yield first[-1]
     parts = largest_parts(model, np.stack([one.estimate for one in first]), exact)
     for prompt in prompts:
@@ -205,7 +207,7 @@ def exact_effects(model: Transformer, prompt: Encoded, parts: Sequence[Part]) ->
 
 
 @torch.no_grad()
-def _first_look(model: Transformer, prompt: Encoded) -> PromptEffects:
+def _first_look(model: Transformer, prompt: Encoded, patch: bool) -> PromptEffects:
     names = [
         [f"blocks.{layer}.attn_out", *([f"blocks.{layer}.mlp_out"] if parts[-1].head is None else [])]
         for layer, parts in enumerate(parts_of(model.config))
@@ -213,8 +215,8 @@ def _first_look(model: Transformer, prompt: Encoded) -> PromptEffects:
     other = model(one_text(model, prompt.corrupted), capture=[name for row in names for name in row])
     run = plain_run(model, prompt.clean)
     whole = measured(model, run.hidden, prompt.clean, prompt.quantity)
-    patched = np.zeros((len(names), 2), np.float32)
-    for layer, row in enumerate(names):
+    patched = np.full((len(names), 2), 0.0 if patch else np.nan, np.float32)
+    for layer, row in enumerate(names if patch else ()):
         sets = [[Edit.replace(name, other.activations[name][0])] for name in row]
         values = [
             measured(model, hidden, prompt.clean, prompt.quantity) for hidden in run_above(model, run, layer, sets)
