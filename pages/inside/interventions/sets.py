@@ -110,7 +110,7 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
         lambda: every_prompt(model, table, patched, bos),
         draw,
         2 * n,
-        "pass over a prompt",
+        "run",
     )
 
 
