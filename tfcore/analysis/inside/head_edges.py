@@ -32,7 +32,8 @@ INPUTS: tuple[Input, ...] = ("query", "key", "value")
 Baseline = Literal["zero", "mean"] | tuple[int, ...]  # or the ids of another text of as many tokens
 
 
-class Edge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edge:
     """What `sender` writes, as an input of `receiver`, a head of a later layer."""
 
     sender: Place
