@@ -45,7 +45,7 @@ def difference(model, edits=(), ids=TEXT, quantity=DIFFERENCE):
 
 def taken_out(model, edge, baseline, share=1.0):
     """The edit of q, k or v when a share of the edge is cut: what the sender writes is taken from `attn.result`."""
-    (below, sender), (layer, receiver), kind = edge
+    (below, sender), (layer, receiver), kind = edge.sender, edge.receiver, edge.input
     name = f"blocks.{below}.attn.result"
     found = model(torch.tensor([TEXT]), capture=(name, f"blocks.{layer}.resid_pre")).activations
     wrote = found[name][:, :, sender]

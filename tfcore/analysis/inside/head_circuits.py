@@ -82,9 +82,9 @@ class _Cuts:
         left = torch.tensor(counts, device=model.device)
         # receiver and input -> the senders, and in which rows each is left
         self.into: dict[tuple[Place, str], list[tuple[Place, Tensor]]] = {}
-        for rank, (sender, receiver, kind) in enumerate(edges):
+        for rank, edge in enumerate(edges):
             rows = (rank < left).to(model.dtype)[:, None, None]
-            self.into.setdefault((receiver, kind), []).append((sender, rows))
+            self.into.setdefault((edge.receiver, edge.input), []).append((edge.sender, rows))
         self.senders = {edge.sender for edge in edges}
         self.written: dict[Place, Float[Tensor, "row seq d_model"]] = {}  # by senders, less their baseline
         self.below: Float[Tensor, "row seq d_model"] | float = 0.0  # the same of all heads below

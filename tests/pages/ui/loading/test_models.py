@@ -178,6 +178,8 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     brought("./gpt2")
     test = opened("model/your_model/page.py", model="./gpt2")
     test.switch_page("block/feedforward/page.py")
+    assert "This part shows stories and not ./gpt2" in said(run(test), "caption")  # which the address still names
+    del test.query_params["model"]
     assert "This part shows stories and not your own model" in said(run(test), "caption")
     assert "your own model" not in said(opened("block/feedforward/page.py"), "caption")
 
