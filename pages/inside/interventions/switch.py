@@ -58,14 +58,14 @@ class Changes:
         return interventions.described(self.parts, self.action, self.factor)
 
 
-def switch(reading: Reading, row: DeltaGenerator) -> None:
-    """The section; `row` is where the choice of what is measured stands."""
+def switch(reading: Reading, _: DeltaGenerator) -> None:
+    """The section; what is measured is chosen below the board, which begins higher for it."""
     offered = metric.candidates(reading, TOKENS)
-    with row:
-        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="switch")
     left, right = st.columns([5, 6], gap="large")
     with left:
         board = st.container()  # above the controls that it depends on
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            quantity = metric.choose(offered, default=defaults().by(offered.rival), section="switch")
         action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
     alone: Action = "mean" if action == "mean" else "zero"
     estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone, reading.bos)
