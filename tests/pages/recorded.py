@@ -29,6 +29,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 ROUNDING = re.compile(r"\d(?:\.\d+)?e\\?-(?:0[5-9]|[1-9]\d+)")  # as Markdown has them
 ROW = re.compile(r"\[\n[-+\w.,\n]*\n\]")  # a list of numbers alone
 NEAR = 2e-3  # results of two processors differ by less
+FLOAT32 = 1.2e-7  # of float32 beside 1, which differs from processor to processor
 WORDS = ("title", "subheader", "caption", "info", "warning", "success")
 LABELLED = ("button", "download_button", "expander", "page_link")
 CONTROLS = ("slider", "select_slider", "selectbox", "multiselect", "toggle", "checkbox", "text_input", "number_input")
@@ -149,7 +150,7 @@ def differences(found: Any, known: Any, path: str = "") -> list[str]:
         pairs = zip(found, known, strict=True)
         return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{path}/{i}")]
     if isinstance(found, float | int) and isinstance(known, float | int):
-        same = abs(found - known) <= NEAR * max(abs(found), abs(known), 1e-6)
+        same = abs(found - known) <= max(NEAR * max(abs(found), abs(known)), FLOAT32)
     elif isinstance(found, str) and isinstance(known, str):
         same = _alike(found, known)
     else:
@@ -161,12 +162,13 @@ def _alike(one: str, other: str) -> bool:
     """Texts that are the same, their numbers within one unit of the last digit."""
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
-    return all(_near(a, b) for a, b in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True))
+    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
+    return all(_near(a[0], b[0], share=one[a.end() :].lstrip().startswith("%")) for a, b in pairs)
 
 
-def _near(one: str, other: str) -> bool:
+def _near(one: str, other: str, share: bool = False) -> bool:
     digits = len(one.partition("e")[0].partition(".")[2])
-    unit = 10.0**-digits if "." in one else 0.0  # whole numbers are counts
+    unit = 10.0**-digits if "." in one or share else 0.0  # whole numbers are counts, but for percentages
     a, b = (float(text.replace(",", "")) for text in (one, other))
     if "e-" in one + other and max(a, b) < 1e-4:  # rounding errors, which differ from processor to processor
         return True

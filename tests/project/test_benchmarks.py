@@ -90,8 +90,10 @@ def test_both_open_the_file_and_come_to_the_same(real_models):
     ids = text(model, 12)
     found, expected = model(ids, capture=("blocks.*.attn.pattern",)), other(ids, output_attentions=True)
     last = difference(found.activations["blocks.29.attn.pattern"], expected.attentions[29])
-    assert last < 5e-5  # 30 layers of float32, added up in another order
-    assert difference(found.logits, expected.logits) < 2e-4
+    # 30 layers of float32, added up in another order, which depends on the machine: logits are up to 20 here, and one in
+    # 40,000 of that is what two such sums differ by. A weight read wrongly changes them by more than 0.1.
+    assert last < 1e-4
+    assert difference(found.logits, expected.logits) < 5e-5 * expected.logits.abs().max()
     row = real_model.written(model, other, 5, 1)
     assert (row.what, row.tokens, row.memory) == ("written", 5, None)
     table = real_model.table(results.stamped([asdict(line), asdict(row)]))

@@ -21,6 +21,7 @@ from tfcore.model import Transformer
 
 Occlusion = Literal["left out", "replaced"]
 STEPS = 16  # points on the way from the baseline to the text
+ROUNDING = 1e-5  # of the largest attribution: what is smaller is rounding error of float32
 AT_ONCE = 256  # tokens of one pass with gradients: about 400 MB of activations in SmolLM2-135M
 
 
@@ -240,8 +241,13 @@ def method_agreement(methods: dict[str, Float[ndarray, " token"]], tokens: Seque
 
 
 def rank_correlation(a: Float[ndarray, " token"], b: Float[ndarray, " token"]) -> float | None:
-    """Spearman's: Pearson's of the ranks, equal values sharing theirs; None where one of the two is constant."""
-    one, other = (pd.Series(values).rank().to_numpy() for values in (a, b))
+    """Spearman's: Pearson's of the ranks, equal values sharing theirs; None where one of the two is constant.
+
+    What is below ROUNDING of the largest by size counts as 0: tokens that both texts share get no attribution, and the
+    rounding errors in its place have no order.
+    """
+    known = (np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values) for values in (a, b))
+    one, other = (pd.Series(values).rank().to_numpy() for values in known)
     return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
 
 
