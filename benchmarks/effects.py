@@ -15,7 +15,6 @@ from tfcore.analysis.inside.induction_heads import copying, head_kinds, random_r
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
-from tfcore.loading.real_models import installed
 from tfcore.model import Transformer
 
 TOKENS = 30
@@ -42,11 +41,11 @@ class Effects:
     passes: float
 
 
-def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[Effects]:
+def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str = "smollm2") -> list[Effects]:
     """On random tokens; nothing where the model was left out when the app was set up."""
-    if "smollm2" not in installed():
+    if name not in tfcore.available("decoder"):
         return []
-    model = tfcore.load("smollm2", device=device)[0]
+    model = tfcore.load(name, device=device)[0]
     ids = text(model, TOKENS)
     quantity = Quantity("difference", 100, 200)
     calls: dict[str, Callable[[], object]] = {

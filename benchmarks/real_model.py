@@ -30,7 +30,7 @@ OPENING = """
 import json, pathlib, re, sys, time
 import torch
 
-folder, file, ours = sys.argv[1], sys.argv[2], sys.argv[3] == "ours"
+file, ours = pathlib.Path(sys.argv[1]), sys.argv[2] == "ours"
 if ours:
     import tfcore
 else:
@@ -40,11 +40,11 @@ said = "When Mary and John went to the store,"
 peak = lambda: 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", pathlib.Path("/proc/self/status").read_text())[1])
 before, start = peak(), time.perf_counter()
 if ours:
-    model, tokenizer = tfcore.load(folder, device="cpu")
+    model, tokenizer = tfcore.load(file, device="cpu")
     ids = tokenizer.encode(said)
 else:
-    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=torch.float32)
-    ids = AutoTokenizer.from_pretrained(folder, gguf_file=file)(said).input_ids
+    model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    ids = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)(said).input_ids
 model(torch.tensor([ids])).logits
 seconds = time.perf_counter() - start
 weights = {weight.data_ptr(): weight.nbytes for weight in model.parameters()}
@@ -76,32 +76,32 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu") -> list[R
     folder = installed().get(NAME)
     if folder is None:
         return []
-    rounds = rounds or ROUNDS
-    rows = [opened(folder, rounds[0])] if device == "cpu" else []
+    rounds, file = rounds or ROUNDS, folder / FILE
+    rows = [opened(file, rounds[0])] if device == "cpu" else []
     model = tfcore.load(NAME, device=device)[0]
-    rows += [maps(model, peer(folder, "eager", device), n, rounds[n]) for n in MAPS]
+    rows += [maps(model, peer(file, "eager", device), n, rounds[n]) for n in MAPS]
     gc.collect()
-    return rows + [written(model, peer(folder, "sdpa", device), n, rounds[n]) for n in WRITTEN]
+    return rows + [written(model, peer(file, "sdpa", device), n, rounds[n]) for n in WRITTEN]
 
 
-def peer(folder: Path, attention: str, device: str) -> Any:
+def peer(file: Path, attention: str, device: str) -> Any:
     """The same file in `transformers`, in float32."""
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     model = AutoModelForCausalLM.from_pretrained(
-        folder, gguf_file=FILE, dtype=torch.float32, attn_implementation=attention
+        file.parent, gguf_file=file.name, dtype=torch.float32, attn_implementation=attention
     )
     model.generation_config = GenerationConfig(use_cache=True, do_sample=False, pad_token_id=0)
     return model.eval().requires_grad_(False).to(device)
 
 
-def opened(folder: Path, rounds: int) -> RealModel:
+def opened(file: Path, rounds: int) -> RealModel:
     """From the file to the first logits, each time in a new process; importing the libraries does not count. The
     most memory of a process is read as Linux tells it."""
     found: dict[str, list[tuple[float, float]]] = {"ours": [], "peer": []}
     for _ in range(rounds):
         for name, seen in found.items():
-            command = [sys.executable, "-c", OPENING, NAME if name == "ours" else str(folder), FILE, name]
+            command = [sys.executable, "-c", OPENING, str(file), name]
             printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             seen.append(json.loads(printed.splitlines()[-1]))
     times = {name: [seconds for seconds, _ in seen] for name, seen in found.items()}

@@ -37,9 +37,11 @@ def test_smollm2(real_models):
     with torch.no_grad():
         expected = theirs(torch.tensor([ids]), output_attentions=True)
     found = model(torch.tensor([ids]), capture=("blocks.*.attn.pattern",))
-    assert (found.logits - expected.logits).abs().max() < 2e-4  # of logits up to 25
+    # 30 layers of float32, added up in another order, which depends on the machine. A weight that was read wrongly
+    # changes logits, which are up to 25, by more than 0.1.
+    assert (found.logits - expected.logits).abs().max() < 5e-5 * expected.logits.abs().max()
     for layer, pattern in enumerate(expected.attentions):
-        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-5
+        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-4
     likeliest = found.logits[0, -1].softmax(-1)
     assert tokenizer.tokens([int(likeliest.argmax())]) == [" Mary"]
     assert float(likeliest.max()) == pytest.approx(0.92, abs=0.01)
