@@ -47,6 +47,7 @@ PAGES = {
         ("inference/generation/page.py", "Generation", "casino", "generation"),
         ("inference/kv_cache/page.py", "KV cache", "inventory_2", "kv-cache"),
         ("inference/long_context/page.py", "Long context", "width_full", "long-context"),
+        ("inference/quantisation/page.py", "Quantisation", "grid_4x4", "quantisation"),
     ],
     "Experts": [
         ("experts/routing/page.py", "Routing", "fork_right", "routing"),

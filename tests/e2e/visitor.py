@@ -32,6 +32,7 @@ LAST = {
     "/lab": "How it is computed",
     "/generation": "How it is computed",
     "/long-context": "How it is computed",
+    "/quantisation": "How it is computed",
     "/your-model": "How it is computed",
     "/kv-cache": "How it is computed",
     "/routing": "How it is computed",

@@ -96,6 +96,9 @@ VISITS = {
     "traffic": ("inference/long_context/page.py", {"look": "traffic"}),
     "ring": ("inference/long_context/page.py", {"look": "ring"}),
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
+    "row on its grid": ("inference/quantisation/page.py", {"model": "stories", "format": "float8", "per": "row"}),
+    "errors by layer": ("inference/quantisation/page.py", {"look": "errors", "model": "stories", "share": "row"}),
+    "outliers": ("inference/quantisation/page.py", {"look": "outliers", "of": "stories", "abits": "4"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
     "features": ("inside/features/page.py", {}),
     "features of a layer": (

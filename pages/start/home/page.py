@@ -104,6 +104,10 @@ CHAPTERS = {
             "inference/long_context/page.py",
             "What does length cost? Flash attention number by number, ring attention, sparse patterns, timed here.",
         ),
+        "Quantisation": (
+            "inference/quantisation/page.py",
+            "What is lost with fewer bits? Weights on their grid, outliers, loss against bits, a GGUF block opened.",
+        ),
     },
     "Experts": {
         "Routing": (

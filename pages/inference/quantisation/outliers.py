@@ -1,0 +1,110 @@
+"""Panel of the page on quantisation: channels of activations with outliers, and what they do to integers."""
+
+import pandas as pd
+import streamlit as st
+
+from pages.inference.quantisation import experiments as experiments
+from pages.inference.quantisation import settings as settings
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from pages.ui.loading import models
+from pages.ui.program import made
+from pages.ui.reading import first_tokens
+from tfcore.analysis.inference.quantisation import activations
+
+TEXT = (
+    "The Amazon rainforest is the largest tropical rainforest in the world. It covers an area of about five and a half "
+    "million square kilometres, most of it in Brazil."
+)
+CHARACTERS = 1_000
+TOKENS = 48
+KINDS = list(activations.INPUTS)
+NAMES = {kind: f"W_{kind}" for kind in KINDS}
+TRY = {
+    "the last layer": {"layer": 29, "input": "down"},
+    "without the first token": {"layer": 29, "input": "down", "first": False},
+    "one channel of attention": {"layer": 12, "input": "qkv"},
+    "four bits": {"abits": 4},
+    "what W_out reads": {"layer": 20, "input": "out"},
+}
+
+scan_of = cache.of_model(max_entries=64)(activations.scan_activations)
+
+
+def panel() -> None:
+    """The section."""
+    pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=68, named=False)
+    page.try_this(TRY)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        places = [st.container(width=width) for width in (330, 200, 130)]
+        with page.more_settings():
+            model_name = models.choose("decoder", "encoder", key="of", default=models.first(), why_not=settings.unfit)
+            first = controls.toggle("Count the first token", "first", True)
+        config = cache.model(model_name)[0].config
+        with places[0]:
+            kind = controls.segmented("Input of", "input", KINDS, "down", NAMES)
+        with places[1]:
+            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, config.n_layers - 1)
+        with places[2]:
+            bits = controls.segmented("Bits", "abits", list(activations.BITS), 8)
+    if not first_tokens(model_name, pasted, TOKENS).ids:
+        st.info("There is no text yet: type or paste some above, or pick an example.")
+        return
+    given = model_name, pasted, TOKENS, kind
+    scan = scan_of(*given)
+    begun = made(activations.scan_activations, *given)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        shown = experiments.channels(model_name, scan, layer, first)
+        figure(
+            shown.figure,
+            key="channels",
+            height=320,
+            table=lambda: pd.DataFrame({"all": scan.largest[layer], "without the first": scan.without_first[layer]}),
+            alt=shown.alt,
+            caption=f"{shown.caption} Largest magnitude over {scan.tokens} tokens.",
+        )
+    with right:
+        errors = experiments.activation_errors(scan, bits, layer)
+        figure(
+            errors.figure,
+            key="activation errors",
+            height=320,
+            table=lambda: pd.DataFrame(scan.errors[bits]),
+            alt=errors.alt,
+            caption=f"{errors.caption} Relative error of a token's vector, mean over the tokens.",
+        )
+    words(
+        page.experiment_of("The channels", experiments.channels, model_name, begun, layer, first),
+        page.experiment_of("The errors", experiments.activation_errors, begun, bits, layer),
+    )
+
+
+def words(*programs: page.Experiment) -> None:
+    """What to see and to ask, and how it is computed."""
+    page.what_to_see(
+        "With one scale for the whole text, the largest number anywhere sets the grid for every token. In smollm2 that "
+        "is often one channel at the first token: take the first token out of the left picture, and see how far "
+        "everything else lies below it. All other tokens are then rounded on its grid, and lose most of what they say "
+        "(right, solid orange). Either remedy helps: a scale for each token, or the outlier channels kept apart in "
+        "full precision."
+    )
+    page.question(
+        "Keeping a few channels in float16 costs little memory. Why is LLM.int8() not simply faster than float16?",
+        "The product falls apart into two: one in int8 for most channels, one in float16 for the outliers, and the "
+        "columns have to be found and gathered for every input. For small matrices this takes longer than the "
+        "product saves; the paper says so of models below 6.7 B parameters (arXiv:2208.07339).",
+    )
+    page.how_it_is_computed(
+        *programs,
+        formula=(
+            r"XW \approx \sum_{h \in O} X_{\cdot h} W_{h \cdot} + s_X\, s_W \sum_{h \notin O} Q(X)_{\cdot h}\,"
+            r" Q(W)_{h \cdot} \qquad O = \{h : \max_t |X_{th}| \ge 6\}"
+        ),
+        code=(activations.rounded_activations, activations.outlier_channels, activations.scan_activations),
+        papers=(
+            "LLM.int8(), outlier features and mixed-precision decomposition: arXiv:2208.07339, section 3.2 and "
+            "equation 8. Here only activations are rounded, weights are not, so that the effect is theirs alone."
+        ),
+        terms=("quantisation", "outlier channel"),
+    )

@@ -1,0 +1,27 @@
+"""The page on quantisation: grids, errors, outliers, loss against bits, a GGUF block, the cache, and speed."""
+
+from collections.abc import Callable
+
+from pages.inference.quantisation import errors as errors
+from pages.inference.quantisation import outliers as outliers
+from pages.inference.quantisation import row as row
+from pages.inference.quantisation import settings as settings
+from pages.ui import controls, page
+from pages.ui.loading import models
+
+# key in the address: (name, what draws it); each is computed and sent only when it is looked at
+PANELS: dict[str, tuple[str, Callable[[], None]]] = {
+    "row": ("A row on its grid", row.panel),
+    "errors": ("Error by layer", errors.panel),
+    "outliers": ("Outliers", outliers.panel),
+}
+ALWAYS = {"model": settings.first_model()} if settings.first_model() != models.DEFAULT else {}
+
+page.begin(
+    "What is lost with fewer bits?",
+    "Quantisation stores weights, activations and caches on a coarse grid: less memory, some error. Where the error "
+    "falls, and what it does to the loss, depends on **what shares a scale**.",
+    ALWAYS,
+)
+look = controls.sections("Look at", "look", list(PANELS), "row", {key: name for key, (name, _) in PANELS.items()})
+PANELS[look][1]()

@@ -1,0 +1,49 @@
+"""Controls that sections of the page on quantisation share: the model, the data type, what shares a scale."""
+
+from typing import Any
+
+from pages.ui import controls
+from pages.ui.loading import models
+from tfcore import available
+from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
+from tfcore.analysis.inference.quantisation.matrices import no_matrices
+from tfcore.config import ModelConfig
+
+UNROUNDED = "minilm"  # a real model whose file has float32 weights: those of smollm2 were rounded before
+FORMATS: tuple[Format, ...] = tuple(BITS)
+PER: dict[Per, str] = {"matrix": "matrix", "row": "row", "64": "64 weights", "32": "32 weights", "16": "16 weights"}
+
+
+def first_model() -> str:
+    """The model that weights are shown of at first: a real one, where it is there."""
+    return UNROUNDED if UNROUNDED in available() else models.DEFAULT
+
+
+def choose_model() -> str:
+    return models.choose("decoder", "encoder", default=first_model(), why_not=unfit)
+
+
+def unfit(config: ModelConfig, _: Any) -> str | None:
+    """Why a model's matrices cannot be shown, or None: for `models.choose`."""
+    return no_matrices(config)
+
+
+def choose_format() -> Format:
+    return controls.select("Data type", "format", list(FORMATS), "int4")
+
+
+def choose_per(key: str, columns: int, default: Per) -> Per:
+    """What shares one scale, of what divides rows of so many weights."""
+    fitting = [per for per in PER if per in ("matrix", "row") or columns % int(per) == 0]
+    return controls.stops("One scale per", key, fitting, default if default in fitting else "row", PER)
+
+
+def choose_minimum(of: Format) -> bool:
+    """Whether a minimum is stored beside the scale; only integers have one."""
+    if not of.startswith("int"):
+        return False
+    return controls.toggle("With a minimum (asymmetric)", "minimum", False)
+
+
+def scheme(of: Format, per: Per, minimum: bool) -> Scheme:
+    return Scheme(format=of, per=per, minimum=minimum)

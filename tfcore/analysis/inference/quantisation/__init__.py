@@ -1,0 +1,1 @@
+"""Weights, activations and caches in fewer bits: grids, errors, outliers, and what they cost."""

@@ -1,0 +1,211 @@
+"""Activations in fewer bits: channels with outliers, one scale for all tokens or one for each, outliers kept apart."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.quantisation.formats import quantise_absmax
+from tfcore.analysis.inference.quantisation.weights import percent
+from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Scale = Literal["tensor", "token"]
+# What each kind of matrix is multiplied with, by its name among the activations.
+INPUTS: dict[str, str] = {"qkv": "ln1.normalized", "out": "attn.z", "up": "ln2.normalized", "down": "mlp.post"}
+OUTLIER = 6.0  # magnitude from which a channel counts as an outlier, arXiv:2208.07339, section 3.2
+OUTLIER_TEXT = f"{OUTLIER:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivationScheme:
+    """How the inputs of all matrices are rounded.
+
+    Args:
+        bits: of an integer.
+        scale: one for all tokens and channels (per tensor), or one for each token.
+        outliers_apart: channels that reach OUTLIER at any token stay as they are (LLM.int8()).
+    """
+
+    bits: int = 8
+    scale: Scale = "token"
+    outliers_apart: bool = False
+
+    def __str__(self) -> str:
+        apart = ", outliers apart" if self.outliers_apart else ""
+        return f"int{self.bits}, one scale per {'text' if self.scale == 'tensor' else 'token'}{apart}"
+
+
+def outlier_channels(x: Float[Tensor, "token channel"], least: float = OUTLIER) -> Bool[Tensor, " channel"]:
+    """Channels whose largest magnitude over the tokens is at least that (arXiv:2208.07339, section 3.2)."""
+    return x.abs().amax(0) >= least
+
+
+def rounded_activations(x: Float[Tensor, "token channel"], scheme: ActivationScheme) -> Float[Tensor, "token channel"]:
+    """Activations after absmax rounding; with `outliers_apart` only the other channels are rounded, by their own scale.
+
+    Source: arXiv:2208.07339, equation 8 (mixed-precision decomposition), there with float16 for the outliers and a
+    scale for each token.
+    """
+    apart = outlier_channels(x) if scheme.outliers_apart else torch.zeros(x.shape[1], dtype=torch.bool, device=x.device)
+    rest = x.masked_fill(apart, 0.0)
+    blocks = rest.reshape(1, -1) if scheme.scale == "tensor" else rest
+    return torch.where(apart, x, quantise_absmax(blocks, scheme.bits).values.reshape(x.shape))
+
+
+def activation_edits(scheme: ActivationScheme) -> list[Edit]:
+    """Edits that round what enters every matrix of the blocks."""
+
+    def rounds(name: str) -> Edit:
+        def function(value: Tensor) -> Tensor:
+            x = value.transpose(1, 2) if name == "attn.z" else value  # heads side by side, as W_O reads them
+            flat = torch.stack([rounded_activations(text.flatten(1), scheme) for text in x])
+            found = flat.reshape(x.shape)
+            return found.transpose(1, 2) if name == "attn.z" else found
+
+        return Edit(f"blocks.*.{name}", function)
+
+    return [rounds(name) for name in INPUTS.values()]
+
+
+@torch.no_grad()
+def matrix_inputs(model: Transformer, ids: list[int], kind: str) -> Float[Tensor, "layer token channel"]:
+    """What enters a kind of matrix in every layer."""
+    name = INPUTS[kind]
+    record = model(one_text(model, ids), capture=f"blocks.*.{name}").activations
+    found = torch.stack([record[f"blocks.{layer}.{name}"][0] for layer in range(model.config.n_layers)])
+    return (found.transpose(1, 2).flatten(2) if name == "attn.z" else found).cpu()
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationScan:
+    """What enters one kind of matrix in every layer, for one text.
+
+    Args:
+        kind: one of INPUTS.
+        largest: magnitude of every channel over all tokens, (layer, channel).
+        without_first: the same without the first token.
+        errors: bits -> scheme -> relative error of each layer's activations, mean over the tokens.
+        tokens: of the text.
+    """
+
+    kind: str
+    largest: Float[ndarray, "layer channel"]
+    without_first: Float[ndarray, "layer channel"]
+    errors: dict[int, dict[str, Float[ndarray, " layer"]]]
+    tokens: int
+
+
+WAYS: dict[str, tuple[Scale, bool]] = {
+    "one scale per text": ("tensor", False),
+    "per text, outliers apart": ("tensor", True),
+    "one scale per token": ("token", False),
+    "per token, outliers apart": ("token", True),
+}
+BITS = (8, 6, 4)
+
+
+@torch.no_grad()
+def scan_activations(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, kind: str) -> ActivationScan:
+    """The channels of what enters a kind of matrix, and the error of rounding them in each way."""
+    ids = first_tokens(model, tokenizer, text, limit).ids
+    inputs = matrix_inputs(model, ids, kind)
+    rest = inputs[:, 1:] if len(ids) > 1 else inputs
+    errors = {
+        bits: {
+            way: np.array(
+                [
+                    token_error(
+                        x, rounded_activations(x, ActivationScheme(bits=bits, scale=scale, outliers_apart=apart))
+                    )
+                    for x in inputs
+                ]
+            )
+            for way, (scale, apart) in WAYS.items()
+        }
+        for bits in BITS
+    }
+    return ActivationScan(kind, inputs.abs().amax(1).numpy(), rest.abs().amax(1).numpy(), errors, len(ids))
+
+
+def token_error(before: Float[Tensor, "token channel"], after: Float[Tensor, "token channel"]) -> float:
+    """|after - before| / |before| of each token, mean over the tokens."""
+    return float(((after - before).norm(dim=1) / before.norm(dim=1).clamp(min=1e-12)).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class OutlierChannels(Finding):
+    """The channels of one layer's activations.
+
+    Args:
+        channel, largest: the one with the largest magnitude.
+        median: of all channels' largest magnitudes.
+        outliers: how many reach OUTLIER.
+        channels: in all.
+        first: whether the first token counts.
+    """
+
+    model: str
+    layer: int
+    kind: str
+    channel: int
+    largest: float
+    median: float
+    outliers: int
+    channels: int
+    first: bool
+
+    @property
+    def sentence(self) -> str:
+        without = "" if self.first else ", the first token left out"
+        times = f"{self.largest / self.median:,.0f} times" if self.median else "against"
+        return (
+            f"What W_{self.kind} of layer {self.layer} of {self.model} is multiplied with{without}: channel "
+            f"{self.channel} reaches {self.largest:,.1f}, {times} the median channel ({self.median:.2f}); "
+            f"{self.outliers} of {self.channels:,} channels reach {OUTLIER_TEXT}."
+        )
+
+
+def outliers_of(model: str, scan: ActivationScan, layer: int, first: bool) -> OutlierChannels:
+    """What is said of a layer."""
+    values = (scan.largest if first else scan.without_first)[layer]
+    channel = int(values.argmax())
+    return OutlierChannels(
+        model,
+        layer,
+        scan.kind,
+        channel,
+        float(values[channel]),
+        float(np.median(values)),
+        int((values >= OUTLIER).sum()),
+        len(values),
+        first,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RoundingErrors(Finding):
+    """The relative error of the activations in one layer, for each way to round them."""
+
+    kind: str
+    layer: int
+    bits: int
+    errors: dict[str, float]
+
+    @property
+    def sentence(self) -> str:
+        words = "; ".join(f"{way} {percent(error)}" for way, error in self.errors.items())
+        return f"Rounded to int{self.bits}, the input of W_{self.kind} in layer {self.layer} is off by: {words}."
+
+
+def rounding_errors(scan: ActivationScan, layer: int, bits: int) -> RoundingErrors:
+    """All ways in one layer."""
+    errors = {way: float(found[layer]) for way, found in scan.errors[bits].items()}
+    return RoundingErrors(scan.kind, layer, bits, errors)

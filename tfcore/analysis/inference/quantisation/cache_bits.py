@@ -1,0 +1,75 @@
+"""The KV cache in fewer bits: keys and values rounded by channel or by token, and its bytes with their scales."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
+from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
+from tfcore.config import ModelConfig
+from tfcore.inspection.edits import Edit
+
+Axis = Literal["channel", "token"]
+GROUP = 32  # values that share a scale and a minimum
+FLOAT_BITS = 16  # of the cache it is compared with
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheScheme:
+    """How a cache is rounded.
+
+    Args:
+        bits: of an integer; 16 leaves the cache as it is.
+        keys, values: what shares a scale: 32 tokens of one channel, or 32 channels of one token.
+    """
+
+    bits: int = 2
+    keys: Axis = "channel"
+    values: Axis = "token"
+
+    def __str__(self) -> str:
+        return f"int{self.bits}, keys by {self.keys}, values by {self.values}"
+
+
+def rounded_cache(
+    x: Float[Tensor, "*batch key d_head"], bits: int, axis: Axis, group: int = GROUP
+) -> Float[Tensor, "*batch key d_head"]:
+    """Keys or values after asymmetric rounding in groups of neighbours along one axis.
+
+    Source: arXiv:2402.02750, section 3. There the last, incomplete group of keys stays in float16;
+    here it has a scale of its own.
+
+    Args:
+        axis: "channel": a scale for `group` tokens of each channel; "token": for `group` channels of each token.
+    """
+    along = x.mT if axis == "channel" else x  # what shares a scale stands side by side
+    length = along.shape[-1]
+    size = min(group, length)
+    last = along[..., -1:].expand(*along.shape[:-1], -length % size)  # repeated, so that no range becomes wider
+    padded = torch.cat((along, last), -1)
+    blocks = padded.reshape(-1, size)
+    found = quantise_minmax(blocks, bits).values.reshape(padded.shape)[..., :length]
+    return found.mT if axis == "channel" else found
+
+
+def cache_edits(config: ModelConfig, scheme: CacheScheme) -> list[Edit]:
+    """Edits that round keys and values as a cache would keep them: keys after their rotation."""
+    keys = "rot_k" if config.positions == "rope" else "k"
+    return [
+        Edit(f"blocks.*.attn.{keys}", lambda x: rounded_cache(x, scheme.bits, scheme.keys)),
+        Edit("blocks.*.attn.v", lambda x: rounded_cache(x, scheme.bits, scheme.values)),
+    ]
+
+
+def rounded_cache_bytes(shape: CacheShape, tokens: int, bits: int) -> int:
+    """Bytes of a cache of one text, with a scale and a minimum of 16 bits for every 32 values; 16 bits need none.
+
+    The integers are `kv_cache.cache_bytes` scaled to `bits`.
+    """
+    plain = cache_bytes(shape, tokens)  # float16
+    if bits >= FLOAT_BITS:
+        return plain
+    return round(plain * (bits + 2 * SCALE_BITS / GROUP) / FLOAT_BITS)

@@ -1,0 +1,181 @@
+"""What rounding does to weights: one row on its grid, and the error of every matrix of a model."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
+from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of
+from tfcore.model import Transformer
+
+TELLING = 6.0  # times the RMS: an outlier beside which the other weights can still be seen
+SAMPLED = 64  # rows of a matrix whose errors are measured, evenly spaced
+
+
+@dataclass(frozen=True, slots=True)
+class RowOnGrid(Finding):
+    """A row of a weight matrix and what is left of it.
+
+    Args:
+        model, layer, kind, row: which one.
+        scheme: how the matrix is stored.
+        values, rounded: before and after, (column,).
+        grid: (group, level), every value that a group of this row can store; empty where it is too fine to be listed.
+        group: columns that share a scale in this row.
+        bits: per weight of the matrix, scales included.
+    """
+
+    model: str
+    layer: int
+    kind: str
+    row: int
+    scheme: Scheme
+    values: Float[ndarray, " column"]
+    rounded: Float[ndarray, " column"]
+    grid: Float[ndarray, "group level"]
+    group: int
+    bits: float
+
+    @property
+    def error(self) -> float:
+        """Root mean square of the differences, over that of the weights."""
+        return relative_error(self.values, self.rounded)
+
+    @property
+    def largest(self) -> float:
+        """The largest difference."""
+        return float(np.abs(self.values - self.rounded).max())
+
+    @property
+    def zeros(self) -> float:
+        """Share of the weights that become 0 and were not."""
+        return float(((self.rounded == 0) & (self.values != 0)).mean())
+
+    @property
+    def distinct(self) -> int:
+        """Different values that are left."""
+        return len(np.unique(self.rounded))
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Row {self.row} of W_{self.kind} in layer {self.layer} of {self.model} as {self.scheme}: "
+            f"{self.bits:.2f} bits per weight, RMS error {percent(self.error)} of the weights' RMS, at most "
+            f"{self.largest:.2g}. {len(np.unique(self.values)):,} different values become {self.distinct:,}; "
+            f"{percent(self.zeros)} of the weights become 0."
+        )
+
+
+def relative_error(before: Float[ndarray, "..."], after: Float[ndarray, "..."]) -> float:
+    """sqrt(mean((before - after)^2) / mean(before^2)); 0 where all values are 0."""
+    power = float(np.square(before, dtype=np.float64).sum())
+    return (float(np.square(before - after, dtype=np.float64).sum()) / power) ** 0.5 if power else 0.0
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with two digits that count below 10."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.2g} %"
+
+
+def outlying_row(weight: Float[Tensor, "row column"]) -> tuple[int, int]:
+    """The row whose largest magnitude is nearest to TELLING times its RMS, and the column where that stands."""
+    rms = weight.square().mean(1).sqrt().clamp(min=1e-12)
+    row = int((weight.abs().amax(1) / rms - TELLING).abs().argmin())
+    return row, int(weight[row].abs().argmax())
+
+
+def outlying(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
+    """`outlying_row` of a matrix of a model."""
+    return outlying_row(matrix_of(model, layer, kind))
+
+
+def row_on_grid(model: Transformer, name: str, layer: int, kind: str, row: int, scheme: Scheme) -> RowOnGrid:
+    """One row of a matrix, rounded as a scheme says, with the grid of each of its groups.
+
+    Args:
+        name: of the model, for the finding.
+    """
+    weight = matrix_of(model, layer, kind).float().cpu()
+    rows, columns = weight.shape
+    stored = quantise_matrix(weight, scheme)
+    rounded = stored.values.reshape(rows, columns)[row]
+    size = min(columns, block_size(scheme.per, rows, columns)) if scheme.is_scaled else columns
+    grid = np.zeros((columns // size, 0), np.float32)
+    if scheme.format == "float8" or scheme.is_integer:
+        first = 0 if scheme.per == "matrix" else row * columns // size
+        blocks = slice(first, first + columns // size)
+        grid = (codes_of(scheme) * stored.scale[blocks] + stored.minimum[blocks]).numpy()
+    bits = bits_per_value(scheme, rows, columns)
+    return RowOnGrid(name, layer, kind, row, scheme, weight[row].numpy(), rounded.numpy(), grid, size, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixErrors(Finding):
+    """The relative RMS error of every matrix of a model.
+
+    Args:
+        kinds: of the columns.
+        errors: of each layer and kind.
+    """
+
+    model: str
+    scheme: Scheme
+    kinds: tuple[str, ...]
+    errors: Float[ndarray, "layer kind"]
+
+    @property
+    def worst(self) -> tuple[int, str, float]:
+        """Layer, kind and error of the matrix with the largest error."""
+        layer, kind = np.unravel_index(int(self.errors.argmax()), self.errors.shape)
+        return int(layer), self.kinds[kind], float(self.errors[layer, kind])
+
+    @property
+    def best(self) -> tuple[int, str, float]:
+        layer, kind = np.unravel_index(int(self.errors.argmin()), self.errors.shape)
+        return int(layer), self.kinds[kind], float(self.errors[layer, kind])
+
+    @property
+    def sentence(self) -> str:
+        (layer, kind, most), (low_layer, low_kind, least) = self.worst, self.best
+        return (
+            f"{self.model} as {self.scheme}: the RMS error is largest in W_{kind} of layer {layer}, {percent(most)} of "
+            f"the weights' RMS, smallest in W_{low_kind} of layer {low_layer}, {percent(least)}; "
+            f"on average {percent(float(self.errors.mean()))}."
+        )
+
+
+def matrix_errors(model: Transformer, name: str, scheme: Scheme) -> MatrixErrors:
+    """The error of SAMPLED rows of each matrix.
+
+    With one scale for a matrix, the rows with its largest and smallest value are rounded along with them, so that the
+    scale is that of the whole matrix.
+    """
+    kinds = kinds_of(model.config)
+    errors = np.zeros((model.config.n_layers, len(kinds)))
+    for one in matrices(model):
+        weight = one.weight.detach().float().cpu()
+        sample = weight[:: -(-len(weight) // SAMPLED)]
+        rows = sample
+        if scheme.per == "matrix":
+            ends = [int(weight.argmax()) // weight.shape[1], int(weight.argmin()) // weight.shape[1]]
+            rows = torch.cat((sample, weight[ends]))
+        after = quantise_matrix(rows, scheme).values.reshape(rows.shape)[: len(sample)]
+        errors[one.layer, kinds.index(one.kind)] = relative_error(sample.numpy(), after.numpy())
+    return MatrixErrors(name, scheme, kinds, errors)
+
+
+def shape_of(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
+    """Rows and columns of a matrix."""
+    rows, columns = matrix_of(model, layer, kind).shape
+    return rows, columns
+
+
+def shared_width(model: Transformer) -> int:
+    """The largest number that divides the rows of every matrix: groups that divide it fit all of them."""
+    return math.gcd(*(one.parameter.shape[1] for one in matrices(model)))
