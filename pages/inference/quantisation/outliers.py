@@ -1,5 +1,7 @@
 """Panel of the page on quantisation: channels of activations with outliers, and what they do to integers."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -20,7 +22,7 @@ CHARACTERS = 1_000
 TOKENS = 48
 KINDS = list(activations.INPUTS)
 NAMES = {kind: f"W_{kind}" for kind in KINDS}
-TRY = {
+TRY: dict[str, dict[str, Any]] = {
     "the last layer": {"layer": 29, "input": "down"},
     "without the first token": {"layer": 29, "input": "down", "first": False},
     "one channel of attention": {"layer": 12, "input": "qkv"},

@@ -1,5 +1,7 @@
 """Panel of the page on quantisation: one row of a weight matrix on its grid."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -14,7 +16,7 @@ from tfcore.figures.inference.quantised_weights import SHOWN
 
 KIND = "down"
 LAYER = 3  # whose matrix has the largest outlier of minilm's rows
-TRY = {
+TRY: dict[str, dict[str, Any]] = {
     "one scale per matrix": {"format": "int4", "per": "matrix"},
     "one scale per row": {"format": "int4", "per": "row"},
     "groups of 16": {"format": "int4", "per": "16"},

@@ -74,7 +74,7 @@ def _grid_lines(found: RowOnGrid, shown: slice, ends: float) -> tuple[np.ndarray
         if len(levels) * len(groups) > MOST_LEVELS:
             levels = levels[[0, -1]]
         left, right = max(group * found.group, shown.start) - 0.4, min((group + 1) * found.group, shown.stop) - 0.6
-        x.append(np.tile(np.float32([left, right, np.nan]), len(levels)))
+        x.append(np.tile(np.array([left, right, np.nan], np.float32), len(levels)))
         y.append(_interleaved(levels, levels))
     return (np.concatenate(x), np.concatenate(y)) if x else (np.zeros(0, np.float32), np.zeros(0, np.float32))
 

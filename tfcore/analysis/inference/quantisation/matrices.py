@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -74,10 +75,10 @@ def matrices(model: Transformer) -> Iterator[Matrix]:
                 yield Matrix(layer, kind, linear.weight, end, end := end + count)
 
 
-def blocks_of(model: Transformer) -> nn.ModuleList:
+def blocks_of(model: Transformer) -> list[Any]:
     """The blocks of a model's one stack."""
     stack = model.encoder if model.config.architecture == "encoder" else model.decoder
-    return stack.blocks
+    return list(stack.blocks)
 
 
 def matrix_of(model: Transformer, layer: int, kind: str) -> Float[Tensor, "row column"]:
