@@ -1,4 +1,4 @@
-"""Knock-outs of every part against one full run each, on every wiring, and on a real model."""
+"""Knock-outs of every part against one full run each, on every wiring."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from tests import small
 from tfcore.analysis.inside import quantities
-from tfcore.analysis.inside.interventions import Part, parts_of
+from tfcore.analysis.inside.interventions import parts_of
 from tfcore.analysis.inside.knock_outs import LayerEffects, all_effects, knock_out_each, largest_effect
 from tfcore.analysis.inside.quantities import Quantity, measured, rival_name
 from tfcore.inspection.edits import Edit
@@ -91,23 +91,6 @@ def test_the_largest_effect_is_that_of_a_loop():
         f"lowest: head 0.5, -9.00; {small_ones} of 13 change it by less than 0.1."
     )
     assert "lowest" not in str(largest_effect(np.abs(effects), parts, "x", "y", "logits"))
-
-
-def test_smollm2_has_the_numbers_of_full_runs(real_models):
-    """The example of Mary and John: a few of the 300 parts, each in a pass of its own."""
-    model, tokenizer = load("smollm2", device="cpu")
-    ids = tokenizer.encode("When Mary and John went to the store, John gave a drink to")
-    mary, john = (tokenizer.encode(name)[0] for name in (" Mary", " John"))
-    effects = all_effects(list(knock_out_each(model, ids, Quantity("difference", mary, john), "zero")), 30)
-    assert effects.shape == (30, 10)
-
-    def difference(*edits):
-        logits = model(torch.tensor([ids]), edits=edits).logits[0, -1]
-        return float(logits[mary] - logits[john])
-
-    whole = difference()
-    for part, column in ((Part(23, 3), 3), (Part(0, None), 9), (Part(11, None), 9), (Part(29, 1), 1)):
-        assert effects[part.layer, column] == pytest.approx(whole - difference(alone(part, "zero")), abs=2e-4)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.foundations.masks import training
 from pages.ui import cache
 from pages.ui.work import jobs
 from tests.pages import visits
@@ -120,9 +121,11 @@ def test_much_text_is_cut_and_the_page_says_so():
     assert "the first 64 are used" not in said(run(test))
 
 
-def test_a_model_trained_without_a_mask_cheats():
+def test_a_model_trained_without_a_mask_cheats(monkeypatch):
+    """Half as long as on the page."""
+    monkeypatch.setattr(training, "STEPS", 80)
     test = opened(train="true")
-    config = PitfallConfig(kind="mask", steps=160)
+    config = PitfallConfig(kind="mask", steps=80)
     jobs.JOBS.wait(config, 10**9, 240)
     head, _ = figures(run(test))["cheating"]
     without, with_mask = re.search(r"steps: (\S+) without a mask, (\S+) with it", head["alt"]).groups()
