@@ -33,7 +33,12 @@ KNOWN = {  # a few that everybody can look up
     "mixtral": (2024, "2401.04088"),
     "deepseek2": (2024, "2405.04434"),
     "deepseek3": (2024, "2412.19437"),
+    "adamw": (2017, "1711.05101"),
+    "bigbird": (2020, "2007.14062"),
+    "grokking": (2022, "2201.02177"),
     "r1": (2025, "2501.12948"),
+    "gptoss": (2025, "2508.10925"),
+    "engram": (2026, "2601.07372"),
 }
 
 
@@ -60,7 +65,7 @@ def test_entries_are_complete_and_told_apart():
     assert {entry.field for entry in entries} == set(FIELDS)
     assert {entry.family for entry in entries} == set(FAMILIES)
     assert [entry.year for entry in entries] == sorted(entry.year for entry in entries)
-    assert (entries[0].year, entries[-1].year) == (1943, 2025)
+    assert (entries[0].year, entries[-1].year) == (1943, 2026)
 
 
 def test_filters_find_what_they_say_and_nothing_else():

@@ -29,7 +29,7 @@ def test_default_view_shows_all_and_the_transformer():
     test = opened()
     assert card(test) == "2017 · Transformer"
     head, drawn = figures(test)["timeline"]
-    assert f"{len(milestones())} of {len(milestones())} entries from 1943 to 2025" in head["alt"]
+    assert f"{len(milestones())} of {len(milestones())} entries from 1943 to 2026" in head["alt"]
     assert "arXiv:1706.03762" in said(test, "caption")
     labelled = [key for trace in drawn["data"] for key in trace.get("customdata", [])]
     assert sorted(labelled) == sorted(milestones())
