@@ -161,6 +161,8 @@ def _token_by_token(model_name: str, pasted: str, found: TextBits, latest: page.
     with st.container(horizontal=True):
         for name, words in METRICS.items():
             st.metric(name, metrics[name], help=words, width=124)
+    vocabulary = cache.model(model_name)[0].config.vocab_size
+    st.caption(str(text_bits.perplexity_landmarks(found, vocabulary)))
     _one(model_name, pasted, found, at, latest)
 
 

@@ -119,6 +119,16 @@ def test_the_cost_of_a_text():
     )
 
 
+def test_a_perplexity_stands_among_landmarks():
+    ids = (7, 7, 7, 9)
+    found = TextBits(ids, tuple("aaab"), np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=np.int64), 4, "", True)
+    said = text_bits.perplexity_landmarks(found, 49_152)
+    assert said.perplexity == pytest.approx(2**2.5)
+    assert said.own == pytest.approx(1 / (0.75**0.75 * 0.25**0.25))  # the geometric mean of 1 / share
+    assert "perplexity of 5.7 is the uncertainty of 5.7 tokens" in str(said)
+    assert "1.8, guessing each token as often as it occurs in this text; 49,152, guessing all" in str(said)
+
+
 def test_how_the_first_token_is_counted():
     assert str(text_bits.first_token(text_of([3.0, 1.0], start="\n"))) == (
         "The first token has no text before it: it is counted as read after ⏎, the sign that a text begins."

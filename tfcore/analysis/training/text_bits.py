@@ -12,7 +12,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.quantities import power
 from tfcore.analysis.token_text import visible
-from tfcore.analysis.training.entropy import perplexity
+from tfcore.analysis.training.entropy import entropy, perplexity
 from tfcore.analysis.training.text_loss import likeliest, surprisal
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -206,6 +206,37 @@ class TextCost(Finding):
 def text_cost(found: TextBits) -> TextCost:
     """The sums and means of a text's bits."""
     return TextCost(found.per_token, found.per_byte, found.total, len(found.bits), found.n_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class PerplexityLandmarks(Finding):
+    """A perplexity among some that everybody can picture.
+
+    Args:
+        perplexity: of the text: 2 to the power of its bits a token.
+        own: of guessing each token as often as it occurs in this very text, whatever stands before it.
+        vocabulary: tokens, which is the perplexity of guessing all alike.
+    """
+
+    perplexity: float
+    own: float
+    vocabulary: int
+
+    @property
+    def sentence(self) -> str:
+        found, own = (f"{value:,.1f}" if value < 1_000 else f"{value:,.0f}" for value in (self.perplexity, self.own))
+        return (
+            f"A perplexity of {found} is the uncertainty of {found} tokens that are equally likely each time. Landmarks: "
+            f"1 is certainty, 2 a fair coin, 6 a die; {own}, guessing each token as often as it occurs in this text; "
+            f"{self.vocabulary:,}, guessing all tokens of the vocabulary alike."
+        )
+
+
+def perplexity_landmarks(found: TextBits, vocabulary: int) -> PerplexityLandmarks:
+    """The perplexity of a text beside those of guesses that read nothing."""
+    counts = np.unique(found.ids, return_counts=True)[1]
+    own = entropy(counts / counts.sum())
+    return PerplexityLandmarks(perplexity(found.per_token), perplexity(own), vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
