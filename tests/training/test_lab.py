@@ -22,7 +22,7 @@ from tfcore.training.lab.files import packed
 from tfcore.training.lab.recipes import own_text, recipe
 from tfcore.training.lab.spec import TASKS, LabSpec
 from tfcore.training.lab.tasks import task
-from tfcore.training.lab.train import model_of, one_step, started, train_slice, trained
+from tfcore.training.lab.train import accumulated, model_of, one_step, started, train_slice, trained
 
 TINY = {"symbols": 8, "length": 4, "d_model": 8, "n_heads": 2, "n_layers": 1, "rows": 4, "steps": 7, "warmup": 2}
 TEXT = "the cat sat on the mat and the rat sat on the hat. " * 4
@@ -123,6 +123,23 @@ def test_time_cuts_a_slice_after_a_step():
     assert train_slice(tiny(), 0, None, most=7, seconds=0).step == 1
 
 
+@pytest.mark.parametrize("parts", [2, 3, 4, 6])
+def test_gradients_of_micro_batches_add_up_to_those_of_the_batch(parts):
+    """Also where parts differ in size, and in the tokens that count."""
+    spec = tiny("induction", rows=6, smoothing=0.1)
+    batch = task(spec).batch(spec, 0)
+    batch.targets[0] = IGNORE  # a part of one row then has nothing to learn
+    found = []
+    for n in (1, parts):
+        model = started(spec, None)[0].double()
+        loss = accumulated(model, batch, replace(spec, micro_batches=n))
+        found.append((loss, torch.cat([weight.grad.flatten() for weight in model.parameters()])))
+    (whole, expected), (loss, gradient) = found
+    assert loss == pytest.approx(whole, rel=1e-6)  # positions are in float32
+    torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-7)
+    assert float(expected.abs().max()) > 1e-3
+
+
 def test_a_step_is_torchs_own():
     """Against a loop written by hand, for one step of AdamW without warm-up."""
     spec = tiny(warmup=0, schedule="constant", clip=0.0, lr=1e-2)
@@ -217,6 +234,7 @@ WRONG = {
     "few symbols": ({"task": "induction", "symbols": 8, "length": 9}, "there are 8"),
     "odd heads": ({"d_model": 12, "n_heads": 8}, "d_model=12 is not divisible by n_heads=8"),
     "large": ({"d_model": 192, "n_layers": 4, "feed_forward": True}, "are more than the 800,000 of the lab"),
+    "parts": ({"rows": 4, "micro_batches": 8}, "4 rows cannot be read in 8 parts; take 4 at most"),
     "much work": ({"rows": 512, "d_model": 128}, "times too much for a step of this model; take fewer rows"),
     "not a number": ({"lr": float("nan")}, "lr=nan"),
 }

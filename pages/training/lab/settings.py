@@ -34,6 +34,7 @@ ROWS = (4, 8, 16, 32, 64, 128, 256, 512)
 RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 2e-3, 3e-3, 5e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 DECAYS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0)
 CLIPS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 WARMUPS = (0, 5, 10, 20, 50, 100, 200, 500)
 STEPS = (20, 60, 120, 180, 240, 300, 400, 600, 1_000, 2_000, 4_000, 8_000, 16_000)
 # key of a control -> field of the spec
@@ -59,6 +60,7 @@ KEYS = {
     "smoothing": "smoothing",
     "steps": "steps",
     "rows": "rows",
+    "micro": "micro_batches",
     "seed": "seed",
 }
 _LAST = "_lab_task"  # in the session: the task of the run before
@@ -135,6 +137,14 @@ def _of_optimiser(start: LabSpec) -> dict[str, Any]:
     with left:
         warmup = controls.stops("Warm-up steps", "warmup", WARMUPS, start.warmup)
         rows = controls.stops("Batch size (sequences)", "rows", ROWS, start.rows)
+        micro = controls.stops(
+            "Micro-batches a step",
+            "micro",
+            MICRO_BATCHES,
+            start.micro_batches,
+            help="Gradient accumulation: the batch is read in so many parts, one after the other, and their gradients "
+            "are added up before the step. The same training in less memory.",
+        )
         decay = controls.stops(
             "Weight decay", "decay", DECAYS, start.weight_decay, {decay: setting_text(decay) for decay in DECAYS}
         )
@@ -156,6 +166,7 @@ def _of_optimiser(start: LabSpec) -> dict[str, Any]:
         "lr": lr,
         "warmup": warmup,
         "rows": rows,
+        "micro": micro,
         "decay": decay,
         "momentum": momentum,
         "steps": steps,

@@ -37,6 +37,8 @@ class LabSpec:
         clip: largest norm of the gradient; 0 is off.
         smoothing: share of each target that is spread over all tokens (arXiv:1512.00567, section 7).
         steps, rows: optimiser steps, and rows a step.
+        micro_batches: parts in which the rows of a step are read, one after the other; their gradients are added up
+            before the step (gradient accumulation), so that activations of one part alone are in memory.
         seed: of the weights, the batches and dropout.
 
     Raises:
@@ -64,6 +66,7 @@ class LabSpec:
     smoothing: float = 0.0
     steps: int = 600
     rows: int = 32
+    micro_batches: int = 1
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,9 +74,12 @@ class LabSpec:
         check_whole(self, symbols=(4, 97), length=(3, 64), share=(10, 90), n_layers=(1, 4), n_heads=(1, 8))
         check_whole(self, d_model=(8, 192), warmup=(0, 2_000), steps=(1, 20_000), rows=(1, 512), seed=(0, 9_999))
         check_number(self, dropout=(0.0, 0.9), lr=(1e-6, 10.0), weight_decay=(0.0, 10.0), momentum=(0.0, 0.999))
+        check_whole(self, micro_batches=(1, 512))
         check_number(self, clip=(0.0, 100.0), smoothing=(0.0, 0.9))
         check_flag(self, "feed_forward")
         _check_task(self)
+        if self.micro_batches > self.rows:
+            raise ValueError(f"{self.rows} rows cannot be read in {self.micro_batches} parts; take {self.rows} at most")
         self.model_config(4)  # refuses what no model can have
         _check_size(self)
 

@@ -109,16 +109,29 @@ def one_step(
     lr = rate(spec.schedule, step, spec.steps, spec.warmup, spec.lr)
     for group in optimizer.param_groups:
         group["lr"] = lr
-    with _seeded(spec.seed * 1_000_000 + step):  # dropout goes on as if never stopped
-        logits = model.train()(batch.ids).logits.flatten(0, 1)
-    loss = F.cross_entropy(
-        logits, batch.targets.flatten(), ignore_index=IGNORE, label_smoothing=spec.smoothing
-    )  # the mean over the tokens that count
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()
+    with _seeded(spec.seed * 1_000_000 + step):  # dropout goes on as if never stopped
+        loss = accumulated(model.train(), batch, spec)
     norm = nn.utils.clip_grad_norm_(model.parameters(), spec.clip or float("inf"))
     optimizer.step()
-    return float(loss.detach()), float(norm), lr
+    return loss, float(norm), lr
+
+
+def accumulated(model: Transformer, batch: Batch, spec: LabSpec) -> float:
+    """The mean loss over the tokens of a batch that count, and its gradient, in micro-batches: each adds its loss times
+    its share of these tokens, so that the sum is the mean over all, whatever the parts."""
+    total, count = 0.0, int((batch.targets != IGNORE).sum())
+    for ids, targets in zip(batch.ids.chunk(spec.micro_batches), batch.targets.chunk(spec.micro_batches), strict=True):
+        here = int((targets != IGNORE).sum())
+        if here:
+            logits = model(ids).logits.flatten(0, 1)
+            mean = F.cross_entropy(
+                logits, targets.flatten(), ignore_index=IGNORE, label_smoothing=spec.smoothing
+            )  # over the tokens of this part that count
+            part = mean * (here / count)
+            part.backward()
+            total += float(part.detach())
+    return total
 
 
 @contextmanager

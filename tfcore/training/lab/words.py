@@ -30,6 +30,7 @@ LABELS = {
     "smoothing": "label smoothing",
     "steps": "steps",
     "rows": "batch size",
+    "micro_batches": "micro-batches",
     "seed": "seed",
 }
 
@@ -39,10 +40,11 @@ def summary(spec: LabSpec) -> str:
     ff = "with feed-forward" if spec.feed_forward else "attention alone"
     layers = "1 layer" if spec.n_layers == 1 else f"{spec.n_layers} layers"
     heads = "1 head" if spec.n_heads == 1 else f"{spec.n_heads} heads"
+    parts = f", read in {spec.micro_batches} parts whose gradients are added up" if spec.micro_batches > 1 else ""
     return (
         f"{layers} of {heads}, width {spec.d_model}, {ff}, positions: {POSITIONS[spec.positions]}; about "
         f"{spec.parameters:,} parameters. {OPTIMISERS[spec.optimiser]} at {spec.lr:g}, {SCHEDULES[spec.schedule]}, "
-        f"{spec.steps:,} steps of {spec.rows} sequences of {spec.seq} tokens."
+        f"{spec.steps:,} steps of {spec.rows} sequences of {spec.seq} tokens{parts}."
     )
 
 
