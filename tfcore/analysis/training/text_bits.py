@@ -227,8 +227,8 @@ class PerplexityLandmarks(Finding):
         found, own = (f"{value:,.1f}" if value < 1_000 else f"{value:,.0f}" for value in (self.perplexity, self.own))
         return (
             f"A perplexity of {found} is the uncertainty of {found} tokens that are equally likely each time. For "
-            f"comparison: 1 is certainty, 2 a fair coin, 6 a die; {own}, guessing each token as often as it occurs in this "
-            f"text; {self.vocabulary:,}, guessing all tokens of the vocabulary alike."
+            f"comparison: 1 is certainty, 2 a fair coin, 6 a die; {own}, guessing each token as often as it occurs in "
+            f"this text; {self.vocabulary:,}, guessing all tokens of the vocabulary alike."
         )
 
 
