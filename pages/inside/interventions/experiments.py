@@ -36,12 +36,15 @@ from tfcore.analysis.inside.knock_outs import (
     merged,
 )
 from tfcore.analysis.inside.patching import (
+    EstimatedShares,
     Kind,
     Pair,
     PatchedColumns,
     all_shares,
     estimate_against_exact,
     estimate_effects,
+    estimate_patches,
+    estimated_shares,
     pair,
     patch,
     patch_each,
@@ -218,6 +221,11 @@ def every_patch(model: Transformer, both: Pair, kind: Kind) -> list[PatchedColum
     return list(patch_each(model, both, kind))
 
 
+def estimated_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
+    """An estimate of the same shares, all from one backward pass."""
+    return estimate_patches(model, both, kind)
+
+
 def patched_effect(
     model: Transformer, both: Pair, values: Float[Tensor, "1 seq d_model"], name: str, position: int
 ) -> Effect:
@@ -237,13 +245,16 @@ def patched(
     tokenizer: Tokenizer,
     both: Pair,
     found: list[PatchedColumns],
+    estimate: Float[ndarray, "row seq"],
     change: Effect,
     kind: Kind,
     row: int,
     position: int,
 ) -> Shown:
-    """Activations of another text put into the run of this one: which of them carry the difference?"""
-    shares, names = all_shares(found, len(both.target)), patched_names(model.config, kind)
+    """Activations of another text put into the run of this one: which of them carry the difference? `found` are the
+    exact shares that are there, from the end; the others are estimates until then."""
+    exact = all_shares(found, len(both.target)) if found else np.full_like(estimate, np.nan)
+    shares, names = np.where(np.isnan(exact), estimate, exact), patched_names(model.config, kind)
     titles = [patched_title(name, kind) for name in names]
     tokens = tokenizer.tokens(both.target)
     pairs = zip(tick_labels(tokenizer.tokens(both.source), 10), tick_labels(tokens, 10), strict=True)
@@ -261,6 +272,20 @@ def patched(
     what = patched_words(names[row], kind, tokens[position], position)
     changed = prediction_change(change, tokens[-1], len(tokens) - 1, what, both.answers[0], tokenizer)
     return Shown(figure, (patched_shares(both, shares, titles, tokenizer), changed))
+
+
+def patches_agree(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    both: Pair,
+    found: list[PatchedColumns],
+    estimate: Float[ndarray, "row seq"],
+    kind: Kind,
+) -> EstimatedShares:
+    """How near the estimates come to the exact shares."""
+    titles = [patched_title(name, kind) for name in patched_names(model.config, kind)]
+    exact = all_shares(found, len(both.target))
+    return estimated_shares(both, estimate, exact, titles, tokenizer.tokens(both.target))
 
 
 def attributed(

@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
@@ -43,6 +45,14 @@ def every_patch(
     model: str, source: str, pasted: str, bos: bool | None, answers: Answers, kind: Kind
 ) -> list[PatchedColumns]:
     return experiments.every_patch(cache.model(model)[0], compared(model, source, pasted, TOKENS, answers, bos), kind)
+
+
+@cache.data(max_entries=24)
+def estimated_patches(
+    model: str, source: str, pasted: str, bos: bool | None, answers: Answers, kind: Kind
+) -> Float[ndarray, "row seq"]:
+    both = compared(model, source, pasted, TOKENS, answers, bos)
+    return experiments.estimated_patches(cache.model(model)[0], both, kind)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -132,15 +142,18 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
         row = controls.slider("Row", "row", 0, len(names) - 1, min(3, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
     at = (*texts, names[row], position)
-    change = effect_of(*at)
+    change, estimate = effect_of(*at), estimated_patches(*texts, kind)
 
     def draw(found: Sequence[PatchedColumns]) -> None:
-        if not found:
-            st.info("Nothing is patched yet: it begins as soon as there is room.")
-            return
-        shown = experiments.patched(network, tokenizer, both, list(found), change, kind, row, position)
-        shares = patching.all_shares(found, n)
-        where = "" if len(found) < steps else f" {patching.where_it_is(shares, kind, titles, target.tokens)}"
+        exact = list(found)
+        shown = experiments.patched(network, tokenizer, both, exact, estimate, change, kind, row, position)
+        shares = patching.all_shares(found, n) if found else estimate
+        if len(found) == steps:
+            agree = experiments.patches_agree(network, tokenizer, both, exact, estimate, kind)
+            where = f" {patching.where_it_is(shares, kind, titles, target.tokens)} {agree}"
+        else:
+            end = f"; exact from position {found[-1].start} on" if found else ""
+            where = f" Estimates from one backward pass{end}."
         figure(
             shown.figure,
             key="patch",
@@ -182,6 +195,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
         model,
         both_made,
         made(experiments.every_patch, model, both_made, kind),
+        made(experiments.estimated_patches, model, both_made, kind),
         made(experiments.patched_effect, model, both_made, values, names[row], position),
         kind,
         row,
@@ -219,12 +233,13 @@ def words(reading: Reading, answers: Answers, programs: list[page.Experiment]) -
             r"\begin{gathered}\text{share} = "
             r"\frac{d(\text{patched}) - d(\text{this})}{d(\text{source}) - d(\text{this})} \\ "
             r"d = \mathrm{logit}_{\text{source's prediction}} - \mathrm{logit}_{\text{this one's}}"
-            r"\quad\text{or}\quad \log p_{\text{token}}\end{gathered}"
+            r"\quad\text{or}\quad \log p_{\text{token}} \\ \text{estimate} = "
+            r"\frac{(x_{source} - x) \cdot \partial d / \partial x}{d(\text{source}) - d(\text{this})}\end{gathered}"
         ),
-        code=(patching.patch_each, patching.source_values, patching.patch, patching.pair),
+        code=(patching.patch_each, patching.estimate_patches, patching.source_values, patching.patch, patching.pair),
         papers=(
             "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: "
-            "arXiv:2309.16042, section 2. The two predictions are the tokens whose probability differs most between "
-            "the texts."
+            "arXiv:2309.16042, section 2; estimates: arXiv:2310.10348, section 2. The two predictions are the "
+            "tokens whose probability differs most between the texts."
         ),
     )

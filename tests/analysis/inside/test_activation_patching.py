@@ -12,6 +12,8 @@ from tfcore.analysis.inside.patching import (
     Pair,
     ReadAtTheEnd,
     all_shares,
+    estimate_patches,
+    estimated_shares,
     pair,
     patch,
     patch_each,
@@ -93,6 +95,39 @@ def test_patching_explains_who_sam_is():
     attention = shares_of(model, both, "attention")
     assert attention[:, -1].argmax() == 2
     assert attention[2, -1] > 0.8
+
+
+@pytest.mark.parametrize("kind", ["residual", "attention", "feed-forward"])
+@pytest.mark.parametrize("answers", [(7, 30), (7, 7)])
+def test_an_estimate_is_the_slope_of_a_small_step_towards_the_patch(kind, answers):
+    """A thousandth of the way to the source's value changes what is measured by a thousandth of the estimate."""
+    model, step = small.model().double(), 1e-3
+    both = pair(model, TEXT, OTHER, answers)
+    found = estimate_patches(model, both, kind)
+
+    def value(*edits):
+        last = logits(model, OTHER, *edits)[-1]
+        return float(last.log_softmax(-1)[7] if answers[0] == answers[1] else last[7] - last[30])
+
+    for row, name in zip(found, patched_names(model.config, kind), strict=True):
+        clean, own = (model(torch.tensor([ids]), capture=(name,)).activations[name] for ids in (TEXT, OTHER))
+        for at in range(9):
+            there, back = (
+                value(Edit.add(name, sign * step * (clean - own)[:, at : at + 1], positions=[at])) for sign in (1, -1)
+            )
+            slope = (there - back) / (2 * step) / (both.difference[0] - both.difference[1])
+            assert row[at] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+    assert not any(p.requires_grad or p.grad is not None for p in model.parameters())
+
+
+def test_estimates_are_compared_with_exact_shares():
+    both = Pair((1, 2, 3), (1, 5, 3), (7, 8), (1.0, 0.0), (1,))
+    estimate = np.array([[0.0, 0.4, 0.1], [0.0, 0.2, 0.9]])
+    exact = np.array([[0.0, 1.0, 0.1], [0.0, 0.1, 0.8]])
+    said = estimated_shares(both, estimate, exact, ["attention 0", "attention 1"], ["a", "b", "c"])
+    assert said.correlation == pytest.approx(np.corrcoef([0.4, 0.1, 0.2, 0.9], [1.0, 0.1, 0.1, 0.8])[0, 1])
+    assert "farthest off for attention 0 at 'b' (1): 0.40, exactly 1.00" in str(said)
+    assert "Correlation" not in str(estimated_shares(both, 0 * estimate, exact, ["x", "y"], ["a", "b", "c"]))
 
 
 def test_longer_texts_are_patched_in_groups(monkeypatch):

@@ -225,6 +225,53 @@ def patched_shares(
 
 
 @dataclass(frozen=True, slots=True)
+class EstimatedShares(Finding):
+    """How near the shares estimated by one backward pass come to the exact ones.
+
+    Args:
+        correlation: Pearson's, over every activation and position from the first token that differs on; None where one
+            of the two is the same everywhere.
+        row, token, position: of the cell that the estimate misses by most.
+        estimate, exact: its shares.
+    """
+
+    correlation: float | None
+    row: str
+    token: str
+    position: int
+    estimate: float
+    exact: float
+
+    @property
+    def sentence(self) -> str:
+        start = "" if self.correlation is None else f"Correlation with the estimates: {self.correlation:.2f}. "
+        return (
+            f"{start}The estimate is farthest off for {self.row} at '{visible(self.token)}' ({self.position}): "
+            f"{self.estimate:.2f}, exactly {self.exact:.2f}."
+        )
+
+
+def estimated_shares(
+    both: Pair,
+    estimate: Float[ndarray, "row seq"],
+    exact: Float[ndarray, "row seq"],
+    rows: Sequence[str],
+    tokens: Sequence[str],
+) -> EstimatedShares:
+    """Compare both; `rows` are the titles of the patched activations, `tokens` those of the target."""
+    first = both.differing[0]
+    row, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
+    return EstimatedShares(
+        _correlation(estimate[:, first:], exact[:, first:]),
+        rows[row],
+        tokens[column],
+        column,
+        float(estimate[row, column]),
+        float(exact[row, column]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ReadAtTheEnd(Finding):
     """The first state of the stream in which patching the last position restores more than any other; None: never."""
 
@@ -290,6 +337,27 @@ def estimate_effects(
     }
     rows = [[_sum(effects[part.name], part) for part in layer] for layer in every]
     return torch.stack([torch.stack(row) for row in rows]).cpu().numpy()
+
+
+@torch.enable_grad()
+def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
+    """The shares of `patch_each` to first order, of every activation and position at once.
+
+    share = (activation on the source - activation on the target) . d quantity / d activation on the target, over the
+    difference of the quantity between both texts (arXiv:2310.10348, section 2): a pass over each text and one backward.
+    """
+    names = patched_names(model.config, kind)
+    with torch.no_grad():
+        source = model(one_text(model, both.source), capture=names).activations
+    leaf = Edit("embed", lambda x: x.requires_grad_())  # as in estimate_effects
+    found = model(one_text(model, both.target), capture=names, edits=[leaf])
+    values = [found.activations[name] for name in names]
+    quantity = measured(model, found.hidden, both.target, both.quantity).sum()
+    gradients = torch.autograd.grad(quantity, values)
+    pairs = zip(names, values, gradients, strict=True)
+    rows = [((source[name] - value) * gradient).detach()[0].float().sum(-1) for name, value, gradient in pairs]
+    mine, theirs = both.difference
+    return (torch.stack(rows) / (mine - theirs)).cpu().numpy()
 
 
 def _sum(effect: Tensor, part: Part) -> Tensor:
@@ -362,6 +430,7 @@ def estimate_against_exact(
     )
 
 
-def _correlation(a: Float[ndarray, " part"], b: Float[ndarray, " part"]) -> float | None:
+def _correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
     """Pearson's correlation; None where one of the two is the same everywhere."""
-    return float(np.corrcoef(a.astype(np.float64), b)[0, 1]) if min(a.std(), b.std()) > 0 else None
+    one, other = a.ravel().astype(np.float64), b.ravel()
+    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
