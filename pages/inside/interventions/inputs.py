@@ -4,7 +4,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
 from pages.inside import reading as _reading
@@ -30,12 +29,12 @@ COLUMN = 30  # pixels of a token, at least
 attributed = cache.of_model(max_entries=64)(experiments.attributed)
 
 
-def inputs(reading: Reading, row: DeltaGenerator) -> None:
-    """The section; `row` is where the choice of what is measured stands."""
+def inputs(reading: Reading) -> None:
+    """The section; what is measured is chosen below the figures, which begin higher for it."""
     offered = metric.candidates(reading, TOKENS)
-    with row:
-        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="inputs")
     drawn = st.container()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="inputs")
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         baseline = controls.segmented("Baseline", "baseline", list(BASELINES), "text", BASELINES)
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)

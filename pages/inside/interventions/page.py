@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
 from pages.inside import reading as _reading
@@ -23,7 +22,7 @@ REAL = "smollm2"  # a model that knows more than children's stories
 TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
-SECTIONS: dict[str, tuple[str, Callable[[Reading, DeltaGenerator], None], int]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Reading], None], int]] = {
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
     "inputs": ("Input attribution", attributing.inputs, attributing.TOKENS),
@@ -97,7 +96,6 @@ with beside:
     first = models.first() if section == "sets" else models.DEFAULT
     model = models.choose("decoder", why_not=models.silent, default=first)
 with row:
-    measured = st.container(horizontal=True, gap="medium", vertical_alignment="bottom", width="content")
     bos = _reading.more_settings(model)
 if section == "sets":
     with above:
@@ -115,4 +113,4 @@ else:
         page.try_this(examples)
     _, show, limit = SECTIONS[section]
     notices.drop("tokens of other text")  # unless it is still on the page
-    show(_reading.checked(model, pasted, limit, bos=bos), measured)
+    show(_reading.checked(model, pasted, limit, bos=bos))

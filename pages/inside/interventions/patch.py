@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
 from pages.inside import reading as _reading
@@ -87,9 +86,10 @@ def plain(model: str, pasted: str, bos: bool | None) -> list[int]:
     return interventions.continue_text(cache.model(model)[0], ids, [], NEW_TOKENS)
 
 
-def patch(reading: Reading, row: DeltaGenerator) -> None:
-    """The section; `row` is where the choice of what is measured stands."""
+def patch(reading: Reading) -> None:
+    """The section; what is measured is chosen below the map, which begins higher for it."""
     drawn = st.container()
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     other = controls.text_area("Source text, whose activations are patched in", "other", OTHER, CHARACTERS, height=68)
     source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
     side_by_side(reading, source)

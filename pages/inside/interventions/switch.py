@@ -7,7 +7,6 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 from numpy import ndarray
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.inside import metric
 from pages.inside import reading as _reading
@@ -58,7 +57,7 @@ class Changes:
         return interventions.described(self.parts, self.action, self.factor)
 
 
-def switch(reading: Reading, _: DeltaGenerator) -> None:
+def switch(reading: Reading) -> None:
     """The section; what is measured is chosen below the board, which begins higher for it."""
     offered = metric.candidates(reading, TOKENS)
     left, right = st.columns([5, 6], gap="large")
