@@ -228,6 +228,9 @@ PLACES: dict[str, tuple[Place, ...]] = {
         Place("activation patching", {"show": "Activation patching"}, ("prediction", "difference")),
     ),
     "flow": (Place("the flow of information", {}, ("prediction", "difference", "text")),),
+    "circuits": (  # against the mean, as the page's other text has other tokens than this one
+        Place("edges between heads", {"show": "edges between heads", "base": "mean over the tokens"}, ("difference",)),
+    ),
 }
 
 

@@ -83,7 +83,7 @@ def edges() -> None:
     values: Values = (model, pasted, TOKENS, quantity, kind, other, steps, bos)
     with above:
         picture(reading, values, count)
-    words(values, count)
+    words(reading, values, count)
 
 
 def choose_quantity(reading: Reading, other: str) -> Quantity:
@@ -208,12 +208,13 @@ SEE = (
 )
 
 
-def words(values: Values, count: int) -> None:
+def words(reading: Reading, values: Values, count: int) -> None:
     """What to see, the question, how it is computed."""
     page.what_to_see(
         f"{SEE} The curve is the test of the whole: all edges between heads are cut but those drawn. Embeddings, "
         "feed-forward layers, and what heads pass on to these and to the output stay."
     )
+    metric.elsewhere("edges between heads", reading, values[3])
     page.question(
         "The effects of edges that are cut one at a time do not add up to what the same edges keep when they are left "
         "alone. Why?",

@@ -9,7 +9,7 @@ from tests.pages.visits import opened, run
 from tfcore.analysis.inside.quantities import Quantity
 
 TEXT = "There was a little boy. One day, Sam said that"
-FILES = {url: f"inside/{url}/page.py" for url in ("stream", "interventions", "flow")}
+FILES = {url: f"inside/{url}/page.py" for url in ("stream", "interventions", "flow", "circuits")}
 CHOSEN = {"by": "two tokens", "word": metric.ANOTHER, "own": " dog", "against": metric.ANOTHER, "own_against": " cat"}
 
 
@@ -49,6 +49,15 @@ def test_one_address_means_the_same_on_every_page(url, show, said, explained, ch
     expected = Quantity("prediction", dog) if explained.kind == "prediction" else Quantity("difference", dog, cat)
     assert set(chosen) == {expected}
     assert "Corrected" not in visits.said(test, "caption")
+
+
+def test_edges_between_heads_explain_two_tokens_against_the_mean(chosen):
+    """Where the link of another page leads: no other text is needed."""
+    [place] = metric.PLACES["circuits"]
+    test = opened(FILES["circuits"], model="stories", text=TEXT, **place.view, **CHOSEN)
+    assert set(chosen) == {Quantity("difference", token(" dog"), token(" cat"))}
+    assert "Corrected" not in visits.said(test, "caption")
+    assert any(shown.label == "Faithfulness" for shown in test.metric)
 
 
 @pytest.mark.parametrize("url", ["interventions", "flow"])
