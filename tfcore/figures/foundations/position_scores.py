@@ -87,8 +87,8 @@ def rotary_pairs_figure(result: RotaryScores, height: int = 400) -> go.Figure:
         turns = result.wavelengths[pair]
         words = f"one turn in {turns:,.0f}" if turns >= 100 else f"one turn in {turns:.1f}"
         place = {"x": x0, "showarrow": False, "font": {"size": 12, "color": "@ink"}}
-        notes.append({**place, "y": y0 + 1.08, "yanchor": "bottom", "text": f"pair {pair}"})
-        notes.append({**place, "y": y0 - 1.1, "yanchor": "top", "text": f"{words}: <b>{share:+.2f}</b>"})
+        notes.append({**place, "y": y0 + 1.08, "yanchor": "bottom", "text": f"pair {pair}: <b>{share:+.2f}</b>"})
+        notes.append({**place, "y": y0 - 1.1, "yanchor": "top", "text": words})
     hidden = {"visible": False, "showgrid": False}
     layout = theme.base_layout(
         height,
