@@ -11,6 +11,7 @@ from pages.inside.induction import experiments
 from pages.inside.induction.heads import choose_model, kinds
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside import circuits, induction_heads
@@ -19,13 +20,15 @@ from tfcore.analysis.inside.induction_heads import HeadKinds, HeadTests, Place, 
 from tfcore.config import ModelConfig
 from tfcore.training.repeated_rows import training_note
 
+TESTS_BY = {"score": "by score", "rank": "by rank"}
 TRY: dict[str, dict[str, Any]] = {
     "attention only, two layers": {"model": "induction", "reader": 1},
     "a language model": {"model": "stories", "reader": 3},
     "no induction heads: layer 2": {"model": "stories", "reader": 2},
     "other random tokens": {"circuit_draw": 7},
 }
-
+REAL = "smollm2"
+TRY_REAL: dict[str, dict[str, Any]] = {"a real model (smollm2)": {"model": REAL, "reader": 18, "tests_by": "rank"}}
 
 composed = cache.of_model(max_entries=32)(circuits.composition)
 patched = cache.of_model(max_entries=32)(experiments.patched_runs)
@@ -34,7 +37,7 @@ evaluated = cache.of_model(max_entries=24)(induction_heads.evaluate_heads)
 
 def circuit() -> None:
     """The section."""
-    page.try_this(TRY)
+    page.try_this((TRY_REAL if REAL in models.fitting("decoder", why_not=models.silent) else {}) | TRY)
     left, right = st.columns([1, 3], gap="large")
     with left:
         model_name = choose_model()
@@ -43,8 +46,8 @@ def circuit() -> None:
         layer = controls.slider(
             "Layer of the later heads", "reader", 1, max(2, config.n_layers) - 1, first_layer(config, found)
         )
-        st.metric("Induction heads", listed(found.induction))
-        st.metric("Previous-token heads below", listed(found.previous))
+        st.markdown(f"**Induction heads:** {listed(found.induction)}")
+        st.markdown(f"**Previous-token heads below:** {listed(found.previous)}")
     model = cache.model(model_name)[0]
     findings: list[Finding] = []
     with right:
@@ -67,7 +70,10 @@ def circuit() -> None:
             st.info("This needs induction heads and previous-token heads below them; this model does not have both.")
     with tests:
         st.subheader("Prefix matching and copying", anchor=False)
-        both_tests(model, evaluated(model_name, seed), found.induction)
+        by_rank = (
+            controls.segmented("Measured by", "tests_by", list(TESTS_BY), "score", TESTS_BY, named=False) == "rank"
+        )
+        both_tests(model, evaluated(model_name, seed), found.induction, by_rank)
     programs = []
     if config.n_layers > 1:
         result = made(circuits.composition, model_name, layer)
@@ -130,10 +136,11 @@ def paths_figure(model: Any, runs: list[PatchedRun], senders: tuple[Place, ...],
     )
 
 
-def both_tests(model: Any, result: HeadTests, induction: list[Place]) -> None:
+def both_tests(model: Any, result: HeadTests, induction: list[Place], by_rank: bool) -> None:
     """Prefix matching against copying."""
-    shown = experiments.head_tests(model, result, induction)
+    shown = experiments.head_tests(model, result, induction, by_rank)
     heads = result.prefix.shape[1]
+    places = range(result.prefix.size)
     figure(
         shown.figure,
         key="tests",
@@ -143,10 +150,13 @@ def both_tests(model: Any, result: HeadTests, induction: list[Place]) -> None:
         caption=f"{shown.caption} Filled: the induction heads.",
         table=lambda: pd.DataFrame(
             {
-                "layer": [i // heads for i in range(result.prefix.size)],
-                "head": [i % heads for i in range(result.prefix.size)],
+                "layer": [i // heads for i in places],
+                "head": [i % heads for i in places],
                 "prefix matching": result.prefix.ravel(),
                 "copying": result.copying.ravel(),
+                "largest weight on the right token": result.prefix_first.ravel(),
+                "own logit raised most": result.copying_first.ravel(),
+                "mean rank of the own logit": result.copying_rank.ravel(),
             }
         ),
     )
@@ -181,9 +191,11 @@ def words(found: str, programs: list[page.Experiment]) -> None:
             circuits.patch_paths,
             induction_heads.evaluate_heads,
             induction_heads.copying_score,
+            induction_heads.copying_ranks,
         ),
         papers=(
             "Composition: A Mathematical Framework for Transformer Circuits (2021). Prefix matching and copying: "
-            "arXiv:2209.11895, head activation evaluators. Path patching: arXiv:2304.05969."
+            "arXiv:2209.11895, head activation evaluators; by rank, which is our own, what "
+            "counts is whether the right token comes first, not by how much. Path patching: arXiv:2304.05969."
         ),
     )

@@ -7,7 +7,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.inside.circuits import Composition, PatchedRun, highest_composition, patch_paths, patched_losses
-from tfcore.analysis.inside.induction_findings import best_induction_head, copy_losses, highest_scores, induction_stripe
+from tfcore.analysis.inside.induction_findings import (
+    best_induction_head,
+    copy_losses,
+    highest_scores,
+    induction_stripe,
+    rank_of_head,
+)
 from tfcore.analysis.inside.induction_heads import (
     Copying,
     HeadTests,
@@ -89,11 +95,12 @@ def path_patching(
     return Shown(figure, (patched_losses(runs, senders, receivers),))
 
 
-def head_tests(model: Transformer, result: HeadTests, induction: list[Place]) -> Shown:
-    """Prefix matching against copying, for every head (arXiv:2209.11895)."""
+def head_tests(model: Transformer, result: HeadTests, induction: list[Place], by_rank: bool = False) -> Shown:
+    """Prefix matching against copying, for every head (arXiv:2209.11895), by their scores or by rank."""
     tokens = evaluated_tokens(model.config)
-    figure = head_tests_figure(result, induction, tokens, height=320)
-    return Shown(figure, (best_induction_head(result, induction, tokens),))
+    figure = head_tests_figure(result, induction, tokens, height=320, by_rank=by_rank)
+    found = best_induction_head(result, induction, tokens), rank_of_head(result, induction, tokens)
+    return Shown(figure, tuple(one for one in found if one is not None))
 
 
 def maps(now: Moment) -> Shown:

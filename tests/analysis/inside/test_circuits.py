@@ -14,7 +14,7 @@ from tfcore.analysis.inside.circuits import (
     compose,
     composition,
     decisive_input,
-    edits_without_senders,
+    edits_of_receivers,
     frobenius,
     head_weights,
     highest_composition,
@@ -23,7 +23,7 @@ from tfcore.analysis.inside.circuits import (
     random_composition,
     theory,
 )
-from tfcore.analysis.inside.induction_heads import copying, random_rows, twice
+from tfcore.analysis.inside.induction_heads import copying, random_rows, twice, zeroed_heads
 
 
 def by_hand(model, later, head, earlier, other):
@@ -113,13 +113,33 @@ def test_ends_are_the_whole_model_and_the_model_without_the_heads():
     model, ids = small.model(n_kv_heads=3), twice(random_rows(61, 8, 2, 0))
     found = patch_paths(model, ids, 8, [(0, 1), (0, 2)], [(1, 3)])
     assert [run.patched for run in found] == ["none", "query", "key", "value", "all"]
-    assert found[0].second_loss == copying(model, ids, 8).second_loss
-    assert found[-1].second_loss == copying(model, ids, 8, [(0, 1), (0, 2)]).second_loss
+    for run, whole in ((found[0], copying(model, ids, 8)), (found[-1], copying(model, ids, 8, [(0, 1), (0, 2)]))):
+        assert run.first_loss == pytest.approx(whole.first_loss, abs=1e-6)
+        assert run.second_loss == pytest.approx(whole.second_loss, abs=1e-6)
+        assert run.induction == pytest.approx(whole.scores["induction"][1, 3], abs=1e-6)
+
+
+@pytest.mark.parametrize("values", [{}, {"n_layers": 4, "n_kv_heads": 3}], ids=str)
+def test_runs_that_share_layers_are_whole_runs_with_the_same_edits(values):
+    model, ids = small.model(**values), twice(random_rows(61, 8, 2, 0))
+    last = model.config.n_layers - 1
+    senders, receivers = [(0, 1), (0, 2)], [(last, 3), (last - 1, 0)] if last > 1 else [(last, 3)]
+    names = [f"blocks.{layer}.attn.{part}" for layer, _ in receivers for part in "qkv"]
+    without = model(ids, capture=names, edits=zeroed_heads(senders)).activations
+    edits = edits_of_receivers(model, without, receivers)
+    for run, part in zip(patch_paths(model, ids, 8, senders, receivers)[1:4], "qkv", strict=True):
+        whole = copying(model, ids, 8, edits=[edit for edit in edits if edit.name.endswith(f".{part}")])
+        weights = [whole.scores["induction"][head] for head in receivers]
+        assert run.induction == pytest.approx(np.mean(weights), abs=1e-6)
+        assert run.first_loss == pytest.approx(whole.first_loss, abs=1e-5)
+        assert run.second_loss == pytest.approx(whole.second_loss, abs=1e-5)
 
 
 def test_a_patched_receiver_has_the_queries_of_a_run_without_the_senders():
     model, ids = small.model(n_kv_heads=3), small.ids(2, 9)
-    edits = edits_without_senders(model, ids, [(0, 4)], [(1, 3)])
+    inputs = [f"blocks.1.attn.{part}" for part in "qkv"]
+    found = model(ids, capture=inputs, edits=zeroed_heads([(0, 4)])).activations
+    edits = edits_of_receivers(model, found, [(1, 3)])
     assert {edit.name for edit in edits} == {f"blocks.1.attn.{part}" for part in "qkv"}
     without_sender = [edit for edit in edits if edit.name.endswith(".q")]
     w = model.decoder.blocks[0].attn.out.weight

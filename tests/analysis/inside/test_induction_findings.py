@@ -100,8 +100,28 @@ def test_losses_of_new_and_of_repeated_tokens():
     assert nothing.metrics[1] == ("repeated tokens", None, None)
 
 
+def two_layers() -> HeadTests:
+    """Of two layers of two heads."""
+    prefix, copied = np.array([[0.9, 0.2], [0.5, 0.75]]), np.array([[0.1, 0.8], [-0.5, 0.25]])
+    first, rank = np.array([[0.0, 0.0], [0.875, 0.125]]), np.array([[13.0, 12.0], [1.5, 9.25]])
+    return HeadTests(prefix, copied, prefix, first, rank)
+
+
+def test_the_heads_by_rank():
+    found = findings.rank_of_head(two_layers(), [(1, 0), (1, 1)], 25)
+    assert (found.head, found.prefix_first, found.copying_first, found.copying_rank) == ((1, 1), 0.75, 0.125, 9.25)
+    assert (found.copies, found.copies_first, found.copies_rank) == ((1, 0), 0.875, 1.5)
+    assert str(found) == (
+        "By rank: head 1.1 has its largest weight on the right token at 75% of the queries, and raises the logit of "
+        "the token it attends to most of all 25 in 12% of the cases (mean rank 9.2, by chance 13). Of the induction "
+        "heads, 1.0 copies best by rank: 88%, mean rank 1.5."
+    )
+    assert str(findings.rank_of_head(two_layers(), [(1, 1)], 25)).endswith("by chance 13).")
+    assert findings.rank_of_head(two_layers(), [], 25) is None
+
+
 def test_the_best_head_of_both_tests():
-    result = HeadTests(np.array([[0.9, 0.2], [0.5, 0.75]]), np.array([[0.1, 0.8], [-0.5, 0.25]]))
+    result = two_layers()
     found = findings.best_induction_head(result, [(1, 0), (1, 1)], 25)
     assert (found.head, found.prefix, found.copying) == ((1, 1), 0.75, 0.25)
     assert str(found) == (

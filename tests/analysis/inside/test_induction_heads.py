@@ -13,8 +13,10 @@ from tfcore.analysis.inside.induction_heads import (
     ROWS_OF_LARGE,
     ablate_each_head,
     copying,
+    copying_ranks,
     copying_score,
     evaluate_heads,
+    first_share,
     foreseeable,
     head_kinds,
     random_rows,
@@ -139,15 +141,19 @@ def test_random_rows_hold_no_token_twice():
 def test_prefix_matching_is_the_weight_on_what_followed_earlier_copies():
     model = small.model(max_seq_len=32)  # room for 8 tokens, four times
     found = evaluate_heads(model, seed=4, examples=2)
-    total = []
+    total, hits = [], []
     for row in random_rows(61, 8, 2, 4):
         ids = row.repeat(4)
         pattern = model(ids[None], capture=("blocks.1.attn.pattern",)).activations["blocks.1.attn.pattern"][0, 2]
+        queries = range(8, 32)
+        hits += [
+            any(ids[k - 1] == ids[q] for k in [int(pattern[q].argmax())] if 0 < k <= q and k - 1 < q) for q in queries
+        ]
         total += [  # from the second copy on, all earlier copies together
-            sum(float(pattern[q, k]) for k in range(1, q + 1) if ids[k - 1] == ids[q] and k - 1 < q)
-            for q in range(8, 32)
+            sum(float(pattern[q, k]) for k in range(1, q + 1) if ids[k - 1] == ids[q] and k - 1 < q) for q in queries
         ]
     assert found.prefix[1, 2] == pytest.approx(np.mean(total), abs=1e-6)
+    assert found.prefix_first[1, 2] == pytest.approx(np.mean(hits))
 
 
 def test_copying_raises_the_logit_of_the_token_looked_at():
@@ -157,13 +163,16 @@ def test_copying_raises_the_logit_of_the_token_looked_at():
     layer, head = 1, 5
     attn, d = model.decoder.blocks[layer].attn, 4
     v = model(ids, capture=("blocks.1.attn.v",)).activations["blocks.1.attn.v"][0, head // 2]
-    shares = []
+    shares, ranks = [], []
     for i in range(8):
         written = attn.out.weight[:, head * d : (head + 1) * d] @ v[i] * model.decoder.ln_final.weight
         logits = model.unembed.weight @ written
         raised = (logits - logits.mean()).clamp(min=0)
         shares.append(float(raised[ids[0, i]] / raised[ids[0]].sum()))
+        ranks.append(1 + sum(float(logits[other]) > float(logits[ids[0, i]]) for other in ids[0]))
     assert found.copying[layer, head] == pytest.approx(2 * np.mean(shares) - 1, abs=1e-5)
+    assert found.copying_rank[layer, head] == pytest.approx(np.mean(ranks))
+    assert found.copying_first[layer, head] == pytest.approx(ranks.count(1) / 8)
 
 
 def test_the_ends_of_the_copying_score():
@@ -174,8 +183,22 @@ def test_the_ends_of_the_copying_score():
     assert copying_score(torch.zeros(5, 1, 5)).tolist() == [-1]
 
 
+def test_ranks_count_the_tokens_that_are_raised_more():
+    logits = torch.tensor([[3.0, 1.0, 2.0], [1.0, 5.0, 9.0], [1.0, 2.0, -4.0]])[:, None]  # (key, head, token)
+    assert copying_ranks(logits).tolist() == [[1], [2], [3]]
+    assert copying_ranks(-logits).tolist() == [[3], [2], [1]]
+
+
+def test_the_first_share_counts_queries_with_a_target():
+    pattern = np.array([[1.0, 0, 0], [0.4, 0.6, 0], [0.2, 0.5, 0.3]])[None, None]
+    target = np.array([[False, False, False], [True, False, False], [False, True, False]])
+    assert first_share(pattern, target).tolist() == [[0.5]]
+
+
 def test_a_circuit_wired_by_hand_finds_and_copies():
     found = evaluate_heads(wired(), examples=2)
+    assert found.prefix_first[1, 0] > 0.8
+    assert found.copying_first[1, 0] == found.copying_rank[1, 0] == 1
     assert found.prefix[1, 0] > 0.8
     assert found.copying[1, 0] > 0.9
     assert found.prefix[0, 0] < 0.1
@@ -210,4 +233,8 @@ def test_induction_heads_of_a_model_of_many_layers():
     scores = copying(model, twice(random_rows(49_152, 32, 2, 0)), 32).scores["induction"]
     assert scores[found.best] == scores.max() == pytest.approx(found.score)
     assert {layer for layer, _ in found.induction} <= set(range(17, 24))
-    assert evaluate_heads(model).examples == 2
+    tests = evaluate_heads(model)
+    assert tests.examples == 2
+    assert tests.prefix[18, 6] > 0.9
+    assert tests.copying_rank[18, 6] > 6 > 2 > tests.copying_rank[23, 2], "one finds the place, another copies"
+    assert tests.copying[23, 2] < 0, "which the score does not show"

@@ -36,10 +36,24 @@ def test_path_patching_shows_both_numbers_of_every_run():
 
 
 def test_every_head_under_both_tests():
-    result = HeadTests(np.array([[0.0, 0.9]]), np.array([[-0.9, 0.3]]))
+    ranks = np.array([[0.125, 1.0]]), np.array([[0.0, 0.5]]), np.array([[13.0, 2.0]])
+    result = HeadTests(np.array([[0.0, 0.9]]), np.array([[-0.9, 0.3]]), *ranks)
     for selected in ([], [(0, 1)]):
         figure = figures.head_tests_figure(result, selected, 25, 300)
         theme.check(figure)
         assert [len(trace.x) for trace in figure.data] == [2 - len(selected), len(selected)]
     assert figure.data[1].x[0] == 0.9
     assert figure.layout.annotations[-1].text == "0.1"
+    figure = figures.head_tests_figure(result, [(0, 1)], 25, 300, by_rank=True)
+    theme.check(figure)
+    assert [(trace.x[0], trace.y[0]) for trace in figure.data] == [(0.125, 0.0), (1.0, 0.5)]
+
+
+def test_dots_that_lie_close_together_share_their_names():
+    x, y = np.array([[0.9, 0.88, 0.3]]), np.array([[-0.9, -0.85, -0.9]])
+    result = HeadTests(x, y, x, y, x)
+    figure = figures.head_tests_figure(result, [(0, 0), (0, 1), (0, 2)], 25, 300)
+    assert [note.text for note in figure.layout.annotations[1:]] == ["0.0, 0.1", "0.2"]
+    x = y = np.linspace(0.9, 0.91, 5)[None]
+    figure = figures.head_tests_figure(HeadTests(x, y, x, y, x), [(0, i) for i in range(5)], 25, 300)
+    assert [note.text for note in figure.layout.annotations[1:]] == ["0.4 and 4 more"]

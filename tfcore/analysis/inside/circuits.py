@@ -1,18 +1,21 @@
 """Circuits of two heads: composition scores from the weights alone, and path patching."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.induction_heads import Copying, Place, copying, listed, zeroed_heads
+from tfcore.analysis.foundations.heads import mean_weight, targets
+from tfcore.analysis.inside.induction_heads import Place, listed, zeroed_heads
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -63,7 +66,9 @@ def compose(
     W_OV for V-composition, B the earlier head's W_OV.
     """
     (a1, a2), (b1, b2) = later, earlier
-    return frobenius(a1, (a2 @ b1) @ b2) / (frobenius(a1, a2) * frobenius(b1, b2)).clamp(min=1e-30)
+    between = a2 @ b1  # (..., rank, rank): the only product as wide as the model; what follows is small
+    product = ((a1.mT @ a1) * (between @ (b2 @ b2.mT) @ between.mT)).sum((-1, -2)).clamp(min=0).sqrt()  # ||A B||
+    return product / (frobenius(a1, a2) * frobenius(b1, b2)).clamp(min=1e-30)
 
 
 def head_weights(model: Transformer, layer: int) -> HeadWeights:
@@ -139,40 +144,65 @@ class PatchedRun:
     second_loss: float
 
 
+@torch.no_grad()
 def patch_paths(
     model: Transformer, ids: Int[Tensor, "rows seq"], length: int, senders: Sequence[Place], receivers: Sequence[Place]
 ) -> list[PatchedRun]:
     """Path patching: for Q, K and V in turn, replace what `receivers` read with its value from a run without `senders`.
 
-    All else of the run is unchanged (arXiv:2304.05969).
+    All else of the run is unchanged (arXiv:2304.05969). The patched runs share the layers below the receivers, in
+    which nothing changes.
 
     Args:
         ids: (rows, 2 * length), each row a sequence followed by itself.
     """
-    edits = edits_without_senders(model, ids, senders, receivers)
-    runs: dict[str, Copying] = {"none": copying(model, ids, length)}
-    for patched, name in INPUTS.items():
-        runs[patched] = copying(model, ids, length, edits=[edit for edit in edits if edit.name.endswith(f".{name}")])
-    runs["all"] = copying(model, ids, length, off=senders)
-    return [
-        PatchedRun(
-            patched,
-            float(sum(run.scores["induction"][head] for head in receivers) / max(1, len(receivers))),
-            run.first_loss,
-            run.second_loss,
-        )
-        for patched, run in runs.items()
-    ]
+    ids = ids.to(model.device)
+    layers = sorted({layer for layer, _ in receivers})
+    first = layers[0] if layers else model.config.n_layers - 1
+    stream, patterns = f"blocks.{first}.resid_pre", [f"blocks.{layer}.attn.pattern" for layer in layers]
+    inputs = [f"blocks.{layer}.attn.{part}" for layer in layers for part in INPUTS.values()]
+    plain = model(ids, capture=[stream, *patterns])
+    without = model(ids, capture=[*inputs, *patterns], edits=zeroed_heads(senders))
+    edits = edits_of_receivers(model, without.activations, receivers)
+    runs = {"none": (plain.logits, plain.activations)}
+    for patched, part in INPUTS.items():
+        seen: dict[str, Tensor] = {}
+        looks = [Edit(name, partial(_note, seen, name)) for name in patterns]
+        own = [edit for edit in edits if edit.name.endswith(f".{part}")]
+        hidden = model.resume(plain.activations[stream], first, edits=[*own, *looks])
+        runs[patched] = cast("Tensor", model.to_logits(hidden)), seen
+    runs["all"] = without.logits, without.activations
+    return [_patched_run(patched, *run, ids, length, receivers) for patched, run in runs.items()]
 
 
-@torch.no_grad()
-def edits_without_senders(
-    model: Transformer, ids: Int[Tensor, "rows seq"], senders: Sequence[Place], receivers: Sequence[Place]
-) -> list[Edit]:
-    """Edits that give the receivers the queries, keys and values of a run in which the senders are ablated."""
+def _note(seen: dict[str, Tensor], name: str, value: Tensor) -> Tensor:
+    """Keep an activation of a pass and leave it as it is."""
+    seen[name] = value
+    return value
+
+
+def _patched_run(
+    patched: str,
+    logits: Float[Tensor, "rows seq vocab"],
+    activations: Mapping[str, Tensor],
+    ids: Int[Tensor, "rows seq"],
+    length: int,
+    receivers: Sequence[Place],
+) -> PatchedRun:
+    losses = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+    losses = losses.unflatten(0, (len(ids), -1))
+    looked = [activations[f"blocks.{layer}.attn.pattern"][:, head] for layer, head in receivers]
+    induction = 0.0
+    if looked:
+        patterns = torch.stack(looked, dim=1).float().cpu().numpy()  # (rows, receiver, query, key)
+        rows = zip(patterns, ids.cpu().numpy(), strict=True)
+        induction = float(np.mean([mean_weight(own[None], targets(row)["induction"]) for own, row in rows]))
+    return PatchedRun(patched, induction, float(losses[:, : length - 1].mean()), float(losses[:, length:].mean()))
+
+
+def edits_of_receivers(model: Transformer, found: Mapping[str, Tensor], receivers: Sequence[Place]) -> list[Edit]:
+    """Edits that give the receivers the queries, keys and values of another run, whose activations are in `found`."""
     group = model.config.n_heads // model.config.kv_heads  # query heads that share a KV head
-    names = [f"blocks.{layer}.attn.{part}" for layer in {at for at, _ in receivers} for part in INPUTS.values()]
-    found = model(ids, capture=names, edits=zeroed_heads(senders)).activations
     edits = []
     for layer, head in receivers:
         for part in INPUTS.values():

@@ -252,3 +252,61 @@ def best_induction_head(result: HeadTests, induction: Sequence[Place], tokens: i
     best = max(induction, key=lambda head: result.prefix[head], default=None)
     prefix, copied = (0.0, 0.0) if best is None else (float(result.prefix[best]), float(result.copying[best]))
     return BestInductionHead(result.prefix.size, tokens, result.examples, best, prefix, copied)
+
+
+@dataclass(frozen=True, slots=True)
+class RankOfHead(Finding):
+    """Both tests by rank: of the induction head with the highest prefix matching score, and of the one that copies best
+    by rank.
+
+    Args:
+        tokens: random tokens of the test.
+        head: the first of them.
+        prefix_first: share of its queries whose largest weight is on a token after an earlier occurrence.
+        copying_first, copying_rank: share of the tokens whose own logit it raises most of all, and the mean rank.
+        copies: the other of them; the same head where one is both.
+        copies_first, copies_rank: its own.
+    """
+
+    tokens: int
+    head: Place
+    prefix_first: float
+    copying_first: float
+    copying_rank: float
+    copies: Place
+    copies_first: float
+    copies_rank: float
+
+    @property
+    def sentence(self) -> str:
+        best = (
+            f" Of the induction heads, {listed([self.copies])} copies best by rank: {self.copies_first:.0%}, mean rank "
+            f"{self.copies_rank:.1f}."
+        )
+        return (
+            f"By rank: head {listed([self.head])} has its largest weight on the right token at {self.prefix_first:.0%} "
+            f"of the queries, and raises the logit of the token it attends to most of all {self.tokens} in "
+            f"{self.copying_first:.0%} of the cases (mean rank {self.copying_rank:.1f}, by chance "
+            f"{(self.tokens + 1) / 2:.0f})." + ("" if self.copies == self.head else best)
+        )
+
+
+def rank_of_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> RankOfHead | None:
+    """None where the model has no induction head."""
+    if not induction:
+        return None
+    head = max(induction, key=lambda place: result.prefix[place])
+    copies = min(induction, key=lambda place: result.copying_rank[place])
+    if result.copying_rank[copies] == result.copying_rank[head]:
+        copies = head
+    first, rank = result.copying_first, result.copying_rank
+    return RankOfHead(
+        tokens,
+        head,
+        float(result.prefix_first[head]),
+        float(first[head]),
+        float(rank[head]),
+        copies,
+        float(first[copies]),
+        float(rank[copies]),
+    )

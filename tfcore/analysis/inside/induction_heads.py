@@ -164,11 +164,17 @@ class HeadTests:
         prefix: prefix matching, 0 to 1: mean weight on the tokens that came after earlier occurrences of the present
             one, summed over the earlier copies.
         copying: -1 to 1: 1 if a head raises the logit of the token it attends to, and of no other token of the text.
-        examples: rows that both are averaged over.
+        prefix_first: prefix matching by rank: share of the queries whose largest weight is on one of those tokens.
+        copying_first: copying by rank: share of the tokens attended to whose own logit rises most of all the text's.
+        copying_rank: mean rank of that logit; 1 where it rises most, about half the number of tokens by chance.
+        examples: rows that all are averaged over.
     """
 
     prefix: Float[ndarray, "layer head"]
     copying: Float[ndarray, "layer head"]
+    prefix_first: Float[ndarray, "layer head"]
+    copying_first: Float[ndarray, "layer head"]
+    copying_rank: Float[ndarray, "layer head"]
     examples: int = EXAMPLES
 
 
@@ -179,7 +185,9 @@ def evaluated_tokens(config: ModelConfig) -> int:
 
 @torch.no_grad()
 def evaluate_heads(model: Transformer, seed: int = 0, examples: int | None = None) -> HeadTests:
-    """Prefix matching on 25 random tokens, repeated four times, and copying on 25 random tokens (arXiv:2209.11895).
+    """Prefix matching on 25 random tokens, repeated four times, and copying on 25 random tokens (arXiv:2209.11895); and
+    both by rank, which large models need: a head that raises many tokens a little has a low copying score even where
+    the token it attends to is the first of them.
 
     Where we differ: tokens are drawn from the whole vocabulary, none twice, and no start token is put before them, for
     not every model has one. Models with a short context get fewer tokens, large ones fewer examples.
@@ -188,34 +196,72 @@ def evaluate_heads(model: Transformer, seed: int = 0, examples: int | None = Non
     if examples is None:
         examples = EXAMPLES if rows_for(config) == ROWS else ROWS_OF_LARGE
     tokens = evaluated_tokens(config)
-    patterns, values = ([f"blocks.{i}.attn.{what}" for i in range(config.n_layers)] for what in ("pattern", "v"))
+    names = [f"blocks.{i}.attn.pattern" for i in range(config.n_layers)]
     prefix, copied = [], []
-    for row in random_rows(config.vocab_size, tokens, examples, seed).to(model.embed.weight.device):
+    for row in random_rows(config.vocab_size, tokens, examples, seed).to(model.device):
         again = row.repeat(COPIES)
-        looked = torch.cat(list(model(again[None], capture=patterns).activations.values()))
-        prefix.append(scores_of(looked.float().cpu().numpy(), again.cpu().numpy())["induction"])
-        read = model(row[None], capture=values).activations
-        copied.append(torch.stack([copying_score(raised(model, i, read[name], row)) for i, name in enumerate(values)]))
-    return HeadTests(np.mean(prefix, axis=0), torch.stack(copied).mean(0).float().cpu().numpy(), examples)
+        patterns = torch.cat(list(model(again[None], capture=names).activations.values())).float().cpu().numpy()
+        keys = targets(again.cpu().numpy())["induction"]
+        prefix.append((mean_weight(patterns, keys), first_share(patterns, keys)))
+        copied.append(copying_of_heads(model, row))
+    (prefix_, prefix_first), (score, first, rank) = (np.mean(values, axis=0) for values in (prefix, copied))
+    return HeadTests(prefix_, score, prefix_first, first, rank, examples)
 
 
-def raised(
-    model: Transformer, layer: int, values: Float[Tensor, "1 kv_head key d_head"], ids: Int[Tensor, " key"]
+def first_share(
+    patterns: Float[ndarray, "layer head query key"], target: Bool[ndarray, "query key"]
+) -> Float[ndarray, "layer head"]:
+    """Of the queries that have a target, the share whose largest weight is on one."""
+    queries = target.any(-1)
+    largest = patterns.argmax(-1)[..., queries]  # (layer, head, query)
+    return np.take_along_axis(target[queries][None, None], largest[..., None], axis=-1)[..., 0].mean(-1)
+
+
+def copying_of_heads(model: Transformer, row: Int[Tensor, " key"]) -> Float[ndarray, "3 layer head"]:
+    """Copying score of every head on a row of tokens; the share of the tokens whose own logit rises most of all the
+    row's when they are attended to; the mean rank of that logit."""
+    config = model.config
+    unembedding = model.embed.weight if config.tie_embeddings else model.unembed.weight
+    directions = unembedding[row] - unembedding.mean(0)
+    names = [f"blocks.{i}.attn.v" for i in range(config.n_layers)]
+    values = model(row[None], capture=names).activations
+    found = []
+    for i, name in enumerate(names):
+        logits = direct_logits(model, i, values[name], directions)
+        ranks = copying_ranks(logits)
+        found.append((copying_score(logits.relu()), (ranks == 1).float().mean(0), ranks.float().mean(0)))
+    return np.stack([torch.stack(one).float().cpu().numpy() for one in zip(*found, strict=True)])
+
+
+def direct_logits(
+    model: Transformer,
+    layer: int,
+    values: Float[Tensor, "1 kv_head key d_head"],
+    directions: Float[Tensor, "token d_model"],
 ) -> Float[Tensor, "key head token"]:
     """By how much a head that attends to a token raises the logit of each token of the text, along the direct path:
-    value, W_O, the scale of the last norm, unembedding. Logits below the mean over the vocabulary count as 0."""
+    value, W_O, the scale of the last norm, unembedding.
+
+    Args:
+        directions: unembedding of the text's tokens, less the mean over the vocabulary: a logit of 0 is that mean.
+    """
     config = model.config
     z = values.repeat_interleave(config.n_heads // config.kv_heads, dim=1)  # (1, head, key, d_head)
     written = cast("Block", model.decoder.blocks[layer]).attn.results(z)[0]  # (key, head, d_model)
     if config.norm_placement != "post":
         written = written * model.decoder.ln_final.weight
-    unembedding = model.embed.weight if config.tie_embeddings else model.unembed.weight
-    return F.linear(written, unembedding[ids] - unembedding.mean(0)).relu()
+    return F.linear(written, directions)
+
+
+def copying_ranks(logits: Float[Tensor, "key head token"]) -> Int[Tensor, "key head"]:
+    """The rank of the attended token's own logit among all tokens of the text, 1 where a head raises it most."""
+    own = logits.diagonal(dim1=0, dim2=2).T  # (key, head)
+    return (logits > own[..., None]).sum(-1) + 1
 
 
 def copying_score(raised: Float[Tensor, "key head token"]) -> Float[Tensor, " head"]:
     """Of all that a head adds to logits of the text's tokens, the share of the token it attends to, scaled from 0..1 to
-    -1..1; mean over the tokens."""
+    -1..1; mean over the tokens. Logits below the mean over the vocabulary count as 0."""
     own = raised.diagonal(dim1=0, dim2=2)  # (head, key)
     return (2 * own / raised.sum(-1).T.clamp(min=1e-9) - 1).mean(-1)
 

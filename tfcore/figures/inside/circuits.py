@@ -14,6 +14,9 @@ from tfcore.figures import theme
 COLOURS = {"query": "@query", "key": "@key", "value": "@value"}
 LETTER = {"query": "Q", "key": "K", "value": "V"}
 NAMED = 4  # pairs of each kind that are labelled
+NEAR_X = 0.14  # dots nearer than that share a label
+NEAR_Y = 0.12
+LISTED = 3  # names in one label; of more, the first and their number
 PATCHED = {"none": "no patch", "query": "Q patched", "key": "K patched", "value": "V patched", "all": "heads ablated"}
 
 
@@ -167,15 +170,19 @@ def path_patching_figure(runs: Sequence[PatchedRun], uniform_loss: float, height
     return theme.build(data, layout)
 
 
-def head_tests_figure(result: HeadTests, selected: Collection[Place], tokens: int, height: int) -> go.Figure:
-    """Every head as a dot: prefix matching across, copying up.
+def head_tests_figure(
+    result: HeadTests, selected: Collection[Place], tokens: int, height: int, by_rank: bool = False
+) -> go.Figure:
+    """Every head as a dot: prefix matching across, copying up; by their scores, or by rank.
 
     Args:
         selected: the heads that stand out and carry their names.
-        tokens: of the text; a head that raises all of them alike has the copying score 2 / tokens - 1.
-        height: in pixels.
+        tokens: of the text; a head that raises all of them alike has the copying score 2 / tokens - 1, and is first in
+            1 / tokens of the cases.
     """
-    places = [(int(layer), int(head)) for layer, head in np.ndindex(result.prefix.shape)]
+    x, y = (result.prefix_first, result.copying_first) if by_rank else (result.prefix, result.copying)
+    digits = ".0%" if by_rank else ".2f"
+    places = [(int(layer), int(head)) for layer, head in np.ndindex(x.shape)]
     data: list[dict[str, Any]] = []
     for chosen in (False, True):
         some = [place for place in places if (place in selected) == chosen]
@@ -184,20 +191,29 @@ def head_tests_figure(result: HeadTests, selected: Collection[Place], tokens: in
                 "type": "scatter",
                 "mode": "markers",
                 "showlegend": False,
-                "x": [float(result.prefix[p]) for p in some],
-                "y": [float(result.copying[p]) for p in some],
+                "x": [float(x[p]) for p in some],
+                "y": [float(y[p]) for p in some],
                 "text": [f"head {p[0]}.{p[1]}" for p in some],
+                "customdata": [float(result.copying_rank[p]) for p in some],
                 "marker": {
                     "symbol": "diamond" if chosen else "circle-open",
                     "size": 12 if chosen else 8,
                     "color": "@attention",
                 },
-                "hovertemplate": "%{text}: prefix matching %{x:.2f}, copying %{y:.2f}<extra></extra>",
+                "hovertemplate": f"%{{text}}: prefix matching %{{x:{digits}}}, copying %{{y:{digits}}}, "
+                "mean rank %{customdata:.1f}<extra></extra>",
             }
         )
-    uniform = 2 / max(tokens, 1) - 1
-    low = min(-1.0, float(result.copying.min())) - 0.06
-    high = max(0.0, float(result.copying.max())) + 0.15
+    uniform = 1 / max(tokens, 1) if by_rank else 2 / max(tokens, 1) - 1
+    low = -0.06 if by_rank else min(-1.0, float(y.min())) - 0.06
+    high = 1.16 if by_rank else math.ceil(10 * (max(0.0, float(y.max())) + 0.15)) / 10
+    titles = (
+        ("queries with the largest weight on the right token", "tokens whose logit is raised most")
+        if by_rank
+        else ("prefix matching: attends to the right token", "copying: raises that token's logit")
+    )
+    format_ = {"tickformat": ".0%", "dtick": 0.25, "tick0": 0} if by_rank else {}
+    chance = f"by chance: {uniform:.0%}" if by_rank else f"raises all tokens alike: {uniform:.2f}"
     line = {
         "type": "line",
         "xref": "paper",
@@ -210,37 +226,49 @@ def head_tests_figure(result: HeadTests, selected: Collection[Place], tokens: in
     }
     note = {
         "xref": "paper",
-        "x": 1,
-        "xanchor": "right",
+        "x": 0.5,
+        "xanchor": "center",
         "y": uniform,
         "yanchor": "bottom",
         "showarrow": False,
-        "text": f"raises all tokens alike: {uniform:.2f}",
+        "text": chance,
         "font": {"size": 11, "color": "@muted"},
     }
     layout = theme.base_layout(
         height,
-        xaxis={"title": "prefix matching: attends to the right token", "range": [-0.05, 1.08]},
-        yaxis={"title": "copying: raises that token's logit", "range": [low, math.ceil(high * 10) / 10]},
+        xaxis={"title": titles[0], "range": [-0.05, 1.08], **format_},
+        yaxis={"title": titles[1], "range": [low, high], **format_},
         shapes=[line],
-        annotations=[note, *_apart([p for p in places if p in selected], result)],
+        annotations=[note, *_names([p for p in places if p in selected], x, y)],
     )
     return theme.build(data, layout)
 
 
-def _apart(selected: Sequence[Place], result: HeadTests) -> list[dict[str, Any]]:
-    """Names of the heads, stacked beside the dots where those lie close together."""
-    if not selected or len(selected) > 8:
-        return []
-    x, y = (float(np.mean([values[p] for p in selected])) for values in (result.prefix, result.copying))
+def _names(selected: Sequence[Place], x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
+    """Names of the heads above their dots; one line of names where dots lie close together."""
+    groups: list[list[Place]] = []
+    for place in selected:
+        near = (g for g in groups if abs(x[g[0]] - x[place]) < NEAR_X and abs(y[g[0]] - y[place]) < NEAR_Y)
+        group = next(near, None)
+        if group is None:
+            groups.append([place])
+        else:
+            group.append(place)
     return [
         {
-            "x": x,
-            "y": y,
-            "text": ", ".join(f"{p[0]}.{p[1]}" for p in selected),
+            "x": float(np.mean([x[p] for p in group])),
+            "y": float(np.max([y[p] for p in group])),
+            "text": _listed(sorted(group, key=lambda p: -x[p])),
             "showarrow": False,
             "xanchor": "center",
-            "yshift": 20,
+            "yshift": 16,
             "font": {"size": 12, "color": "@ink"},
         }
+        for group in groups
     ]
+
+
+def _listed(heads: Sequence[Place]) -> str:
+    """Heads in a label: all of them, or the first and how many more."""
+    names = [f"{layer}.{head}" for layer, head in heads]
+    return ", ".join(names) if len(names) <= LISTED else f"{names[0]} and {len(names) - 1} more"
