@@ -121,6 +121,7 @@ VISITS = {
     "grow": ("inside/induction/page.py", {"show": "train one yourself", "steps": "200"}),
     "stream": ("inside/stream/page.py", {}),
     "lens": ("inside/stream/page.py", {"show": "Logit lens"}),
+    "tuned lens": ("inside/stream/page.py", {"show": "Logit lens", "by_lens": "tuned lens"}),
     "shape": ("inside/stream/page.py", {"show": "Norm and cosine"}),
     "skip a layer": ("inside/stream/page.py", {"show": "Skip a layer"}),
     "interventions": ("inside/interventions/page.py", {}),

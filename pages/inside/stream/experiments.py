@@ -42,14 +42,16 @@ from tfcore.analysis.inside.residual_stream import (
     stream_shape,
     written_norms,
 )
+from tfcore.analysis.inside.tuned_lens import LensComparison, compare_lenses, leads_from, lens_divergence
 from tfcore.analysis.one_text import FirstTokens, first_tokens
 from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.interventions import part_by_token
-from tfcore.figures.inside.logit_lens import lens_grid, token_path_figure
+from tfcore.figures.inside.logit_lens import divergence_figure, lens_grid, token_path_figure
 from tfcore.figures.inside.residual_stream import curves, part_role, running_sum, writes_figure
 from tfcore.figures.shown import Shown
+from tfcore.loading.tuned_lenses import load_tuned_lens
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -101,16 +103,23 @@ def promoted(found: Promoted, following: int | None) -> Shown:
 
 
 def every_guess(
-    model: Transformer, tokenizer: Tokenizer, text: str, limit: int, stages: tuple[str, ...], bos: bool | None = None
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    limit: int,
+    stages: tuple[str, ...],
+    bos: bool | None = None,
+    tuned: str | None = None,
 ) -> tuple[Lens, list[list[list[str]]]]:
-    """The logit lens on the first tokens of a text after some stages, and its predictions as pieces of text, (stage,
-    position, guess)."""
-    found = logit_lens(model, first_tokens(model, tokenizer, text, limit, bos).ids, stages)
+    """The logit lens on the first tokens of a text after some stages, or the tuned lens of this name, and its
+    predictions as pieces of text, (stage, position, guess)."""
+    ids = first_tokens(model, tokenizer, text, limit, bos).ids
+    found = logit_lens(model, ids, stages, None if tuned is None else load_tuned_lens(tuned))
     return found, [[tokenizer.tokens(row) for row in stage] for stage in found.best.tolist()]
 
 
 def grid(found: Lens, cells: Cells, tokens: Sequence[str], position: int, first: int, rows: int) -> Shown:
-    """The logit lens: the top prediction after each stage, at so many positions from the first one on."""
+    """The logit or tuned lens: the top prediction after each stage, at so many positions from the first one on."""
     labels, shown = tick_labels(tokens, 10), slice(first, first + rows)
     figure = lens_grid(
         cells.words[shown],
@@ -134,16 +143,32 @@ def followed(
     position: int,
     tokens: tuple[int, ...],
     bos: bool | None = None,
+    tuned: str | None = None,
 ) -> TokenPath:
-    """Some tokens at one position of a text, read from the stream after every stage."""
-    return follow_tokens(model, first_tokens(model, tokenizer, text, limit, bos).ids, position, tokens)
+    """Some tokens at one position of a text, read from the stream after every stage, by the tuned lens of this name."""
+    ids = first_tokens(model, tokenizer, text, limit, bos).ids
+    return follow_tokens(model, ids, position, tokens, None if tuned is None else load_tuned_lens(tuned))
 
 
 def lens(tokenizer: Tokenizer, path: TokenPath, tokens: tuple[int, ...]) -> Shown:
-    """The logit lens: the probability of some tokens, read from the stream after every stage."""
+    """The logit or tuned lens: the probability of some tokens, read from the stream after every stage."""
     names = tokenizer.tokens(tokens)
     figure = token_path_figure(path, tick_labels(names, 12), stage_names(path.stages), height=320)
     return Shown(figure, (probability_by_stage(path, names[0]),))
+
+
+def compared(
+    model: Transformer, tokenizer: Tokenizer, name: str, text: str, limit: int, bos: bool | None = None
+) -> LensComparison:
+    """The logit lens and the tuned lens of this name on the first tokens of a text."""
+    return compare_lenses(model, load_tuned_lens(name), first_tokens(model, tokenizer, text, limit, bos).ids)
+
+
+def both_lenses(tokenizer: Tokenizer, found: LensComparison, position: int) -> Shown:
+    """How far each lens is from the model's own predictions, stage by stage."""
+    divergence = lens_divergence(found)
+    (token,) = tokenizer.tokens(found.logit_best[-1, position : position + 1].tolist())
+    return Shown(divergence_figure(divergence, height=280), (divergence, leads_from(found, position, token)))
 
 
 def shape_of(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, bos: bool | None = None) -> StreamShape:

@@ -1,4 +1,4 @@
-"""Section of the page on the residual stream: the logit lens."""
+"""Section of the page on the residual stream: the logit lens, and the tuned lens where there is one."""
 
 from typing import Any
 
@@ -15,33 +15,50 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from tfcore.analysis.inside import logit_lens as analysis
 from tfcore.analysis.inside import residual_stream
+from tfcore.analysis.inside import tuned_lens as tuned_analysis
 from tfcore.analysis.inside.logit_lens import Cells, Lens, TokenPath
 from tfcore.figures.inside import logit_lens as figures
+from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.loading.tuned_lenses import load_tuned_lens, with_tuned_lens
 
 BESIDE = 4  # tokens drawn beside the chosen one
 WIDTH = 9  # columns up to which every half block has one
 COLUMNS = 11  # at most, of a model with more stages
 ROWS = 32  # positions shown at a time
+LENSES = {"logit": "logit lens", "tuned": "tuned lens"}
 
 every_guess = cache.of_model(max_entries=12)(experiments.every_guess)
+compared = cache.of_model(max_entries=12)(experiments.compared)
 
 
 @cache.shared(max_entries=2)
-def states(model: str, pasted: str, bos: bool | None) -> Any:
+def states(model: str, pasted: str, bos: bool | None, tuned: str | None) -> Any:
     """The stream after every stage and at every position: 18 MB of 128 tokens of smollm2."""
-    return analysis.stage_states(cache.model(model)[0], _reading.read(model, pasted, TOKENS, bos).ids)
+    ids = _reading.read(model, pasted, TOKENS, bos).ids
+    return analysis.stage_states(cache.model(model)[0], ids, None if tuned is None else load_tuned_lens(tuned))
 
 
 @cache.data(max_entries=256)
-def followed(model: str, pasted: str, bos: bool | None, position: int, tokens: tuple[int, ...]) -> TokenPath:
-    return analysis.tokens_at(cache.model(model)[0], states(model, pasted, bos), position, tokens)
+def followed(
+    model: str, pasted: str, bos: bool | None, position: int, tokens: tuple[int, ...], tuned: str | None
+) -> TokenPath:
+    return analysis.tokens_at(cache.model(model)[0], states(model, pasted, bos, tuned), position, tokens)
 
 
 @cache.data(max_entries=12)
-def cells(model: str, pasted: str, bos: bool | None, stages: tuple[str, ...]) -> Cells:
+def cells(model: str, pasted: str, bos: bool | None, stages: tuple[str, ...], tuned: str | None) -> Cells:
     """What is printed in each cell, and its hover text."""
     tokens = _reading.read(model, pasted, TOKENS, bos).tokens
-    return analysis.lens_cells(*every_guess(model, pasted, TOKENS, stages, bos), tokens)
+    return analysis.lens_cells(*every_guess(model, pasted, TOKENS, stages, bos, tuned), tokens)
+
+
+def choose_lens(model: str) -> str | None:
+    """The name of the tuned lens that reads the stream; None: the logit lens. A choice where the model has both."""
+    if model not in with_tuned_lens():
+        return None
+    return (
+        model if controls.segmented("Lens", "by_lens", list(LENSES), "logit", LENSES, named=False) == "tuned" else None
+    )
 
 
 def choose_row(event: Event) -> None:
@@ -49,42 +66,64 @@ def choose_row(event: Event) -> None:
         controls.set_values(position=int(event["y"]))
 
 
-def logit_lens(reading: Reading) -> None:
+def logit_lens(reading: Reading, tuned: str | None) -> None:
     """The section."""
     picture = st.container()
     choice = choose(reading, has_reference=False)
     stages = choose_stages(reading.model)
     with picture:
-        grid(choice, stages)
+        grid(choice, stages, tuned)
     page.what_to_see(
-        f"Read a row from left to right. {own_token(reading)} The correct next token, framed, is often "
+        f"Read a row from left to right. {about_lens(reading, tuned)} The correct next token, framed, is often "
         "the prediction some layers before the end, and sometimes lost again."
     )
-    experiment = on_the_way(choice)
+    programs = [on_the_way(choice, tuned)]
+    if reading.model in with_tuned_lens():
+        programs.append(both(choice))
     metric.elsewhere("the logit lens", reading, choice.quantity, choice.position)
     page.question(
-        "At which stage does stories predict “ball” after the last “red”, and what makes it certain?",
+        "By the logit lens, from which stage on does stories predict “ball” after the last “red”, and what makes it "
+        "certain?",
         "Look at the last row of the example. After feed-forward 0 “red” itself still leads; from attention 1 on "
         "“ball” leads, with other things that may be red behind it; attention 3 raises it to 99.9 %: layer 3 has the "
         "induction heads, which attend to what followed “red” the first time.",
     )
     page.how_it_is_computed(
-        experiment,
-        formula=r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U",
-        code=(analysis.lens_logits, analysis.logit_lens),
+        *programs,
+        formula=(
+            r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
+            r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell)"
+        ),
+        code=(
+            analysis.lens_logits,
+            analysis.logit_lens,
+            TunedLens,
+            tuned_analysis.tuned_lens_logits,
+            tuned_analysis.divergence,
+        ),
         papers=(
             "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not "
-            "write its intermediate predictions in the directions that its last norm and unembedding read."
+            "write its intermediate predictions in the directions that its last norm and unembedding read. The tuned "
+            "lens: section 3 of the same."
         ),
+        terms=("logit lens", "tuned lens", "KL divergence"),
     )
 
 
-def own_token(reading: Reading) -> str:
-    """What the embedding alone predicts, and why."""
+def about_lens(reading: Reading, tuned: str | None) -> str:
+    """What the first column is by the logit lens, and why; what the tuned lens does first."""
+    if tuned is not None:
+        return (
+            "The **tuned lens** first sends each state through an affine map of its stage, trained on stories to make "
+            "the predictions those of the whole model. The first column is therefore what tends to follow one token, "
+            "no longer that token itself."
+        )
     config = cache.model(reading.model)[0].config
     found, _ = every_guess(reading.model, reading.pasted, TOKENS, residual_stream.stages(config)[:1], reading.bos)
-    tied = config.tie_embeddings
-    return str(analysis.embedding_predicts_input(found, reading.ids, tied))
+    said = str(analysis.embedding_predicts_input(found, reading.ids, config.tie_embeddings))
+    if reading.model in with_tuned_lens():
+        return said
+    return f"{said} A tuned lens has to be trained for each model: {' and '.join(with_tuned_lens())} have one here."
 
 
 def choose_stages(model: str) -> tuple[str, ...]:
@@ -105,11 +144,11 @@ def choose_stages(model: str) -> tuple[str, ...]:
     return analysis.spread_out([*names[:1], *within] if 0 in blocks else within, COLUMNS)
 
 
-def grid(choice: Choice, stages: tuple[str, ...]) -> None:
+def grid(choice: Choice, stages: tuple[str, ...], tuned: str | None) -> None:
     """The top predictions, printed."""
     reading = choice.reading
-    found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages, reading.bos)
-    printed = cells(reading.model, reading.pasted, reading.bos, stages)
+    found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages, reading.bos, tuned)
+    printed = cells(reading.model, reading.pasted, reading.bos, stages, tuned)
     n, first = len(reading.ids), 0
     if n > ROWS:
         first = controls.slider("First position shown", "from", 0, n - ROWS, n - ROWS)
@@ -143,7 +182,7 @@ def _table(found: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.
     return pd.DataFrame(rows)
 
 
-def on_the_way(choice: Choice) -> page.Experiment:
+def on_the_way(choice: Choice, tuned: str | None) -> page.Experiment:
     """The chosen token and the model's top predictions, stage by stage, at the chosen position."""
     ids, pieces, _ = _reading.guesses(*choice.key[:2], TOKENS, choice.position, choice.reading.bos)
     tokens = [(choice.token, choice.piece)]
@@ -153,7 +192,7 @@ def on_the_way(choice: Choice) -> page.Experiment:
     tokens += [(token, piece) for token, piece in zip(ids, pieces, strict=True) if token not in known]
     tokens = tokens[: BESIDE + 1]
     chosen = tuple(token for token, _ in tokens)
-    path = followed(*choice.key, chosen)
+    path = followed(*choice.key, chosen, tuned)
     shown = experiments.lens(cache.model(choice.reading.model)[1], path, chosen)
     st.subheader(f"{_reading.shown(choice.piece)} stage by stage, at position {choice.position}", anchor=False)
     figure(
@@ -165,5 +204,26 @@ def on_the_way(choice: Choice) -> page.Experiment:
         alt=shown.alt,
         caption=f"'{choice.label}' and the other top predictions at the end. {shown.caption}",
     )
-    path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen, choice.reading.bos)
-    return page.experiment(experiments.lens, choice.reading.model, path_made, chosen)
+    path_made = made(experiments.followed, *choice.key[:2], TOKENS, choice.position, chosen, choice.reading.bos, tuned)
+    return page.experiment_of("One position", experiments.lens, choice.reading.model, path_made, chosen)
+
+
+def both(choice: Choice) -> page.Experiment:
+    """How far both lenses are from the model's own predictions, and from which stage on they agree with its last."""
+    model, pasted, bos, position = choice.key
+    found = compared(model, model, pasted, TOKENS, bos)
+    shown = experiments.both_lenses(cache.model(model)[1], found, position)
+    st.subheader("Logit lens and tuned lens against the model's own predictions", anchor=False)
+    figure(
+        shown.figure,
+        key="both",
+        height=280,
+        min_width=420,
+        table=lambda: pd.DataFrame(
+            {"stage": found.stages, "logit lens": found.logit.mean(1), "tuned lens": found.tuned.mean(1)}
+        ),
+        alt=shown.alt,
+        caption=shown.caption,
+    )
+    found_made = made(experiments.compared, model, model, pasted, TOKENS, bos)
+    return page.experiment_of("Both lenses", experiments.both_lenses, model, found_made, position)

@@ -9,7 +9,7 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import Reading
 from pages.inside.stream.choice import CHARACTERS, TEXT, TOKENS
-from pages.inside.stream.lens import logit_lens
+from pages.inside.stream.lens import choose_lens, logit_lens
 from pages.inside.stream.parts import who_wrote
 from pages.inside.stream.shape import shape
 from pages.inside.stream.skip import skip
@@ -18,20 +18,17 @@ from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from tfcore.config import ModelConfig
 
-SECTIONS: dict[str, tuple[str, Callable[[Reading], None]]] = {
-    "who": ("Direct logit attribution", who_wrote),
-    "lens": ("Logit lens", logit_lens),
-    "shape": ("Norm and cosine", shape),
-    "skip": ("Skip a layer", skip),
-}
+SECTIONS = {"who": "Direct logit attribution", "lens": "Logit lens", "shape": "Norm and cosine", "skip": "Skip a layer"}
+DRAWN: dict[str, Callable[[Reading], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
 HE = _reading.BOY
-LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual"}
+LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual", "by_lens": "logit"}
 HE_SHE = metric.two_tokens(" he", " she")
 TRY: dict[str, dict[str, Any]] = {
     "which head writes “ball”?": {"show": "who", "text": TEXT, "position": 23, "layer": 3, "part": "head 0"},
     "which head writes “he”?": {"show": "who", "text": HE, "position": 11, "layer": 2, "part": "head 5"},
     "“he”, not “she”": {"show": "who", "text": HE, "position": 11, **HE_SHE, "layer": 2, "part": "head 5"},
     "layer by layer": {"show": "lens", "text": TEXT, "position": 23},
+    "by a tuned lens": {"show": "lens", "text": TEXT, "position": 23, "by_lens": "tuned"},
     "norm and cosine": {"show": "shape", "text": TEXT, "position": 23},
     "without attention 0": {"show": "skip", "text": TEXT, "position": 23, "skip": "attention 0"},
 }
@@ -67,8 +64,12 @@ examples = {name: {"model": "stories", **LAST, **values} for name, values in TRY
 if REAL in models.fitting("decoder", why_not=no_sum):
     examples |= {name: {"model": REAL, **LAST, **values} for name, values in TRY_REAL.items()}
 page.try_this(examples)
-names = {key: name for key, (name, _) in SECTIONS.items()}
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    section = controls.sections("Look at", "show", list(SECTIONS), "who", names)
+    section = controls.sections("Look at", "show", list(SECTIONS), "who", SECTIONS)
+    tuned = choose_lens(model) if section == "lens" else None
     bos = _reading.more_settings(model)
-SECTIONS[section][1](_reading.checked(model, pasted, TOKENS, bos=bos))
+reading = _reading.checked(model, pasted, TOKENS, bos=bos)
+if section == "lens":
+    logit_lens(reading, tuned)
+else:
+    DRAWN[section](reading)

@@ -14,6 +14,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
 from tfcore.analysis.foundations.heads import repeated_tokens
+from tfcore.analysis.inside.induction_heads import evaluate_heads
 from tfcore.loading.checkpoint_history import load_history
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
@@ -111,6 +112,14 @@ def test_the_circuit_shows_that_keys_carry_it():
     filled = [trace for trace in drawn["strips"][1]["data"] if trace["marker"]["symbol"] == "diamond"]
     assert {"1.1 → 3.0", "1.1 → 3.2", "2.3 → 3.0", "2.3 → 3.2"} <= set(filled[1]["text"])
     assert "3.2" in drawn["tests"][0]["alt"]
+
+
+def test_both_tests_of_the_heads_by_rank():
+    drawn = figures(opened(show=CIRCUIT, tests_by="by rank"))["tests"]
+    tests = evaluate_heads(cache.model("stories")[0])
+    assert drawn[1]["data"][1]["x"] == [pytest.approx(tests.prefix_first[3, head]) for head in (0, 2)]
+    assert drawn[1]["data"][1]["y"] == [pytest.approx(tests.copying_first[3, head]) for head in (0, 2)]
+    assert "By rank: head 3." in drawn[0]["caption"]
 
 
 def test_the_film_shows_what_its_frames_measured():

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from pages.inside.stream import choice, lens, parts, skip
 from pages.ui import cache, controls
@@ -14,6 +15,7 @@ from tests.pages.figures import array, figures
 from tests.pages.visits import run
 from tfcore.analysis.one_text import begin_of
 from tfcore.inspection.edits import Edit
+from tfcore.loading.checkpoints import PRETRAINED
 
 opened = partial(visits.opened, "inside/stream/page.py")
 HE = "There was a little boy. One day, Sam said that"
@@ -107,6 +109,37 @@ def test_the_grid_ends_with_what_the_model_says_and_frames_what_is_right():
     right = int((found[:-1].argmax(-1) == torch.tensor(ids[1:])).sum())
     assert f"{right} after FF 3." in head["caption"]
     assert [row[0] for row in cells["text"]][1:4] == ["·was", "·a", "·little"]  # tied: the embedding says itself
+
+
+def test_the_tuned_lens_translates_every_state_but_the_last():
+    model, tokenizer = cache.model("stories")
+    ids, weights = tokenizer.encode(HE), load_file(PRETRAINED / "stories" / "tuned_lens" / "lens.safetensors")
+    x = model(torch.tensor([ids]), capture=("blocks.1.resid_post",)).activations["blocks.1.resid_post"][0]
+    a, b = (weights[f"blocks.1.resid_post.{part}"].float() for part in ("weight", "bias"))
+    moved = x + x @ a.T + b
+    size = (moved.square().mean(-1, keepdim=True) + model.config.norm_eps).sqrt()
+    read = (moved / size * model.decoder.ln_final.weight @ model.embed.weight.T).log_softmax(-1)
+    test = opened(show="Logit lens", text=HE, by_lens="tuned lens")
+    drawn = figures(test)
+    chance = array(drawn["lens"][1]["data"][0]["z"])
+    np.testing.assert_allclose(chance[:, 4], read.exp().amax(-1), atol=1e-5)
+    np.testing.assert_allclose(chance[:, -1], logits(HE).softmax(-1).amax(-1), atol=1e-5)
+    best = logits(HE)[-1].argmax()
+    assert array(drawn["climb"][1]["data"][0]["y"])[4] == pytest.approx(float(read[-1, best].exp()), abs=1e-5)
+    own = logits(HE).log_softmax(-1)
+    divergence = float((own.exp() * (own - read)).sum(-1).mean())
+    assert drawn["both"][1]["data"][1]["y"][4] == pytest.approx(divergence, abs=1e-4)
+    assert f"and {divergence:.2f}" in drawn["both"][0]["caption"]
+    plain = figures(opened(show="Logit lens", text=HE))
+    assert plain["both"][1]["data"] == drawn["both"][1]["data"]
+    assert plain["lens"][1]["data"][0]["text"] != drawn["lens"][1]["data"][0]["text"]
+
+
+def test_a_model_without_a_tuned_lens_offers_none_and_says_which_do():
+    test = opened(model="induction", show="Logit lens", text="red ball. a red", by_lens="tuned lens")
+    assert "by_lens" not in {control.key for control in test.get("button_group")}
+    assert "both" not in figures(test)
+    assert "stories and stories-learned have one here" in words(test)
 
 
 def test_lengths_are_those_of_the_captured_stream():

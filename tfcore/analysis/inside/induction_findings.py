@@ -12,6 +12,7 @@ from tfcore.analysis.inside.induction_heads import STRONG, Copying, HeadKinds, H
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this
+NEARER = 0.5  # mean ranks: by more, another head copies better
 BEST = 3  # heads that a sentence about scores names
 SCORES = {  # what the number of each head is
     "induction": "mean weight on the token after an earlier occurrence of the query token",
@@ -264,7 +265,7 @@ class RankOfHead(Finding):
         head: the first of them.
         prefix_first: share of its queries whose largest weight is on a token after an earlier occurrence.
         copying_first, copying_rank: share of the tokens whose own logit it raises most of all, and the mean rank.
-        copies: the other of them; the same head where one is both.
+        copies: the other of them; the same head where that copies about as well.
         copies_first, copies_rank: its own.
     """
 
@@ -297,7 +298,7 @@ def rank_of_head(result: HeadTests, induction: Sequence[Place], tokens: int) -> 
         return None
     head = max(induction, key=lambda place: result.prefix[place])
     copies = min(induction, key=lambda place: result.copying_rank[place])
-    if result.copying_rank[copies] == result.copying_rank[head]:
+    if result.copying_rank[head] - result.copying_rank[copies] < NEARER:
         copies = head
     first, rank = result.copying_first, result.copying_rank
     return RankOfHead(

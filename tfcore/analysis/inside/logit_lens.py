@@ -15,6 +15,7 @@ from tfcore.analysis.inside.logit_attribution import check_model, unembedding
 from tfcore.analysis.inside.residual_stream import stage_names, stages
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import label, visible
+from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.linear import linear
 from tfcore.model import Transformer
 
@@ -33,6 +34,7 @@ class Lens:
         probability: of each of them.
         next_probability: probability of the token that follows in the text.
         next_rank: how many tokens are more probable than that one; 0 where it is the top prediction.
+        tuned: whether they are read by a tuned lens.
     """
 
     stages: tuple[str, ...]
@@ -40,6 +42,7 @@ class Lens:
     probability: Float[ndarray, "stage seq guess"]
     next_probability: Float[ndarray, "stage next"]
     next_rank: Int[ndarray, "stage next"]
+    tuned: bool = False
 
     def correct_cells(self) -> Bool[ndarray, "stage seq"]:
         """Where the top prediction is the token that follows; nowhere at the last position, which nothing follows."""
@@ -78,8 +81,13 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
 
 
 @torch.no_grad()
-def logit_lens(model: Transformer, ids: Sequence[int], chosen: Sequence[str] | None = None) -> Lens:
+def logit_lens(
+    model: Transformer, ids: Sequence[int], chosen: Sequence[str] | None = None, tuned: TunedLens | None = None
+) -> Lens:
     """The logit lens at every position of a text, after the chosen stages; None means all.
+
+    Args:
+        tuned: translates each state first, which makes it a tuned lens.
 
     Raises:
         ValueError: a model without a final norm, or no decoder.
@@ -90,27 +98,35 @@ def logit_lens(model: Transformer, ids: Sequence[int], chosen: Sequence[str] | N
     following = one_text(model, ids)[0, 1:, None]  # (next, 1)
     rows = []
     for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
-        logits = lens_logits(model, states[name][0]).float()
+        x = states[name][0] if tuned is None else tuned(name, states[name][0])
+        logits = lens_logits(model, x).float()
         probability = logits.softmax(-1)
         top = probability.topk(min(KEPT, probability.shape[-1]), dim=-1)
         next_probability = probability[:-1].gather(-1, following)[:, 0]
         next_rank = (logits[:-1] > logits[:-1].gather(-1, following)).sum(-1)
         rows.append((top.indices, top.values, next_probability, next_rank))
-    return Lens(names, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
+    values = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
+    return Lens(names, *values, tuned=tuned is not None)
 
 
 @torch.no_grad()
-def stage_states(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "stage seq d_model"]:
-    """The stream after every stage and at every position of a text; errors as of logit_lens."""
+def stage_states(
+    model: Transformer, ids: Sequence[int], tuned: TunedLens | None = None
+) -> Float[Tensor, "stage seq d_model"]:
+    """The stream after every stage and at every position of a text, translated where a tuned lens is given; errors as
+    of logit_lens."""
     check_model(model)
     names = stages(model.config)
     states = model(one_text(model, ids), capture=names).activations
-    return torch.cat([states[name] for name in names])
+    return torch.cat([states[name] if tuned is None else tuned(name, states[name]) for name in names])
 
 
-def follow_tokens(model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int]) -> TokenPath:
-    """Probability, logit and rank of some tokens after every stage, at one position of a text."""
-    return tokens_at(model, stage_states(model, ids), position, tokens)
+def follow_tokens(
+    model: Transformer, ids: Sequence[int], position: int, tokens: Sequence[int], tuned: TunedLens | None = None
+) -> TokenPath:
+    """Probability, logit and rank of some tokens after every stage, at one position of a text; by a tuned lens where
+    one is given."""
+    return tokens_at(model, stage_states(model, ids, tuned), position, tokens)
 
 
 @torch.no_grad()
@@ -180,14 +196,17 @@ class CorrectByStage(Finding):
     Args:
         counts: stage -> number of positions.
         possible: positions that have a following token.
+        tuned: whether they are read by a tuned lens.
     """
 
     counts: dict[str, int]
     possible: int
+    tuned: bool = False
 
     @property
     def sentence(self) -> str:
-        stages = f"Logit lens: predictions at {self.possible + 1} positions after {len(self.counts)} stages. "
+        lens = "Tuned lens" if self.tuned else "Logit lens"
+        stages = f"{lens}: predictions at {self.possible + 1} positions after {len(self.counts)} stages. "
         counts = ", ".join(f"{count} {_read_from(name)}" for name, count in self.counts.items())
         return f"{stages}Correct of {self.possible}: {counts}."
 
@@ -199,7 +218,7 @@ def _read_from(stage: str) -> str:
 def correct_by_stage(found: Lens) -> CorrectByStage:
     """Counts for every stage of the lens."""
     names, counts = stage_names(found.stages), found.correct_cells().sum(1).tolist()
-    return CorrectByStage(dict(zip(names, counts, strict=True)), found.next_rank.shape[1])
+    return CorrectByStage(dict(zip(names, counts, strict=True)), found.next_rank.shape[1], found.tuned)
 
 
 @dataclass(frozen=True, slots=True)

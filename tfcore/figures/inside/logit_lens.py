@@ -9,12 +9,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.inside.logit_lens import TokenPath
+from tfcore.analysis.inside.tuned_lens import LensDivergence
 from tfcore.figures import theme
 
 ROW = 25  # pixels, of one row of the grid
 AROUND = 76  # pixels above and below the rows
 LABELLED = 15  # stages that have a label of their own
 CELL = 78  # pixels, the least width of a cell
+NO_DIVERGENCE = 1e-4  # nats: below are rounding errors
 SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that text can be read on it
 
 
@@ -120,20 +122,25 @@ def frames(where: Bool[ndarray, "row column"]) -> tuple[ndarray, ndarray]:
     return np.append(x.ravel(), nothing).astype(np.float32), np.append(y.ravel(), nothing).astype(np.float32)
 
 
+def stage_axis(stages: Sequence[str]) -> dict[str, Any]:
+    """An axis of the stages, of which at most LABELLED are named, the last among them."""
+    places, every = list(range(len(stages))), max(1, len(stages) // LABELLED)
+    named = {"tickvals": places[::-every][::-1], "ticktext": list(stages)[::-every][::-1]}
+    return {**named, "fixedrange": True, "showgrid": False}
+
+
 def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[str], height: int) -> go.Figure:
     """Probability of some tokens after each stage, one line each; in the hover also the rank.
 
     Args:
         labels: of the tokens, safe for plotly; the first is the chosen one.
     """
-    places = list(range(len(stages)))
-    every = max(1, len(stages) // LABELLED)
     lines = [
         {
             "type": "scatter",
             "mode": "lines+markers",
             "name": name,
-            "x": places,
+            "x": list(range(len(stages))),
             "y": path.probability[:, i].astype(np.float32),
             "line": {"color": f"@cat{i}", "width": 3 if i == 0 else 1.6},
             "marker": {"size": 8 if i == 0 else 5, "symbol": i},
@@ -146,15 +153,39 @@ def token_path_figure(path: TokenPath, labels: Sequence[str], stages: Sequence[s
     ]
     layout = theme.base_layout(
         height,
-        xaxis={
-            "tickvals": places[::-every][::-1],
-            "ticktext": list(stages)[::-every][::-1],
-            "fixedrange": True,
-            "showgrid": False,
-        },
+        xaxis=stage_axis(stages),
         yaxis={"title": "probability", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
         legend={"font": {"family": theme.MONO, "size": 12}, "y": 1.04},
         margin={"t": 52},
+        hovermode="closest",
+    )
+    return theme.build(lines, layout)
+
+
+def divergence_figure(found: LensDivergence, height: int) -> go.Figure:
+    """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
+    logarithmic scale, where a divergence of 0, as at the last stage, has no point."""
+    lines = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": name,
+            "x": list(range(len(found.stages))),
+            "y": [value if value > NO_DIVERGENCE else None for value in values],
+            "line": {"color": f"@cat{i}", "width": 2.4, "dash": dash},
+            "marker": {"size": 7, "symbol": i},
+            "hovertemplate": f"{name}: %{{y:.2f}} nats<extra></extra>",
+        }
+        for i, (name, values, dash) in enumerate(
+            [("logit lens", found.logit, "dot"), ("tuned lens", found.tuned, "solid")]
+        )
+    ]
+    layout = theme.base_layout(
+        height,
+        xaxis=stage_axis(found.stages),
+        yaxis={"title": "mean KL divergence, nats", "type": "log", "dtick": 1, "fixedrange": True},
+        legend={"y": 1.06},
+        margin={"t": 44},
         hovermode="closest",
     )
     return theme.build(lines, layout)

@@ -29,6 +29,7 @@ from tfcore.training.recipes.stories import (
 )
 from tfcore.training.recipes.transcoders import TRANSCODERS, of_transcoders, transcoders
 from tfcore.training.recipes.translate import TRANSLATE, translate_
+from tfcore.training.recipes.tuned_lens import TUNED_LENS, of_tuned_lens, tuned_lens
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,5 +176,13 @@ RECIPES: dict[str, Entry] = {
         "sparse dictionaries of stories: a transcoder for each feed-forward layer, an autoencoder of the stream",
         "15 minutes",
         "97.5 %, 87.1 %, 81.3 %, 72.1 % of the loss recovered, layer by layer; 97.5 % of the autoencoder",
+    ),
+    "tuned-lens": Entry(
+        tuned_lens,
+        TUNED_LENS,
+        lambda corpus: of_tuned_lens(TUNED_LENS, corpus),
+        "tuned lenses of stories and stories-learned: an affine translator for each state of the stream",
+        "10 minutes",
+        "KL to the model after block 1 of stories 0.98 nats on held-out stories, 1.95 by the logit lens",
     ),
 }

@@ -1,0 +1,81 @@
+"""A tuned lens beside a shipped model: a folder with one safetensors file and CARD.md."""
+
+import functools
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.weights import CheckpointError, check_file
+
+FOLDER = "tuned_lens"  # below the folder of its model
+FILE = "lens.safetensors"
+PARTS = ("weight", "bias")  # of each translator
+
+
+def save_tuned_lens(folder: Path, lens: TunedLens, dtype: torch.dtype = torch.float16) -> None:
+    """Write the weights, two tensors a translator: "<stage>.weight" and "<stage>.bias".
+
+    Args:
+        dtype: of the weights in the file; `load_tuned_lens` computes in float32.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {
+        f"{stage}.{part}": getattr(lens, part)[i].detach().to("cpu", dtype).contiguous()
+        for i, stage in enumerate(lens.stages)
+        for part in PARTS
+    }
+    save_file(weights, folder / FILE)
+
+
+def with_tuned_lens() -> list[str]:
+    """Names of the shipped models that have a tuned lens."""
+    return sorted(path.parent.parent.name for path in PRETRAINED.glob(f"*/{FOLDER}/{FILE}"))
+
+
+@functools.lru_cache(maxsize=4)
+def load_tuned_lens(name_or_folder: str | Path) -> TunedLens:
+    """The tuned lens of a shipped model, in float32, read once and shared: without gradients, not to be changed.
+
+    Args:
+        name_or_folder: a shipped model such as "stories"; or, as a Path, a folder that save_tuned_lens wrote.
+
+    Raises:
+        CheckpointError: it has none, or it is damaged; the message says which file.
+    """
+    if isinstance(name_or_folder, Path):
+        folder = name_or_folder
+    elif name_or_folder in (known := with_tuned_lens()):
+        folder = PRETRAINED / name_or_folder / FOLDER
+    else:
+        raise CheckpointError(
+            f"{name_or_folder} has no tuned lens; {', '.join(known) or 'no model'} has: "
+            "`python -m tfcore.training tuned-lens` makes them"
+        )
+    check_file(path := folder / FILE)
+    try:
+        weights = {name: value.float() for name, value in load_file(path).items()}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from error
+    return _assembled(path, weights)
+
+
+def _assembled(path: Path, weights: dict[str, torch.Tensor]) -> TunedLens:
+    stages = sorted({name.rpartition(".")[0] for name in weights})
+    if not stages or set(weights) != {f"{stage}.{part}" for stage in stages for part in PARTS}:
+        raise CheckpointError(f"{path} must hold a weight and a bias for each state; it holds {sorted(weights)[:4]}")
+    width = weights[f"{stages[0]}.bias"].numel()
+    shapes = {"weight": (width, width), "bias": (width,)}
+    for name, value in weights.items():
+        if tuple(value.shape) != shapes[name.rpartition(".")[2]]:
+            raise CheckpointError(
+                f"{path}: {name} has the shape {tuple(value.shape)}, which is no map of width {width}"
+            )
+    lens = TunedLens(stages, width)
+    with torch.no_grad():
+        for part in PARTS:
+            getattr(lens, part).copy_(torch.stack([weights[f"{stage}.{part}"] for stage in stages]))
+    return lens.eval().requires_grad_(False)

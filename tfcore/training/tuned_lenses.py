@@ -1,0 +1,57 @@
+"""Training of a tuned lens: every translator of a model at once, on fresh text each step (arXiv:2303.08112)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from tfcore.analysis.inside.residual_stream import stages
+from tfcore.analysis.inside.tuned_lens import divergence, tuned_lens_logits
+from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.model import Transformer
+from tfcore.training.data import Batch
+from tfcore.training.loop import Clock, Progress, Settings, State
+from tfcore.training.optim import warmup_cosine
+
+
+def train_tuned_lens(
+    model: Transformer,
+    batches: Callable[[int], Batch],
+    settings: Settings,
+    folder: Path | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> TunedLens:
+    """Train the translators of a model with Adam on the loss of arXiv:2303.08112, section 3, starting as the logit
+    lens; goes on where an earlier run in the same folder was stopped. The model itself stays as it is.
+
+    Args:
+        batches: step -> the ids that the model reads.
+        folder: where state.safetensors is kept; None keeps nothing.
+        report: called after every step; its loss is KL(model || lens), mean over the translators.
+    """
+    lens = TunedLens(stages(model.config)[:-1], model.config.d_model)
+    optimizer = torch.optim.Adam(lens.parameters(), lr=settings.lr, betas=settings.betas)
+    state = State(folder, lens, optimizer) if folder is not None else None
+    step = state.restore() if state is not None else 0
+    clock = Clock(settings.steps)
+    while step < settings.steps:
+        lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
+        optimizer.param_groups[0]["lr"] = lr
+        batch = batches(step)
+        with torch.no_grad():
+            read = model(batch.ids, capture=lens.stages)
+        total = 0.0
+        for stage in lens.stages:  # one by one: logits are the largest tensors here
+            tuned = tuned_lens_logits(model, lens, stage, read.activations[stage])
+            loss = divergence(read.logits, tuned).mean()
+            loss.backward()
+            total += float(loss.detach())
+        norm = torch.nn.utils.clip_grad_norm_(lens.parameters(), settings.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        step += 1
+        rate, eta = clock.tick(step, batch.tokens)
+        report(Progress(step, settings.steps, total / len(lens.stages), lr, float(norm), rate, eta))
+        if state is not None and (step % settings.save_every == 0 or step == settings.steps):
+            state.save(step)
+    return lens.eval().requires_grad_(False)
