@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
 from tfcore.loading.checkpoints import PRETRAINED
-from tfcore.loading.weights import CheckpointError, check_file, read_json
+from tfcore.loading.weights import CheckpointError, read_floats, read_json
 
 FOLDER = "transcoders"  # below the folder of their model
 
@@ -104,11 +103,7 @@ def _read(folder: Path, config: TranscoderConfig) -> Transcoder:
     path = folder / name
     if any(mark in name for mark in "/\\"):
         raise CheckpointError(f"{folder / 'config.json'} names {config.writes[:80]!r}, which is no activation")
-    check_file(path)
-    try:
-        weights = {name: value.float() for name, value in load_file(path).items()}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from error
+    weights = read_floats(path)
     shapes = {name: tuple(value.shape) for name, value in weights.items()}
     if shapes != (wanted := config.shapes):
         raise CheckpointError(f"{path} has tensors of shapes {shapes}; its config asks for {wanted}")

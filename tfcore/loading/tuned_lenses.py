@@ -4,12 +4,11 @@ import functools
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.loading.checkpoints import PRETRAINED
-from tfcore.loading.weights import CheckpointError, check_file
+from tfcore.loading.weights import CheckpointError, read_floats
 
 FOLDER = "tuned_lens"  # below the folder of its model
 FILE = "lens.safetensors"
@@ -55,12 +54,7 @@ def load_tuned_lens(name_or_folder: str | Path) -> TunedLens:
             f"{name_or_folder} has no tuned lens; {', '.join(known) or 'no model'} has: "
             "`python -m tfcore.training tuned-lens` makes them"
         )
-    check_file(path := folder / FILE)
-    try:
-        weights = {name: value.float() for name, value in load_file(path).items()}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from error
-    return _assembled(path, weights)
+    return _assembled(folder / FILE, read_floats(folder / FILE))
 
 
 def _assembled(path: Path, weights: dict[str, torch.Tensor]) -> TunedLens:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
 from torch import Tensor
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -77,6 +78,19 @@ def check_file(path: Path) -> None:
         raise CheckpointError(f"{path} cannot be read: it is a folder")
     there = path.is_symlink() or path.exists()
     raise CheckpointError(f"{path} is no ordinary file" if there else f"{path} is missing")
+
+
+def read_floats(path: Path) -> dict[str, Tensor]:
+    """All tensors of a small safetensors file, in float32.
+
+    Raises:
+        CheckpointError: it is missing or damaged.
+    """
+    check_file(path)
+    try:
+        return {name: value.float() for name, value in load_file(path).items()}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from error
 
 
 def shards(folder: Path) -> dict[str, str] | None:

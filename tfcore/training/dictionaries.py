@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig, module_of
 from tfcore.model import Transformer
 from tfcore.training.data import Batch
-from tfcore.training.loop import Clock, Progress, Settings, State
-from tfcore.training.optim import warmup_cosine
+from tfcore.training.loop import Progress, Settings, train_beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,33 +115,22 @@ def train_dictionaries(
         report: called after every step; its loss is the mean share of variance that is left unexplained.
     """
     of_each = [InTraining(config, settings.seed + i) for i, config in enumerate(configs)]
-    together = nn.ModuleList(of_each)
-    optimizer = torch.optim.Adam(together.parameters(), lr=settings.lr, betas=settings.betas)
-    state = State(folder, together, optimizer) if folder is not None else None
-    step = state.restore() if state is not None else 0
-    clock = Clock(settings.steps)
-    while step < settings.steps:
-        lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
-        optimizer.param_groups[0]["lr"] = lr
-        batch = batches(step)
-        pairs = read_and_written(model, configs, batch.ids)
-        losses = []
-        for one, (x, y) in zip(of_each, pairs, strict=True):
+
+    def gradients(step: int, batch: Batch) -> float:
+        total = 0.0
+        for one, (x, y) in zip(of_each, read_and_written(model, configs, batch.ids), strict=True):
             if step == 0:
                 one.settle_(x, y)
             loss = one.loss(x, y, revival)
             loss.backward()
-            losses.append(float(loss.detach()))
-        norm = nn.utils.clip_grad_norm_(together.parameters(), float("inf"))  # measured, not clipped
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+            total += float(loss.detach())
+        return total / len(of_each)
+
+    def after() -> None:
         for one in of_each:
             one.lengths_to_one_()
-        step += 1
-        rate, eta = clock.tick(step, batch.tokens)
-        report(Progress(step, settings.steps, sum(losses) / len(losses), lr, float(norm), rate, eta))
-        if state is not None and (step % settings.save_every == 0 or step == settings.steps):
-            state.save(step)
+
+    train_beside(nn.ModuleList(of_each), gradients, batches, settings, folder, report, after)
     return [one.folded() for one in of_each]
 
 

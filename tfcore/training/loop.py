@@ -213,6 +213,47 @@ def _step(
     return float(processes.total(summed.detach())) / count, float(norm)
 
 
+def train_beside(
+    parts: nn.Module,
+    gradients: Callable[[int, Batch], float],
+    batches: Callable[[int], Batch],
+    settings: Settings,
+    folder: Path | None,
+    report: Callable[[Progress], None],
+    after: Callable[[], None] = lambda: None,
+    clip: float = float("inf"),
+) -> None:
+    """Train parts that stand beside a model, which itself stays as it is, with Adam on one process; goes on where an
+    earlier run in the same folder was stopped.
+
+    Args:
+        gradients: (step, batch) -> loss, after adding its gradients to those of the parts.
+        batches: step -> the ids that the model reads.
+        folder: where state.safetensors is kept; None keeps nothing.
+        report: called after every step.
+        after: called after every step of the optimiser, before that.
+        clip: largest norm of the gradient.
+    """
+    optimizer = torch.optim.Adam(parts.parameters(), lr=settings.lr, betas=settings.betas)
+    state = State(folder, parts, optimizer) if folder is not None else None
+    step = state.restore() if state is not None else 0
+    clock = Clock(settings.steps)
+    while step < settings.steps:
+        lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
+        optimizer.param_groups[0]["lr"] = lr
+        batch = batches(step)
+        loss = gradients(step, batch)
+        norm = nn.utils.clip_grad_norm_(parts.parameters(), clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        after()
+        step += 1
+        rate, eta = clock.tick(step, batch.tokens)
+        report(Progress(step, settings.steps, loss, lr, float(norm), rate, eta))
+        if state is not None and (step % settings.save_every == 0 or step == settings.steps):
+            state.save(step)
+
+
 class Clock:
     """Rate in tokens a second, smoothed, and seconds to go."""
 

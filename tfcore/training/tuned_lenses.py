@@ -10,8 +10,7 @@ from tfcore.analysis.inside.tuned_lens import divergence, tuned_lens_logits
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.model import Transformer
 from tfcore.training.data import Batch
-from tfcore.training.loop import Clock, Progress, Settings, State
-from tfcore.training.optim import warmup_cosine
+from tfcore.training.loop import Progress, Settings, train_beside
 
 
 def train_tuned_lens(
@@ -30,14 +29,8 @@ def train_tuned_lens(
         report: called after every step; its loss is KL(model || lens), mean over the translators.
     """
     lens = TunedLens(stages(model.config)[:-1], model.config.d_model)
-    optimizer = torch.optim.Adam(lens.parameters(), lr=settings.lr, betas=settings.betas)
-    state = State(folder, lens, optimizer) if folder is not None else None
-    step = state.restore() if state is not None else 0
-    clock = Clock(settings.steps)
-    while step < settings.steps:
-        lr = warmup_cosine(step, settings.steps, settings.warmup, settings.lr, settings.lr_min)
-        optimizer.param_groups[0]["lr"] = lr
-        batch = batches(step)
+
+    def gradients(_: int, batch: Batch) -> float:
         with torch.no_grad():
             read = model(batch.ids, capture=lens.stages)
         total = 0.0
@@ -46,12 +39,7 @@ def train_tuned_lens(
             loss = divergence(read.logits, tuned).mean()
             loss.backward()
             total += float(loss.detach())
-        norm = torch.nn.utils.clip_grad_norm_(lens.parameters(), settings.clip)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        step += 1
-        rate, eta = clock.tick(step, batch.tokens)
-        report(Progress(step, settings.steps, total / len(lens.stages), lr, float(norm), rate, eta))
-        if state is not None and (step % settings.save_every == 0 or step == settings.steps):
-            state.save(step)
+        return total / len(lens.stages)
+
+    train_beside(lens, gradients, batches, settings, folder, report, clip=settings.clip)
     return lens.eval().requires_grad_(False)
