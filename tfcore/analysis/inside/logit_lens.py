@@ -105,8 +105,8 @@ def logit_lens(
         next_probability = probability[:-1].gather(-1, following)[:, 0]
         next_rank = (logits[:-1] > logits[:-1].gather(-1, following)).sum(-1)
         rows.append((top.indices, top.values, next_probability, next_rank))
-    values = [torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)]
-    return Lens(names, *values, tuned is not None)
+    best, values, next_values, ranks = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
+    return Lens(names, best, values, next_values, ranks, tuned is not None)
 
 
 @torch.no_grad()
