@@ -126,8 +126,8 @@ def test_what_is_said_of_both_lenses():
     )
     assert leads_from(found, 0, " a") == LeadsFrom(" a", 0, "FF 0", "embed")
     assert str(leads_from(found, 0, " a")) == (
-        "The model's prediction after position 0, '·a', leads from FF 0 on by the logit lens, from embed on by the "
-        "tuned lens."
+        "The model's prediction after position 0, '·a', leads from FF 0 on by the logit lens, from the embedding on "
+        "by the tuned lens."
     )
     assert leads_from(found, 1, " a").logit == "attn 0"
     same = LeadsFrom(" a", 1, "attn 0", "attn 0")

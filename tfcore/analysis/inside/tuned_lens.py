@@ -11,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.logit_lens import lens_logits, stage_states
+from tfcore.analysis.inside.logit_lens import EMBEDDED, lens_logits, stage_states
 from tfcore.analysis.inside.residual_stream import stage_names, stages
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.tuned_lens import TunedLens
@@ -125,9 +125,10 @@ class LeadsFrom(Finding):
     @property
     def sentence(self) -> str:
         start = f"The model's prediction after position {self.position}, '{visible(self.token)}', leads"
-        if self.logit == self.tuned:
-            return f"{start} from {self.logit} on by either lens."
-        return f"{start} from {self.logit} on by the logit lens, from {self.tuned} on by the tuned lens."
+        logit, tuned = ("the embedding" if stage == EMBEDDED else stage for stage in (self.logit, self.tuned))
+        if logit == tuned:
+            return f"{start} from {logit} on by either lens."
+        return f"{start} from {logit} on by the logit lens, from {tuned} on by the tuned lens."
 
 
 def leads_from(found: LensComparison, position: int, token: str) -> LeadsFrom:
