@@ -11,7 +11,16 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.analysis.inside.induction_heads import copying, head_kinds, random_rows, rows_for, twice
+from tfcore.analysis.inside.circuits import composition, patch_paths
+from tfcore.analysis.inside.induction_heads import (
+    copying,
+    evaluate_heads,
+    head_kinds,
+    random_rows,
+    rows_for,
+    tested_length,
+    twice,
+)
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
@@ -23,6 +32,7 @@ WHAT = {
     "estimated": "all effects estimated",
     "exact": "all 300 effects exact",
     "induction": "the first view of the page on induction",
+    "circuit": "its circuit: composition, path patching, both tests of every head",
 }
 
 
@@ -31,7 +41,7 @@ class Effects:
     """One line of the table.
 
     Args:
-        what: estimated, exact or induction.
+        what: estimated, exact, induction or circuit.
         seconds: median time.
         passes: over one pass over the text, with nothing captured; median of the ratios in the same round.
     """
@@ -52,6 +62,7 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "estimated": partial(estimate_effects, model, ids[0].tolist(), quantity, "zero"),
         "exact": partial(exact, model, ids[0].tolist(), quantity),
         "induction": partial(first_view, model),
+        "circuit": partial(circuit, model),
         "one": partial(model, ids),
     }
     with torch.no_grad():
@@ -73,6 +84,15 @@ def first_view(model: Transformer) -> None:
     rows = twice(random_rows(model.config.vocab_size, 24, rows_for(model.config), 0))
     for off in ((), found.induction):
         copying(model, rows, 24, off)
+
+
+def circuit(model: Transformer) -> None:
+    """The section on the induction circuit: what it computes once the heads are told apart."""
+    found, length = head_kinds(model), tested_length(model.config)
+    composition(model, max(1, found.best[0]))
+    rows = twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0))
+    patch_paths(model, rows, length, found.previous, found.induction)
+    evaluate_heads(model)
 
 
 def table(result: Mapping[str, Any]) -> str:

@@ -77,8 +77,7 @@ def test_without_the_real_model_nothing_of_it_is_measured():
 def test_effects_are_measured_over_a_pass():
     rows = effects.measure({effects.TOKENS: 1}, name="stories")
     assert [row.what for row in rows] == list(effects.WHAT)
-    estimated, exact, induction = (row.passes for row in rows)
-    assert min(estimated, exact, induction) > 0  # of one run each, which another program may slow down: no more is said
+    assert min(row.passes for row in rows) > 0  # of one run each, which another program may slow down: no more is said
     assert "| all 300 effects exact | " in effects.table(results.stamped([asdict(row) for row in rows]))
 
 
