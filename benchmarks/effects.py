@@ -11,6 +11,7 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.circuits import composition, patch_paths
 from tfcore.analysis.inside.induction_heads import (
     copying,
@@ -22,7 +23,6 @@ from tfcore.analysis.inside.induction_heads import (
     twice,
 )
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
 

@@ -7,6 +7,12 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.analysis.inside.attribution_patching import (
+    EstimatedShares,
+    estimate_against_exact,
+    estimate_effects,
+    estimated_shares,
+)
 from tfcore.analysis.inside.input_attribution import (
     InputAttribution,
     Occlusion,
@@ -36,21 +42,17 @@ from tfcore.analysis.inside.knock_outs import (
     merged,
 )
 from tfcore.analysis.inside.patching import (
-    EstimatedShares,
     Kind,
     Pair,
     PatchedColumns,
     all_shares,
-    estimate_against_exact,
-    estimate_effects,
-    estimate_patches,
-    estimated_shares,
     pair,
     patch,
     patch_each,
     patched_names,
     patched_shares,
     patched_title,
+    patched_words,
 )
 from tfcore.analysis.inside.prompt_sets import (
     ExactEffects,
@@ -68,7 +70,7 @@ from tfcore.analysis.inside.prompt_sets import (
 from tfcore.analysis.inside.prompt_tables import read_prompts
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
 from tfcore.analysis.one_text import FirstTokens, first_tokens
-from tfcore.analysis.token_text import label, tick_labels, visible
+from tfcore.analysis.token_text import label, tick_labels
 from tfcore.figures.inside.boards import board, board_height
 from tfcore.figures.inside.input_attribution import attribution_bars
 from tfcore.figures.inside.interventions import estimate_scatter, part_by_token, rows_height
@@ -221,23 +223,11 @@ def every_patch(model: Transformer, both: Pair, kind: Kind) -> list[PatchedColum
     return list(patch_each(model, both, kind))
 
 
-def estimated_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
-    """An estimate of the same shares, all from one backward pass."""
-    return estimate_patches(model, both, kind)
-
-
 def patched_effect(
     model: Transformer, both: Pair, values: Float[Tensor, "1 seq d_model"], name: str, position: int
 ) -> Effect:
     """What one patch does to the prediction at the end; `values` is the activation in the source's run."""
     return effect(model, both.target, [patch(values, name, position)], len(both.target) - 1)
-
-
-def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
-    """A patch in words."""
-    title = patched_title(name, kind)
-    what = f"the residual stream {title}" if kind == "residual" else title
-    return f"{what} patched at '{visible(token)}' ({position})"
 
 
 def patched(

@@ -20,7 +20,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import interventions, knock_outs, patching, quantities
+from tfcore.analysis.inside import attribution_patching, interventions, knock_outs, patching, quantities
 from tfcore.analysis.inside.interventions import Effect
 from tfcore.analysis.inside.patching import Kind, Pair, PatchedColumns
 from tfcore.analysis.inside.quantities import Quantity
@@ -51,7 +51,7 @@ def estimated_patches(
     model: str, source: str, pasted: str, bos: bool | None, answers: Answers, kind: Kind
 ) -> Float[ndarray, "row seq"]:
     both = compared(model, source, pasted, TOKENS, answers, bos)
-    return experiments.estimated_patches(cache.model(model)[0], both, kind)
+    return attribution_patching.estimate_patches(cache.model(model)[0], both, kind)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -176,7 +176,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
             steps,
             "group",
         )
-    patched = experiments.patched_words(names[row], kind, target.tokens[position], position)
+    patched = patching.patched_words(names[row], kind, target.tokens[position], position)
     token, against = both.answers
     prediction(target, n - 1, change, ("this text", patched), token, None if against == token else against)
     continuations(
@@ -195,7 +195,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
         model,
         both_made,
         made(experiments.every_patch, model, both_made, kind),
-        made(experiments.estimated_patches, model, both_made, kind),
+        made(attribution_patching.estimate_patches, model, both_made, kind),
         made(experiments.patched_effect, model, both_made, values, names[row], position),
         kind,
         row,
@@ -236,7 +236,13 @@ def words(reading: Reading, answers: Answers, programs: list[page.Experiment]) -
             r"\quad\text{or}\quad \log p_{\text{token}} \\ \text{estimate} = "
             r"\frac{(x_{source} - x) \cdot \partial d / \partial x}{d(\text{source}) - d(\text{this})}\end{gathered}"
         ),
-        code=(patching.patch_each, patching.estimate_patches, patching.source_values, patching.patch, patching.pair),
+        code=(
+            patching.patch_each,
+            attribution_patching.estimate_patches,
+            patching.source_values,
+            patching.patch,
+            patching.pair,
+        ),
         papers=(
             "Activation patching, also called causal tracing: arXiv:2202.05262, section 2; the measure: "
             "arXiv:2309.16042, section 2; estimates: arXiv:2310.10348, section 2. The two predictions are the "

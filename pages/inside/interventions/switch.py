@@ -20,7 +20,7 @@ from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.work import live
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import interventions, knock_outs, patching
+from tfcore.analysis.inside import attribution_patching, interventions, knock_outs
 from tfcore.analysis.inside.interventions import ABLATIONS, Action, Part
 from tfcore.analysis.inside.knock_outs import LayerEffects
 from tfcore.analysis.inside.quantities import Quantity
@@ -207,7 +207,7 @@ def words(reading: Reading, quantity: Quantity, alone: Action, changes: Changes)
             r"\sum_{j} \mathrm{head}_{\ell,h}(j) \\ \text{estimate} = \sum_i \big(x_i - x_i^{ablated}\big) \cdot "
             r"\frac{\partial\, \text{quantity}}{\partial x_i}\end{gathered}"
         ),
-        code=(interventions.edits_for, knock_outs.knock_out_each, patching.estimate_effects),
+        code=(interventions.edits_for, knock_outs.knock_out_each, attribution_patching.estimate_effects),
         papers=(
             "Zero ablation of single heads: arXiv:1905.10650, section 3.2; mean ablation: arXiv:2211.00593; "
             "attribution patching: arXiv:2310.10348, section 2. The edits belong to one pass of one visitor; the "

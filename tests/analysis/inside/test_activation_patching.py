@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside.attribution_patching import estimate_patches, estimated_shares
 from tfcore.analysis.inside.interventions import effect
 from tfcore.analysis.inside.logit_attribution import unembedding
 from tfcore.analysis.inside.patching import (
@@ -12,8 +13,6 @@ from tfcore.analysis.inside.patching import (
     Pair,
     ReadAtTheEnd,
     all_shares,
-    estimate_patches,
-    estimated_shares,
     pair,
     patch,
     patch_each,

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside.attribution_patching import estimate_against_exact, estimate_effects
 from tfcore.analysis.inside.interventions import parts_of
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
-from tfcore.analysis.inside.patching import estimate_against_exact, estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from tfcore.analysis.inside import head_measures
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.information_flow import read_flow
 from tfcore.analysis.inside.knock_outs import all_effects
 from tfcore.analysis.inside.passages import read_passage
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.interventions import Part, parts_of
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.prompt_sets import (
     Encoded,
     ExactEffects,

@@ -16,11 +16,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.information_flow import Flow
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
 from tfcore.analysis.inside.logit_attribution import contributions, stream_parts
 from tfcore.analysis.inside.passages import Passage, attention_layers
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity, quantity_name
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import visible

@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.interventions import Part, edits_for, part_title, parts_of
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above

@@ -1,0 +1,192 @@
+"""Attribution patching: the effects of all ablations, and of all patches, estimated from one backward pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.interventions import Action, Part, ablated, part_title, parts_of
+from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
+from tfcore.analysis.inside.patching import Kind, Pair, patched_names
+from tfcore.analysis.inside.quantities import Quantity, measured
+from tfcore.analysis.one_text import one_text
+from tfcore.analysis.token_text import visible
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+
+
+@torch.enable_grad()
+def estimate_effects(
+    model: Transformer, ids: Sequence[int], quantity: Quantity, action: Action
+) -> Float[ndarray, "layer part"]:
+    """By how much the quantity would fall if each part alone were ablated, to first order; as `parts_of` lists them.
+
+    effect = sum over tokens of (activation - ablated activation) . d quantity / d activation, of what each head
+    computes before W_O and of what each feed-forward layer writes: one forward and one backward pass for all
+    (arXiv:2310.10348, section 2; of a patch from another text there, of an ablation here). Exact where the quantity
+    depends linearly on the activation. By linearity the estimate of a whole attention layer without an output bias is
+    the sum of those of its heads.
+
+    The model stays as it is: gradients flow to activations of this pass alone, from an embedding of its own.
+    """
+    every = parts_of(model.config)
+    names = list(dict.fromkeys(part.name for layer in every for part in layer))
+    leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
+    found = model(one_text(model, ids), capture=names, edits=[leaf])
+    values = [found.activations[name] for name in names]
+    gradients = torch.autograd.grad(measured(model, found.hidden, ids, quantity).sum(), values)
+    effects = {
+        name: ((value - ablated(value, action)) * gradient).detach()[0].float()  # (head, seq, d_head) or (seq, d_model)
+        for name, value, gradient in zip(names, values, gradients, strict=True)
+    }
+    rows = [[_sum(effects[part.name], part) for part in layer] for layer in every]
+    return torch.stack([torch.stack(row) for row in rows]).cpu().numpy()
+
+
+@torch.enable_grad()
+def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
+    """The shares of `patch_each` to first order, of every activation and position at once.
+
+    share = (activation on the source - activation on the target) . d quantity / d activation on the target, over the
+    difference of the quantity between both texts (arXiv:2310.10348, section 2): a pass over each text and one backward.
+    """
+    names = patched_names(model.config, kind)
+    with torch.no_grad():
+        source = model(one_text(model, both.source), capture=names).activations
+    leaf = Edit("embed", lambda x: x.requires_grad_())  # as in estimate_effects
+    found = model(one_text(model, both.target), capture=names, edits=[leaf])
+    values = [found.activations[name] for name in names]
+    quantity = measured(model, found.hidden, both.target, both.quantity).sum()
+    gradients = torch.autograd.grad(quantity, values)
+    pairs = zip(names, values, gradients, strict=True)
+    rows = [((source[name] - value) * gradient).detach()[0].float().sum(-1) for name, value, gradient in pairs]
+    mine, theirs = both.difference
+    return (torch.stack(rows) / (mine - theirs)).cpu().numpy()
+
+
+def _sum(effect: Tensor, part: Part) -> Tensor:
+    """Over tokens and components, of one part."""
+    return (effect if part.head is None else effect[part.head]).sum()
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedShares(Finding):
+    """How near the shares estimated by one backward pass come to the exact ones.
+
+    Args:
+        correlation: Pearson's, over every activation and position from the first token that differs on; None where one
+            of the two is the same everywhere.
+        row, token, position: of the cell that the estimate misses by most.
+        estimate, exact: its shares.
+    """
+
+    correlation: float | None
+    row: str
+    token: str
+    position: int
+    estimate: float
+    exact: float
+
+    @property
+    def sentence(self) -> str:
+        start = "" if self.correlation is None else f"Correlation with the estimates: {self.correlation:.2f}. "
+        return (
+            f"{start}The estimate is farthest off for {self.row} at '{visible(self.token)}' ({self.position}): "
+            f"{self.estimate:.2f}, exactly {self.exact:.2f}."
+        )
+
+
+def estimated_shares(
+    both: Pair,
+    estimate: Float[ndarray, "row seq"],
+    exact: Float[ndarray, "row seq"],
+    rows: Sequence[str],
+    tokens: Sequence[str],
+) -> EstimatedShares:
+    """Compare both; `rows` are the titles of the patched activations, `tokens` those of the target."""
+    first = both.differing[0]
+    row, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
+    return EstimatedShares(
+        _correlation(estimate[:, first:], exact[:, first:]),
+        rows[row],
+        tokens[column],
+        column,
+        float(estimate[row, column]),
+        float(exact[row, column]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateAgainstExact(Finding):
+    """How near estimates come to exact effects.
+
+    Args:
+        correlation, heads: Pearson's, over all parts and over heads alone; None where one of the two is the same
+            everywhere.
+        same_sign, counted: of the parts with an exact effect of at least `least`, how many have an estimate of the
+            same sign.
+        least: the tenth part of the largest exact effect.
+        unit: of the effects.
+        part, estimate, exact: the part that the estimate misses by most.
+    """
+
+    correlation: float | None
+    heads: float | None
+    same_sign: int
+    counted: int
+    least: float
+    unit: str
+    part: str
+    estimate: float
+    exact: float
+
+    @property
+    def sentence(self) -> str:
+        start = ""
+        if self.correlation is not None:
+            heads = "" if self.heads is None else f", {self.heads:.2f} over heads alone"
+            start = f"Correlation of estimate and exact effect: {self.correlation:.2f} over all parts{heads}. "
+        return (
+            f"{start}Of the {self.counted} parts with an exact effect of at least {self.least:.2g} {self.unit}, "
+            f"{self.same_sign} have an estimate of the same sign. Farthest off: {self.part}, estimate "
+            f"{self.estimate:+.2f}, exact {self.exact:+.2f}."
+        )
+
+
+def estimate_against_exact(
+    estimate: Float[ndarray, "layer part"],
+    exact: Float[ndarray, "layer part"],
+    parts: Sequence[Sequence[Part]],
+    unit: str,
+) -> EstimateAgainstExact:
+    """Compare both for all parts."""
+    estimate, exact = without_rounding(estimate), without_rounding(exact)
+    is_head = np.array([[part.head is not None for part in layer] for layer in parts])
+    least = float(np.abs(exact).max()) / 10
+    large = np.abs(exact) >= max(least, ROUNDING)
+    layer, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
+    return EstimateAgainstExact(
+        correlation=_correlation(estimate.ravel(), exact.ravel()),
+        heads=_correlation(estimate[is_head], exact[is_head]),
+        same_sign=int((np.sign(estimate) == np.sign(exact))[large].sum()),
+        counted=int(large.sum()),
+        least=least,
+        unit=unit,
+        part=part_title(parts[layer][column]),
+        estimate=float(estimate[layer, column]),
+        exact=float(exact[layer, column]),
+    )
+
+
+def _correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
+    """Pearson's correlation; None where one of the two is the same everywhere."""
+    one, other = a.ravel().astype(np.float64), b.ravel()
+    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
