@@ -98,6 +98,10 @@ VISITS = {
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
     "row on its grid": ("inference/quantisation/page.py", {"model": "stories", "format": "float8", "per": "row"}),
     "errors by layer": ("inference/quantisation/page.py", {"look": "errors", "model": "stories", "share": "row"}),
+    "losses against bits": ("inference/quantisation/page.py", {"look": "loss", "measured": "stories", "type": "int3"}),
+    "a block": ("inference/quantisation/page.py", {"look": "block", "row": "3", "block": "1"}),
+    "cache in fewer bits": ("inference/quantisation/page.py", {"look": "cache", "of": "stories", "keys": "by token"}),
+    "data types timed": ("inference/quantisation/page.py", {"look": "timed"}),
     "outliers": ("inference/quantisation/page.py", {"look": "outliers", "of": "stories", "abits": "4"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
     "features": ("inside/features/page.py", {}),
@@ -151,12 +155,24 @@ NOT_REPEATABLE: dict[str, str] = {
     "modern-switches": "the page draws times as well",
     "generation-speculative": "the page draws times as well",
     "long-context-timed": "times",
+    "quantisation-speeds": "times",
     "kv-cache-with-and-without": "times",
 }
 
 # Visits and pages that train or time something while they are looked at: their numbers depend on the machine.
 LIVE = {
-    *("masks", "first steps", "pitfalls", "modern", "balance", "grow", "speculative", "cache", "timed"),
+    *(
+        "masks",
+        "first steps",
+        "pitfalls",
+        "modern",
+        "balance",
+        "grow",
+        "speculative",
+        "cache",
+        "timed",
+        "data types timed",
+    ),
     *("schedules", "optimisers", "weight decay", "label smoothing"),
 }
 LIVE_PAGES = {
@@ -165,6 +181,7 @@ LIVE_PAGES = {
     "inference/generation/page.py",
     "inference/kv_cache/page.py",
     "inference/long_context/page.py",
+    "inference/quantisation/page.py",
     "model/modern/page.py",
     "training/lab/page.py",
 }

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
+from pages.inference.quantisation import block as block
+from pages.inference.quantisation import cached as cached
 from pages.inference.quantisation import errors as errors
+from pages.inference.quantisation import loss as loss
 from pages.inference.quantisation import outliers as outliers
 from pages.inference.quantisation import row as row
 from pages.inference.quantisation import settings as settings
+from pages.inference.quantisation import timed as timed
 from pages.ui import controls, page
 from pages.ui.loading import models
 
@@ -14,6 +18,10 @@ PANELS: dict[str, tuple[str, Callable[[], None]]] = {
     "row": ("A row on its grid", row.panel),
     "errors": ("Error by layer", errors.panel),
     "outliers": ("Outliers", outliers.panel),
+    "loss": ("Loss against bits", loss.panel),
+    "block": ("A GGUF block", block.panel),
+    "cache": ("KV cache", cached.panel),
+    "timed": ("Timed here", timed.panel),
 }
 ALWAYS = {"model": settings.first_model()} if settings.first_model() != models.DEFAULT else {}
 

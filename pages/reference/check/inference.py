@@ -8,9 +8,44 @@ FIT = Look("kv-cache", "Users and context against memory.", {"part": "Does it fi
 COST = Look("long-context", "The cost of a long context, drawn to scale.", {"look": "Cost of length"})
 FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
 TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
+OUTLIERS = Look("quantisation", "One large channel, and the grid of all others.", {"look": "Outliers"})
+GROUPS = Look("quantisation", "The grid of every group.", {"look": "A row on its grid"})
 DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
 
 QUESTIONS: tuple[Question, ...] = (
+    Choice(
+        name="group size",
+        level=2,
+        look=GROUPS,
+        ask="Weights are stored as int4. What do groups of 32 with one scale each gain over one scale per row?",
+        right="A large weight makes the grid coarse for its group alone, at half a bit more per weight.",
+        wrong=(
+            Wrong("Less memory: the scales are shared.", "There are more scales, so a little more memory."),
+            Wrong(
+                "A finer grid for every weight: more than 16 levels.", "A group has as many levels; they lie closer."
+            ),
+            Wrong(
+                "Nothing, if the bits are the same.", "The error depends on the largest weight that shares the scale."
+            ),
+        ),
+        because="The largest magnitude of whatever shares a scale sets the step between levels for all of it.",
+    ),
+    Choice(
+        name="outlier activations",
+        level=2,
+        look=OUTLIERS,
+        ask="Activations in int8 with one scale for the whole text raise the loss of smollm2 much. What repairs it?",
+        right="A scale for each token, or the outlier channels kept in more bits.",
+        wrong=(
+            Wrong(
+                "Smaller weights: activations then stay small.",
+                "The scale of a matrix can be moved into its input, but the one large channel stays one.",
+            ),
+            Wrong("A minimum beside the scale.", "The outlier stretches the range either way."),
+            Wrong("More training data.", "Outliers are there in models trained on very much of it."),
+        ),
+        because="One value far larger than all others sets the step; apart from it, or token by token, the rest fits.",
+    ),
     Choice(
         name="long limit",
         level=1,

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pages.inference.quantisation import errors
+from pages.inference.quantisation import block, errors
 from pages.inference.quantisation.settings import first_model
 from tests.pages import visits
 from tfcore import available
@@ -50,3 +50,26 @@ def test_weights_that_were_rounded_before_are_called_so():
 
 def test_without_a_text_it_asks_for_one():
     assert "There is no text yet" in visits.said(opened(look="outliers", of="stories", text=""), "info")
+
+
+def test_a_data_type_that_was_not_measured_is_replaced_with_a_word():
+    test = opened(look="loss", part="activations", type="int5")
+    assert "activations were measured in int8, int6, int4; shown is int8." in visits.said(test, "caption").lower()
+    assert "What stories writes" not in visits.said(test, "markdown")
+
+
+def test_the_story_with_fewer_bits_stands_beside_the_one_as_it_is():
+    words = visits.said(opened(look="loss", measured="stories", type="int4"), "markdown")
+    assert "| as it is |" in words
+    assert "| groups of 32, with minimum |" in words
+
+
+def test_without_the_file_a_block_is_made_of_stories(monkeypatch):
+    monkeypatch.setattr(block.gguf_block, "file_of_smollm2", lambda: None)
+    test = opened(look="block")
+    assert "this block is made of weights of stories" in visits.said(test, "caption")
+    assert test.code[0].value.count("|") == 2
+
+
+def test_the_cache_without_a_text_asks_for_one():
+    assert "There is no text yet" in visits.said(opened(look="cache", of="stories", text=""), "info")

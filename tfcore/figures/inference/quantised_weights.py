@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.analysis.inference.quantisation.activations import OUTLIER, OUTLIER_TEXT, ActivationScan
+from tfcore.analysis.inference.quantisation.gguf_block import BLOCK, OpenedBlock
 from tfcore.analysis.inference.quantisation.weights import MatrixErrors, RowOnGrid
 from tfcore.figures.theme import base_layout, build
 
@@ -36,7 +37,7 @@ def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
     colour = COLOURS[found.kind]
     data = [
         _segments(*_grid_lines(found, shown, ends), "what can be stored", "@muted/0.45", 1),
-        _segments(_interleaved(columns, columns), _interleaved(before, after), "rounding error", f"{colour}/0.6", 1.5),
+        _segments(_interleaved(columns, columns), _interleaved(before, after), "rounding error", "@ink", 1.5),
         {
             "type": "scatter",
             "mode": "markers",
@@ -44,7 +45,7 @@ def row_figure(found: RowOnGrid, first: int, height: int) -> go.Figure:
             "x": columns,
             "y": before.astype(np.float32),
             "customdata": after.astype(np.float32),
-            "marker": {"color": colour, "size": 5},
+            "marker": {"color": colour, "size": 4},
             "hovertemplate": "column %{x}: %{y:.4f} is stored as %{customdata:.4f}<extra></extra>",
         },
     ]
@@ -223,5 +224,42 @@ def activation_errors_figure(scan: ActivationScan, bits: int, layer: int, height
         margin={"t": 52},
         xaxis={"title": "layer", "fixedrange": True},
         yaxis={"title": "relative error, %", "type": "log", "fixedrange": True},
+    )
+    return build(data, layout)
+
+
+def block_figure(found: OpenedBlock, height: int) -> go.Figure:
+    """The 32 values of a block on its 16 levels, each with its integer."""
+    places, values = np.arange(BLOCK, dtype=np.float32), found.values.astype(np.float32)
+    levels = (found.scale * np.arange(16) + found.minimum).astype(np.float32)
+    room = max(float(levels[-1] - levels[0]), 1e-6) * 0.08
+    ends = [float(levels[0]) - room, float(levels[-1]) + room]
+    lines = np.tile(np.array([-0.7, BLOCK - 0.3, np.nan], np.float32), len(levels))
+    data = [
+        _segments(lines, _interleaved(levels, levels), "minimum + scale × 0, 1, ... 15", "@muted/0.45", 1),
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "weight the model computes with",
+            "x": places,
+            "y": found.used.astype(np.float32),
+            "marker": {"symbol": "circle-open", "size": 21, "color": "@feedforward", "line": {"width": 2}},
+            "hovertemplate": "value %{x}: the model computes with %{y:.5f}<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "text",
+            "name": "integer in the file",
+            "x": places,
+            "y": values,
+            "text": [str(code) for code in found.codes.tolist()],
+            "textfont": {"size": 12, "color": "@ink"},
+            "hovertemplate": "value %{x}: integer %{text}, %{y:.5f}<extra></extra>",
+        },
+    ]
+    layout = base_layout(
+        height,
+        xaxis={"title": "value in the block", "range": [-0.9, BLOCK - 0.1], "showgrid": False, "fixedrange": True},
+        yaxis={"title": "weight", "range": ends, "showgrid": False, "fixedrange": True},
     )
     return build(data, layout)

@@ -18,6 +18,8 @@ from tfcore.training.recipes.ladder_positions import measured as of_positions
 from tfcore.training.recipes.ladder_scaling import SCALING, scaling
 from tfcore.training.recipes.ladder_scaling import measured as of_scaling
 from tfcore.training.recipes.neurons import NEURONS, neurons
+from tfcore.training.recipes.quantisation import QUANTISATION, quantisation
+from tfcore.training.recipes.quantisation import measured as of_quantisation
 from tfcore.training.recipes.stories import (
     STORIES,
     STORIES_LEARNED,
@@ -150,6 +152,15 @@ RECIPES: dict[str, Entry] = {
         "a table: five position schemes read four times the length they were trained at",
         "1 hour",
         "10 models; at 4 times the length ALiBi loses 0.02 nats per token, RoPE 0.28, sinusoidal 0.29",
+        measured_on_corpus=False,
+    ),
+    "quantisation": Entry(
+        quantisation,
+        QUANTISATION,
+        lambda _: of_quantisation(SHIPPED),
+        "a table: the held-out loss of stories and smollm2 with fewer bits in weights, activations and cache",
+        "5 minutes",
+        "116 measurements; int4 in groups of 32 raises the loss of stories by 0.5 %",
         measured_on_corpus=False,
     ),
     "neurons": Entry(

@@ -3,14 +3,23 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy import ndarray
 from torch import Tensor
 
-from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
+from tfcore.analysis.inference.online_softmax import HeadVectors, head_vectors
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
+from tfcore.analysis.inference.quantisation.weights import percent, relative_error
+from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.quantities import both
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 Axis = Literal["channel", "token"]
 GROUP = 32  # values that share a scale and a minimum
@@ -73,3 +82,138 @@ def rounded_cache_bytes(shape: CacheShape, tokens: int, bits: int) -> int:
     if bits >= FLOAT_BITS:
         return plain
     return round(plain * (bits + 2 * SCALE_BITS / GROUP) / FLOAT_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSpread(Finding):
+    """How far the largest channel and the largest token of keys or values stand out.
+
+    Args:
+        channel: the one with the largest magnitude.
+        by_channel, by_token: largest magnitude of the largest one over that of the median one.
+    """
+
+    what: str
+    channel: int
+    by_channel: float
+    by_token: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.what.capitalize()}: channel {self.channel} reaches {self.by_channel:.1f} times the largest "
+            "magnitude "
+            f"of the median channel; the largest token reaches {self.by_token:.1f} times that of the median token."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEffect(Finding):
+    """One head with its keys and values rounded.
+
+    Args:
+        keys, rounded_keys: (token, d_head), and likewise the values.
+        before, after: weights, (query, key).
+        keys_error, values_error: relative RMS error.
+        output_error: of what the head hands on.
+    """
+
+    model: str
+    layer: int
+    head: int
+    scheme: CacheScheme
+    keys: Float[ndarray, "key d_head"]
+    rounded_keys: Float[ndarray, "key d_head"]
+    values: Float[ndarray, "key d_head"]
+    before: Float[ndarray, "query key"]
+    after: Float[ndarray, "query key"]
+    keys_error: float
+    values_error: float
+    output_error: float
+
+    def channels(self, what: str) -> "ChannelSpread":
+        """How unequal the channels of the keys or values are, and how unequal the tokens."""
+        numbers = np.abs(self.keys if what == "keys" else self.values)
+        by_channel, by_token = numbers.max(0), numbers.max(1)
+        return ChannelSpread(
+            what,
+            int(by_channel.argmax()),
+            float(by_channel.max() / max(np.median(by_channel), 1e-12)),
+            float(by_token.max() / max(np.median(by_token), 1e-12)),
+        )
+
+    @property
+    def moved(self) -> float:
+        """Attention weight that goes to other keys than before: half the sum of differences, mean over the queries."""
+        return float(np.abs(self.after - self.before).sum(1).mean() / 2)
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Layer {self.layer}, head {self.head} of {self.model} with a cache in {self.scheme}: keys are off by "
+            f"{percent(self.keys_error)}, values by {percent(self.values_error)} (RMS); {percent(self.moved)} of "
+            f"the attention weight goes to other tokens, and the head's output is off by {percent(self.output_error)}."
+        )
+
+
+def cache_effect(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    name: str,
+    text: str,
+    limit: int,
+    layer: int,
+    head: int,
+    scheme: CacheScheme,
+) -> CacheEffect:
+    """One head of a decoder on a text, computed from rounded keys and values; layers below it are not rounded."""
+    ids = first_tokens(model, tokenizer, text, limit).ids
+    vectors = head_vectors(model, ids, layer, head)
+    keys = rounded_cache(vectors.k, scheme.bits, scheme.keys)
+    values = rounded_cache(vectors.v, scheme.bits, scheme.values)
+    before, output = vectors.naive(causal=True)
+    after, rounded_output = HeadVectors(vectors.q, keys, values).naive(causal=True)
+    return CacheEffect(
+        name,
+        layer,
+        head,
+        scheme,
+        vectors.k.numpy(),
+        keys.numpy(),
+        vectors.v.numpy(),
+        before.numpy(),
+        after.numpy(),
+        relative_error(vectors.k.numpy(), keys.numpy()),
+        relative_error(vectors.v.numpy(), values.numpy()),
+        relative_error(output.numpy(), rounded_output.numpy()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheBytes(Finding):
+    """The cache of a text in float16 and in integers.
+
+    Args:
+        tokens: of the text.
+        plain, rounded: bytes.
+        bits: of the integers.
+    """
+
+    model: str
+    tokens: int
+    bits: int
+    plain: int
+    rounded: int
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"{self.tokens:,} tokens of {self.model} take {both(self.plain)} in float16 and {both(self.rounded)} in "
+            f"int{self.bits} with its scales and minimums: {self.plain / self.rounded:.1f} times less."
+        )
+
+
+def cache_bits_bytes(model: str, config: ModelConfig, tokens: int, bits: int) -> CacheBytes:
+    """Bytes of both."""
+    shape = cache_shape(config)
+    return CacheBytes(model, tokens, bits, cache_bytes(shape, tokens), rounded_cache_bytes(shape, tokens, bits))

@@ -1,0 +1,62 @@
+"""What a model writes after its weights were rounded."""
+
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inference.quantisation.formats import Format, Per, Scheme
+from tfcore.analysis.inference.quantisation.losses import HOW
+from tfcore.analysis.inference.quantisation.matrices import quantised_copy
+from tfcore.generation.generate import generate
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+WAYS: dict[str, tuple[Per, bool]] = {
+    "matrix": ("matrix", False),
+    "row": ("row", False),
+    "group of 32": ("32", False),
+    "group of 32, minimum": ("32", True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Finding):
+    """Greedy continuations of a text, with the weights as they are and rounded.
+
+    Args:
+        format: of the rounded weights.
+        plain: ids that the model writes as it is.
+        ways: what shares a scale (a key of losses.HOW) -> ids.
+    """
+
+    format: Format
+    plain: tuple[int, ...]
+    ways: dict[str, tuple[int, ...]]
+
+    def agrees(self, how: str) -> int:
+        """How many tokens are the same before the first that differs."""
+        pairs = zip(self.plain, self.ways[how], strict=False)
+        return next(
+            (i for i, (one, other) in enumerate(pairs) if one != other), min(len(self.plain), len(self.ways[how]))
+        )
+
+    @property
+    def sentence(self) -> str:
+        words = "; ".join(f"{HOW[how]} {self.agrees(how)}" for how in self.ways)
+        return (
+            f"Of {len(self.plain)} tokens that the model writes, so many are the same before the first that differs "
+            f"when the weights are {self.format}: {words}."
+        )
+
+
+def written(model: Transformer, tokenizer: Tokenizer, text: str, data_type: Format, new_tokens: int) -> Written:
+    """Continue a text greedily with each way to share a scale."""
+    ids = tokenizer.encode(text)
+
+    def go_on(of: Transformer) -> tuple[int, ...]:
+        return tuple(generate(of, ids, max_new_tokens=new_tokens, temperature=0))
+
+    ways = {
+        how: go_on(quantised_copy(model, Scheme(format=data_type, per=per, minimum=minimum)))
+        for how, (per, minimum) in WAYS.items()
+    }
+    return Written(data_type, go_on(model), ways)
