@@ -123,20 +123,6 @@ class GgufFile:
                 at += rows.size
         return torch.from_numpy(numbers.reshape(entry.shape))
 
-    def stored(self, name: str, start: int, n: int) -> bytes:
-        """Bytes of a tensor as they stand in the file.
-
-        Args:
-            start, n: the first one, counted from the tensor's own first, and how many.
-
-        Raises:
-            ValueError: bytes that are not all of this tensor.
-        """
-        entry = self.tensors[name]
-        if not 0 <= start <= start + n <= entry.size:
-            raise ValueError(f"bytes {start} to {start + n} are not in {name}, which has {entry.size:,}")
-        return self._part(entry.start + start, n)
-
     def _part(self, start: int, n: int) -> bytes:
         if self.elsewhere is not None:
             return self.elsewhere.part(start, n)

@@ -94,9 +94,8 @@ def words(experiment: page.Experiment, there: bool) -> None:
         code=(gguf_block.decode_block, gguf_block.open_block, gguf_block.file_row),
         papers=(
             "The format: [gguf.md](https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). The file is "
-            "SmolLM2-135M-Instruct in Q4_1, its embeddings in Q8_0; the loaded model is read by the `gguf` "
-            "package, this "
-            "block byte by byte by the code shown here."
+            "SmolLM2-135M-Instruct in Q4_1, its embeddings in Q8_0; the loaded model is read by the `gguf` package, "
+            "this block byte by byte by the code shown here."
         ),
         terms=("quantisation",),
     )

@@ -85,18 +85,15 @@ def panel() -> None:
 def words(*programs: page.Experiment) -> None:
     """What to see and to ask, and how it is computed."""
     page.what_to_see(
-        "Vertical stripes in the left picture are channels whose keys are large at every token. A scale by "
-        "token has to "
-        "reach them and leaves few values for the other channels; a scale by channel gives the stripes a grid of their "
-        "own. Values have no such stripes in most heads. This is what KIVI builds on: keys by channel, "
-        "values by token. "
-        "“Loss against bits” has the loss of the whole model for every choice."
+        "Vertical stripes in the left picture are channels whose keys are large at every token. A scale by token has "
+        "to reach them and leaves few values for the other channels; a scale by channel gives the stripes a grid of "
+        "their own. In most heads of smollm2 values are more even. This is what KIVI builds on: keys by channel, "
+        "values by token. “Loss against bits” has the loss of the whole model for every choice."
     )
     page.question(
         "int2 with groups of 32 takes 3 bits per value, not 2. How many times smaller than float16 is the cache?",
-        "16 / 3 = 5.3 times. A scale and a minimum of 16 bits each for 32 values are one bit per value, as "
-        "much as half "
-        "of the integers.",
+        "16 / 3 = 5.3 times. A scale and a minimum of 16 bits each for 32 values are one bit per value, as much as "
+        "half of the integers.",
     )
     page.how_it_is_computed(
         *programs,

@@ -74,10 +74,10 @@ def words(experiment: page.Experiment, model_name: str) -> None:
         else ""
     )
     page.what_to_see(
-        f"{before}With one scale per matrix, a few matrices stand out: those with the largest outliers, here often "
-        "W_down, whose scale is set by one weight. With one scale per row the difference shrinks, with small groups it "
-        "nearly goes: then the error is that of the number of bits. Each bit more halves the error of an integer type. "
-        "For float types the error hardly depends on the scale, since their grid is relative."
+        f"{before}With one scale per matrix, a few matrices stand out: those with the largest outliers, whose scale "
+        "is set by one weight (in minilm W_down). With one scale per row the difference shrinks, with small groups "
+        "it nearly goes: then the error is that of the number of bits. Each bit more halves the error of an integer "
+        "type. For float types the error hardly depends on the scale, since their grid is relative."
     )
     page.question(
         "Two matrices have the same error of 10 %. Does the model suffer as much from either?",

@@ -53,10 +53,9 @@ def words(experiment: page.Experiment) -> None:
     """What to see and to ask, and how it is computed."""
     page.what_to_see(
         "Fewer bits are less memory at once, and faster only where the processor has instructions for them. Here "
-        "integers and fp8 are brought back to float32 before each product, which with one token takes longer than the "
-        "product itself. Programs like llama.cpp unpack each block in registers, "
-        "while the next one is on its way from memory; then one token is faster too, since reading the weights is what "
-        "takes the time."
+        "integers and fp8 are brought back to float32 before each product, which with one token takes longer than "
+        "the product itself. Programs like llama.cpp unpack each block in registers, while the next one is on its "
+        "way from memory; then one token is faster too, since reading the weights is what takes the time."
     )
     st.caption(
         f"Measured on {where()}; a matrix of {speed.ROWS:,} × {speed.COLUMNS:,} random numbers, the quickest of up to "
@@ -64,9 +63,8 @@ def words(experiment: page.Experiment) -> None:
     )
     page.question(
         "With one token at a time, how much faster could int4 be than float16 at best, on a machine limited by memory?",
-        "The time is that of reading the weights: 16 bits against 4.5 (groups of 32), so 3.6 times. With "
-        "many tokens at "
-        "once the arithmetic takes the time, and int4 gains nothing if it is unpacked to float16 first.",
+        "The time is that of reading the weights: 16 bits against 4.5 (groups of 32), so 3.6 times. With many tokens "
+        "at once the arithmetic takes the time, and int4 gains nothing if it is unpacked to float16 first.",
     )
     page.how_it_is_computed(
         experiment, code=(speed.products, speed.race, speed.packed, speed.unpacked), terms=("quantisation",)

@@ -12,7 +12,6 @@ from tests.small import model
 from tfcore.analysis.inference.quantisation import gguf_block
 from tfcore.analysis.inference.quantisation.gguf_block import block_of_weights, decode_block, file_row, open_block
 from tfcore.loading.checkpoints import load
-from tfcore.loading.gguf_file import GgufFile
 
 
 def test_bytes_by_hand():
@@ -74,12 +73,3 @@ def test_rows_of_q_are_interleaved():
     rows = torch.arange(3 * 8)  # three heads of width 8
     theirs = rows.reshape(3, 2, 4).transpose(1, 2).flatten().tolist()
     assert [theirs[file_row(row, 8)] for row in rows.tolist()] == rows.tolist()
-
-
-def test_stored_bytes_are_those_of_the_tensor_alone(on_disk):
-    with GgufFile(on_disk[0]) as file:
-        name = "blk.0.ffn_down.weight"
-        size = file.tensors[name].size
-        assert len(file.stored(name, size - 4, 4)) == 4
-        with pytest.raises(ValueError, match=r"are not in blk\.0\.ffn_down\.weight"):
-            file.stored(name, size - 3, 4)

@@ -102,8 +102,8 @@ class ChannelSpread(Finding):
     def sentence(self) -> str:
         return (
             f"{self.what.capitalize()}: channel {self.channel} reaches {self.by_channel:.1f} times the largest "
-            "magnitude "
-            f"of the median channel; the largest token reaches {self.by_token:.1f} times that of the median token."
+            f"magnitude of the median channel; the largest token reaches {self.by_token:.1f} times that of the median "
+            "token."
         )
 
 

@@ -1,6 +1,7 @@
 """A block of a GGUF file in Q4_1, opened byte by byte: a scale, a minimum, and 32 integers of four bits."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import gguf
@@ -10,7 +11,7 @@ from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.matrices import matrix_of
-from tfcore.loading.gguf_file import GgufFile
+from tfcore.loading.gguf_file import Entry, GgufFile
 from tfcore.loading.real_models import installed
 from tfcore.model import Transformer
 
@@ -72,8 +73,7 @@ class OpenedBlock(Finding):
         return (
             f"{self.where}, row {self.row}, block {self.place}: {len(self.content)} bytes for {BLOCK} weights, "
             f"{8 * len(self.content) / BLOCK:g} bits per weight. Scale {self.scale:.5f}, minimum {self.minimum:.4f}; "
-            f"the integers use {len(set(self.codes.tolist()))} of 16 values; "
-            f"{off if self.difference else same}."
+            f"the integers use {len(set(self.codes.tolist()))} of 16 values; {off if self.difference else same}."
         )
 
 
@@ -94,6 +94,14 @@ def file_of_smollm2() -> Path | None:
     """The GGUF file of smollm2, where it was fetched."""
     folder = installed().get("smollm2")
     return None if folder is None else next(folder.glob("*.gguf"), None)
+
+
+@lru_cache(maxsize=2)
+def tensor_entries(path: Path) -> dict[str, Entry]:
+    """Where the tensors of a file are. Kept: before them stand 49,152 tokens, which take longer to read "
+    "than a block."""
+    with GgufFile(path) as file:
+        return file.tensors
 
 
 def file_row(row: int, d_head: int) -> int:
@@ -123,11 +131,12 @@ def open_block(model: Transformer, layer: int, kind: str, row: int, place: int) 
     used = _part(model, layer, kind, row, place)
     name = f"blk.{layer}.{NAMES[kind]}.weight"
     there = file_row(row, model.config.head_size) if kind in ("q", "k") else row
-    with GgufFile(path) as file:
-        entry = file.tensors[name]
-        if entry.kind != Q4_1:
-            raise ValueError(f"{name} is stored in {entry.kind.name}, and blocks of Q4_1 can be opened")
-        content = file.stored(name, there * entry.row_size + place * SIZE, SIZE)
+    entry = tensor_entries(path)[name]
+    if entry.kind != Q4_1:
+        raise ValueError(f"{name} is stored in {entry.kind.name}, and blocks of Q4_1 can be opened")
+    with path.open("rb") as file:
+        file.seek(entry.start + there * entry.row_size + place * SIZE)
+        content = file.read(SIZE)
     return OpenedBlock(name, there, place, content, *decode_block(content), used)
 
 
