@@ -6,7 +6,6 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.inference.attention_timing import milliseconds
 from tfcore.analysis.inference.quantisation.losses import HOW, LossTable
 from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint
 from tfcore.figures.theme import base_layout, build
@@ -89,7 +88,7 @@ def speeds_figure(points: Sequence[SpeedPoint], height: int) -> go.Figure:
             "name": f"{tokens} token{'s' if tokens > 1 else ''}",
             "y": [names.index(p.name) for p in points if p.tokens == tokens],
             "x": [1e3 * p.seconds for p in points if p.tokens == tokens],
-            "text": [milliseconds(p.seconds) for p in points if p.tokens == tokens],
+            "text": [p.milliseconds for p in points if p.tokens == tokens],
             "textposition": "auto",
             "marker": {"color": f"@cat{place}"},
             "hovertemplate": "%{x:.3g} ms<extra></extra>",

@@ -98,8 +98,7 @@ def file_of_smollm2() -> Path | None:
 
 @lru_cache(maxsize=2)
 def tensor_entries(path: Path) -> dict[str, Entry]:
-    """Where the tensors of a file are. Kept: before them stand 49,152 tokens, which take longer to read "
-    "than a block."""
+    """Where the tensors of a file are; kept, since 49,152 tokens stand before them and take longer to read."""
     with GgufFile(path) as file:
         return file.tensors
 

@@ -40,6 +40,11 @@ class SpeedPoint:
     stored: int
     error: float
 
+    @property
+    def milliseconds(self) -> str:
+        """The time in words."""
+        return milliseconds(self.seconds)
+
 
 Product = Callable[[Tensor], Tensor]
 
