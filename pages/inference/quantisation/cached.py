@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.quantisation import experiments as experiments
+from pages.inference.quantisation import settings as settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -76,6 +77,7 @@ def panel() -> None:
             caption=f"{maps.caption} Drawn: attention weight with the rounded keys, less that with the keys as "
             "they are.",
         )
+    settings.losses_beside(name, "cache", f"int{bits}")
     words(
         page.experiment_of("The keys", experiments.keys, name, begun, pasted, TOKENS, drawn),
         page.experiment_of("The weights", experiments.maps, name, begun, pasted, TOKENS),
@@ -88,7 +90,7 @@ def words(*programs: page.Experiment) -> None:
         "Vertical stripes in the left picture are channels whose keys are large at every token. A scale by token has "
         "to reach them and leaves few values for the other channels; a scale by channel gives the stripes a grid of "
         "their own. In most heads of smollm2 values are more even. This is what KIVI builds on: keys by channel, "
-        "values by token. “Loss against bits” has the loss of the whole model for every choice."
+        "values by token. “Loss against bits” has the loss for every number of bits."
     )
     page.question(
         "int2 with groups of 32 takes 3 bits per value, not 2. How many times smaller than float16 is the cache?",

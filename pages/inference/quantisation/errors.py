@@ -20,6 +20,7 @@ TRY = {
     "bf16": {"format": "bfloat16"},
 }
 
+memory_of = cache.of_model(max_entries=64)(weights.matrix_memory)
 errors_of = cache.of_model(max_entries=64)(weights.matrix_errors)
 shared_width = cache.of_model(max_entries=64)(weights.shared_width)
 
@@ -40,8 +41,9 @@ def panel() -> None:
             if not data_type.startswith("int"):
                 st.caption("Nothing more to set: only integers have a minimum.")
     scheme = settings.scheme(data_type, per, minimum)
-    found = errors_of(model_name, model_name, scheme)
-    shown = experiments.by_layer(found)
+    given = model_name, model_name, scheme
+    found = errors_of(*given)
+    shown = experiments.by_layer(found, memory_of(*given))
     figure(
         shown.figure,
         key="errors",
@@ -53,9 +55,8 @@ def panel() -> None:
         caption=f"{shown.caption} At most {weights.SAMPLED} rows of each matrix are measured. Click a cell to see a "
         "row of that matrix.",
     )
-    words(
-        page.experiment(experiments.by_layer, made(weights.matrix_errors, model_name, model_name, scheme)), model_name
-    )
+    begun = made(weights.matrix_errors, *given), made(weights.matrix_memory, *given)
+    words(page.experiment(experiments.by_layer, *begun), model_name)
 
 
 def click(event: Event) -> None:

@@ -7,7 +7,7 @@ from tfcore.analysis.inference.quantisation.cache_bits import CacheEffect, cache
 from tfcore.analysis.inference.quantisation.gguf_block import OpenedBlock
 from tfcore.analysis.inference.quantisation.losses import LossTable, Part, fewest_bits, loss_table, same_type
 from tfcore.analysis.inference.quantisation.speed import TOKENS, SpeedPoint, format_speeds
-from tfcore.analysis.inference.quantisation.weights import MatrixErrors, RowOnGrid
+from tfcore.analysis.inference.quantisation.weights import MatrixErrors, MatrixMemory, RowOnGrid
 from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import tick_labels
 from tfcore.figures.inference.quantised_cache import channels_map, moved_figure
@@ -30,9 +30,9 @@ def row(found: RowOnGrid, first: int) -> Shown:
     return Shown(row_figure(found, first, height=340), (found,))
 
 
-def by_layer(found: MatrixErrors) -> Shown:
-    """The rounding error of every matrix of a model."""
-    return Shown(errors_figure(found, height=120 + 30 * len(found.kinds)), (found,))
+def by_layer(found: MatrixErrors, memory: MatrixMemory) -> Shown:
+    """The rounding error of every matrix of a model, and the memory they take."""
+    return Shown(errors_figure(found, height=120 + 30 * len(found.kinds)), (found, memory))
 
 
 def channels(model_name: str, scan: ActivationScan, layer: int, first: bool) -> Shown:

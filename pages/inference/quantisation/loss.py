@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.quantisation import experiments as experiments
+from pages.inference.quantisation import settings as settings
 from pages.ui import cache, controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
@@ -15,7 +16,6 @@ from tfcore.analysis.inference.quantisation.formats import Format
 from tfcore.analysis.inference.quantisation.losses import HOW, PARTS, LossTable
 from tfcore.figures.inference.quantised_losses import CLEAR
 
-MEASURED = ("smollm2", "stories")
 PROMPT = "Once upon a time there was a little dog named Max. One day"
 NEW_TOKENS = 24
 TYPES: tuple[Format, ...] = ("int8", "int6", "int5", "int4", "int3", "int2")
@@ -27,7 +27,6 @@ TRY: dict[str, dict[str, Any]] = {
     "a cache of two bits": {"measured": "smollm2", "part": "cache", "type": "int2"},
 }
 
-table_of = cache.data(max_entries=8)(experiments.measured)
 written_of = cache.of_model(max_entries=32)(written.written)
 
 
@@ -35,10 +34,10 @@ def panel() -> None:
     """The section."""
     page.try_this(TRY)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = controls.segmented("Model", "measured", MEASURED, MEASURED[0])
+        name = controls.segmented("Model", "measured", settings.MEASURED, settings.MEASURED[0])
         part = controls.segmented("Rounded", "part", list(PARTS), "weights", PARTS)
         data_type = controls.segmented("Data type", "type", TYPES, "int4")
-    table = table_of(name, part)
+    table = settings.table_of(name, part)
     if data_type not in losses.types_of(table):
         st.caption(f"{PARTS[part].capitalize()} were measured in {', '.join(losses.types_of(table))}; shown is int8.")
         data_type = "int8"

@@ -76,6 +76,7 @@ def panel() -> None:
             alt=errors.alt,
             caption=f"{errors.caption} Relative error of a token's vector, mean over the tokens.",
         )
+    settings.losses_beside(model_name, "activations", f"int{bits}")
     words(
         page.experiment_of("The channels", experiments.channels, model_name, begun, layer, first),
         page.experiment_of("The errors", experiments.activation_errors, begun, bits, layer),

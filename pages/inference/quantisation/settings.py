@@ -2,16 +2,23 @@
 
 from typing import Any
 
-from pages.ui import controls
+import streamlit as st
+
+from pages.inference.quantisation import experiments as experiments
+from pages.ui import cache, controls
 from pages.ui.loading import models
 from tfcore import available
 from tfcore.analysis.inference.quantisation.formats import BITS, Format, Per, Scheme
+from tfcore.analysis.inference.quantisation.losses import PARTS, Part, same_type, types_of
 from tfcore.analysis.inference.quantisation.matrices import no_matrices
 from tfcore.config import ModelConfig
 
 UNROUNDED = "minilm"  # a real model whose file has float32 weights: those of smollm2 were rounded before
 FORMATS: tuple[Format, ...] = tuple(BITS)
 PER: dict[Per, str] = {"matrix": "matrix", "row": "row", "64": "64 weights", "32": "32 weights", "16": "16 weights"}
+MEASURED = ("smollm2", "stories")
+
+table_of = cache.data(max_entries=8)(experiments.measured)
 
 
 def first_model() -> str:
@@ -43,6 +50,16 @@ def choose_minimum(of: Format) -> bool:
     if not of.startswith("int"):
         return False
     return controls.toggle("With a minimum (asymmetric)", "minimum", False)
+
+
+def losses_beside(name: str, part: Part, data_type: str) -> None:
+    """What rounding does to the loss of the whole model, where that was measured."""
+    if name not in MEASURED or data_type not in types_of(table := table_of(name, part)):
+        return
+    st.caption(
+        f"Measured with all layers of {name} rounded ({PARTS[part]}), {table.unrounded:.2f} nats per token as it is. "
+        f"{same_type(table, data_type)}"
+    )
 
 
 def scheme(of: Format, per: Per, minimum: bool) -> Scheme:

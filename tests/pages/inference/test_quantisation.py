@@ -73,3 +73,13 @@ def test_without_the_file_a_block_is_made_of_stories(monkeypatch):
 
 def test_the_cache_without_a_text_asks_for_one():
     assert "There is no text yet" in visits.said(opened(look="cache", of="stories", text=""), "info")
+
+
+def test_the_loss_of_the_whole_model_stands_beside_outliers_and_cache():
+    words = visits.said(opened(look="outliers", of="stories", abits="4"), "caption")
+    assert "Measured with all layers of stories rounded (activations), 1.92 nats per token as it is." in words
+    assert (
+        "The loss with int4: one scale per text 2.37; per text, outliers apart 2.20; one scale per token 2.01" in words
+    )
+    assert "keys by channel, values by token 2.01" in visits.said(opened(look="cache", of="stories"), "caption")
+    assert "Measured with all layers" not in visits.said(opened(look="outliers", of="fill"), "caption")

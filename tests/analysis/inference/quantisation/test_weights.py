@@ -17,6 +17,7 @@ from tfcore.analysis.inference.quantisation.matrices import (
 from tfcore.analysis.inference.quantisation.weights import (
     MatrixErrors,
     matrix_errors,
+    matrix_memory,
     outlying,
     percent,
     relative_error,
@@ -169,3 +170,12 @@ def test_what_is_said_of_all_matrices():
     )
     assert relative_error(np.zeros(3), np.ones(3)) == 0
     assert [percent(share) for share in (0.0, 0.00123, 0.0494, 0.12)] == ["0 %", "0.12 %", "4.9 %", "12 %"]
+
+
+def test_memory_is_weights_times_bits(grouped):
+    count = 2 * (48 * 48 + 2 * 16 * 48 + 48 * 48 + 3 * 64 * 48)
+    found = matrix_memory(grouped, "small", SCHEME)
+    assert (found.weights, found.plain, found.stored) == (count, 4 * count, count * 5 / 8)
+    assert str(found) == (
+        "These matrices have 30.72 k weights: 123 kB in float32, 19.2 kB in this scheme (5.00 bits per weight)."
+    )

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.quantisation.formats import Scheme, bits_per_value, block_size, codes_of, quantise_matrix
-from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of
+from tfcore.analysis.inference.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits
+from tfcore.analysis.precision import stored_bytes
+from tfcore.analysis.quantities import amount, short
 from tfcore.model import Transformer
 
 TELLING = 6.0  # times the RMS: an outlier beside which the other weights can still be seen
@@ -168,6 +170,44 @@ def matrix_errors(model: Transformer, name: str, scheme: Scheme) -> MatrixErrors
         after = quantise_matrix(rows, scheme).values.reshape(rows.shape)[: len(sample)]
         errors[one.layer, kinds.index(one.kind)] = relative_error(sample.numpy(), after.numpy())
     return MatrixErrors(name, scheme, kinds, errors)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixMemory(Finding):
+    """Bytes of the matrices of a model's blocks.
+
+    Args:
+        weights: how many there are.
+        bits: of one, scales included, on average.
+    """
+
+    model: str
+    scheme: Scheme
+    weights: int
+    bits: float
+
+    @property
+    def plain(self) -> int:
+        """Bytes in float32."""
+        return stored_bytes(self.weights, "float32")
+
+    @property
+    def stored(self) -> float:
+        """Bytes in this scheme."""
+        return self.weights * self.bits / 8
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"These matrices have {short(self.weights)} weights: {amount(self.plain)} in float32, "
+            f"{amount(self.stored)} in this scheme ({self.bits:.2f} bits per weight)."
+        )
+
+
+def matrix_memory(model: Transformer, name: str, scheme: Scheme) -> MatrixMemory:
+    """Count the weights of all matrices and their bits."""
+    sizes = [one.weight.numel() for one in matrices(model)]
+    return MatrixMemory(name, scheme, sum(sizes), model_bits(model, scheme))
 
 
 def shape_of(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
