@@ -57,6 +57,7 @@ PAGES = {
         ("inside/flow/page.py", "Flow", "waves", "flow"),
         ("inside/induction/page.py", "Induction heads", "content_copy", "induction"),
         ("inside/features/page.py", "Features", "grain", "features"),
+        ("inside/probing/page.py", "Probing", "linear_scale", "probing"),
         ("inside/circuits/page.py", "Circuits", "account_tree", "circuits"),
         ("inside/stream/page.py", "Residual stream", "water", "stream"),
         ("inside/interventions/page.py", "Interventions", "healing", "interventions"),

@@ -40,6 +40,7 @@ LAST = {
     "/flow": "How it is computed",
     "/induction": "How it is computed",
     "/features": "How it is computed",
+    "/probing": "How it is computed",
     "/circuits": "How it is computed",
     "/stream": "How it is computed",
     "/interventions": "How it is computed",

@@ -109,6 +109,7 @@ VISITS = {
         "inside/features/page.py",
         {"dictionary": "layer 0", "feature0": "1398", "search": " dog", "factor": "0.0"},
     ),
+    "probing": ("inside/probing/page.py", {}),
     "circuits": ("inside/circuits/page.py", {}),
     "edges between heads": (
         "inside/circuits/page.py",

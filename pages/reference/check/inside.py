@@ -13,6 +13,7 @@ FILM = Look("induction", "The phase change, frame by frame.", {"show": "the phas
 WHO = Look("stream", "Direct logit attribution: shares that add up exactly.", {"show": "Direct logit attribution"})
 LENS = Look("stream", "What the model would predict after each layer.", {"show": "Logit lens"})
 PATCH = Look("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
+PROBE = Look("probing", "Accuracy by layer beside the control task.")
 SWITCH = Look("interventions", "Ablate any part.", {"show": "Ablate and scale"})
 
 QUESTIONS: tuple[Question, ...] = (
@@ -114,6 +115,33 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("At zero the softmax divides by zero.", "The output is set, not the pattern."),
         ),
         because="With zero, part of the loss increase comes from the missing constant, not from missing information.",
+    ),
+    Choice(
+        name="control task",
+        level=2,
+        look=PROBE,
+        ask="A probe reads a property of 90 % of held-out words. Why is it also trained on random labels, one for each "
+        "word type?",
+        right="To see how much of its accuracy a probe could reach by memorising words.",
+        wrong=(
+            Wrong("To make the probe robust to noise.", "It is another probe; the first one never sees these labels."),
+            Wrong("To find the best layer.", "That is read from the accuracy by layer."),
+            Wrong("Because there are too few real labels.", "Random labels add none."),
+        ),
+        because="Accuracy less that of the control task is the probe's selectivity (arXiv:1909.03368).",
+    ),
+    Choice(
+        name="probe and use",
+        level=1,
+        look=PROBE,
+        ask="A linear probe reads the part of speech off layer 10. What follows?",
+        right="The information is there, in a form that a linear map can read.",
+        wrong=(
+            Wrong("Layer 11 uses it.", "Only an intervention could show that.", SWITCH),
+            Wrong("Layer 10 computed it.", "It may have come from any earlier layer, or from the embedding."),
+            Wrong("One neuron stands for it.", "A probe reads a direction, in which many neurons take part."),
+        ),
+        because="A probe shows what can be read, not what is used.",
     ),
     Reading(
         name="read induction",

@@ -132,6 +132,10 @@ CHAPTERS = {
             "inside/features/page.py",
             "Which features are active in a text? Look at one closely; switch it off, or force it on.",
         ),
+        "Probing": (
+            "inside/probing/page.py",
+            "What can be read off the stream by a straight line? Probes by layer, beside a control task.",
+        ),
         "Circuits": (
             "inside/circuits/page.py",
             "Which parts make a prediction together? Follow it back to the tokens, from feature to feature.",

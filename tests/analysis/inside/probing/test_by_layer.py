@@ -1,0 +1,222 @@
+"""Probes of every layer: the text and its tokens, labels beside plain loops, the optimum of the loss, held-out words,
+and the results that are kept beside new ones."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from tfcore.analysis.inside.probing import by_layer, kept, properties
+from tfcore.analysis.inside.probing.by_layer import ProbedLayer, class_read, readable, wilson
+from tfcore.analysis.inside.probing.logistic import fit_probe
+from tfcore.analysis.inside.probing.tagged_text import SIGN, TAGS, tagged_words, tokenize_words
+from tfcore.loading.checkpoints import load
+
+
+@pytest.fixture(scope="module")
+def stories():
+    return load("stories", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def text(stories):
+    return tokenize_words(stories[1], stories[0].config.max_seq_len)
+
+
+@pytest.fixture(scope="module")
+def states(stories, text):
+    return by_layer.word_states(stories[0], text)
+
+
+def test_the_text_has_words_of_two_parts_of_speech():
+    words = tagged_words()
+    assert {word.tag for word in words} == set(TAGS)
+    assert len(words) == 695
+    assert words[-1].sentence == 72
+    assert all((word.tag == SIGN) == (word.text in ".,?") for word in words)
+    kinds = {}
+    for word in words:
+        kinds.setdefault(word.text.casefold(), set()).add(word.tag)
+    assert sum(len(own) > 1 for own in kinds.values()) >= 35
+    assert kinds["light"] == {"NOUN", "ADJ", "VERB"}
+
+
+def passages():
+    """The passages as anybody would write them."""
+    rows = [""] * 16
+    for word in tagged_words():
+        rows[word.passage] += word.text if word.tag == SIGN or not rows[word.passage] else f" {word.text}"
+    return rows
+
+
+def test_words_are_read_as_the_whole_text_would_be(stories, text):
+    tokenizer = stories[1]
+    assert [list(row) for row in text.rows] == [tokenizer.encode(row) for row in passages()]
+    for word, last in zip(text.words, text.last, strict=True):
+        begun = tokenizer.decode(text.rows[word.passage][: last + 1])
+        assert begun.endswith(word.text)
+    assert len(text.words) == len(tagged_words())
+
+
+def test_a_short_context_keeps_what_fits(stories):
+    found = tokenize_words(stories[1], 20)
+    assert max(map(len, found.rows)) == 20
+    assert max(found.last) == 19
+    assert len(found.words) < len(tagged_words())
+
+
+def test_labels_beside_plain_loops(stories, text):
+    tokenizer = stories[1]
+    for name in properties.PROPERTIES:
+        own = properties.label_words(text, name)
+        said = [own.classes[label] for label in own.labels]
+        earlier = Counter()
+        for i, word in enumerate(text.words):
+            known, last = int(earlier[word.passage, word.text.lower()] > 0), text.last[i]
+            earlier[word.passage, word.text.lower()] += 1
+            row = text.rows[word.passage]
+            expected = {
+                "part of speech": TAGS[word.tag],
+                "letter case": "capital" if word.text[0] != word.text[0].lower() else "small",
+                "word length": "1 to 3 letters"
+                if len(word.text) < 4
+                else "4 to 5"
+                if len(word.text) < 6
+                else "6 or more",
+                "position": "0 to 11"
+                if last < 12
+                else "12 to 23"
+                if last < 24
+                else "24 to 35"
+                if last < 36
+                else "36 on",
+                "seen before": ("new", "seen")[known],
+                "next token": tokenizer.tokens([row[last + 1]])[0].replace(" ", "·") if last + 1 < len(row) else "",
+            }[name]
+            if i in own.index:
+                assert said[list(own.index).index(i)] == expected
+            else:
+                assert word.tag == SIGN or expected not in own.classes
+    assert own.classes == tuple(sorted(own.classes))
+    assert len(own.classes) == 6
+
+
+def test_the_control_task_gives_each_word_type_one_label(stories, text):
+    own = properties.label_words(text, "part of speech")
+    label = {}
+    for i, control in zip(own.index, own.control, strict=True):
+        assert label.setdefault(text.words[i].text.lower(), control) == control
+    assert len(set(label.values())) > 6
+    assert np.mean(own.control == own.labels) < 0.4
+
+
+def test_a_probe_is_at_the_minimum_of_its_loss():
+    generator = torch.Generator().manual_seed(1)
+    x, y = 3 + 5 * torch.randn(40, 6, generator=generator), torch.arange(40) % 3
+    found = fit_probe(x, y, 3, l2=0.1)
+    inputs = (x - x.mean(0)) / (x - x.mean(0)).square().mean().sqrt()
+    p = torch.softmax(inputs @ found.weight + found.bias, -1)
+    assert torch.allclose(found.scores(x).softmax(-1), p, atol=1e-6)
+    error = (p - torch.eye(3)[y]) / len(y)  # the gradient of the mean cross-entropy by the logits
+    assert float((inputs.T @ error + 0.1 * found.weight).abs().max()) < 1e-4
+    assert float(error.sum(0).abs().max()) < 1e-4
+
+
+def test_states_do_not_depend_on_the_other_passages(stories, text, states):
+    model = stories[0]
+    row = torch.tensor([text.rows[3]])
+    own = [i for i, word in enumerate(text.words) if word.passage == 3]
+    for layer, name in ((0, "blocks.0.resid_pre"), (3, "blocks.2.resid_post")):
+        x = model(row, capture=(name,)).activations[name][0, [text.last[i] for i in own]]
+        assert torch.allclose(states[layer, own], x / x.pow(2).mean(-1, keepdim=True) ** 0.5, atol=1e-4)
+
+
+def test_no_probe_has_seen_the_sentence_it_reads(states, stories, text):
+    own = properties.label_words(text, "letter case")
+    words = [text.words[i] for i in own.index]
+    x, y = states[1, torch.from_numpy(own.index)], torch.from_numpy(own.labels)
+    found = by_layer.held_out(x, y, torch.from_numpy(by_layer.folds(words)), 2)
+    one = torch.tensor([word.sentence % 3 == 1 for word in words])
+    assert (fit_probe(x[~one], y[~one], 2).predict(x[one]) == found[one]).all()
+    # Where the states say nothing of labels that are drawn anew for each sentence, nothing is read of them.
+    flipped = torch.tensor([word.sentence // 3 % 2 for word in words])
+    random = torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
+    share = (by_layer.held_out(random, flipped, torch.from_numpy(by_layer.folds(words)), 2) == flipped).float().mean()
+    assert 0.4 < share < 0.6
+
+
+def test_what_is_kept_is_what_is_measured(stories, text, states):
+    own = properties.label_words(text, "letter case")
+    rows, fold = torch.from_numpy(own.index), torch.from_numpy(by_layer.folds([text.words[i] for i in own.index]))
+    found = kept.kept_layers("stories", "letter case")
+    assert len(found) == 5
+    again = by_layer.held_out(states[2, rows], torch.from_numpy(own.labels), fold, 2).numpy()
+    assert np.mean(again == found[2].predicted) > 0.99
+    control = torch.from_numpy(own.control)
+    assert abs(int((by_layer.held_out(states[2, rows], control, fold, 2) == control).sum()) - found[2].control) < 7
+
+
+def test_every_model_is_kept_whole():
+    layers = {"smollm2": 31, "stories": 5, "minilm": 7}
+    for model in kept.MODELS:
+        for name in properties.PROPERTIES:
+            found = kept.kept_layers(model, name)
+            assert len(found) == layers[model]
+            assert name == "next token" or {len(one.predicted) for one in found} == {606}
+    assert kept.kept_layers("fill", "position") is None
+    found = kept.kept_layers("stories", "position")
+    assert kept.written({"stories": dict.fromkeys(properties.PROPERTIES, found)}).count("[[") == 6
+
+
+def test_an_interval_of_wilson():
+    assert wilson(8, 10) == pytest.approx((0.4901625, 0.9433178), abs=1e-6)  # by statsmodels' proportion_confint
+    assert wilson(0, 5)[0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.fixture
+def small(stories):
+    """Two layers: the first reads nothing but the first class, the second everything but one word."""
+    tokenizer = stories[1]
+    labels = by_layer.probed(*stories, "stories", "word length", ()).labels
+    nearly = labels.copy()
+    nearly[0] = (nearly[0] + 1) % 3
+    layers = [ProbedLayer(np.zeros_like(labels), 200), ProbedLayer(nearly, 100)]
+    return by_layer.probed(stories[0], tokenizer, "stories", "word length", layers)
+
+
+def test_what_is_said_of_all_layers(small):
+    said = readable(small)
+    total = len(small.words)
+    assert (said.best, said.accuracy) == (1, (total - 1) / total)
+    assert said.embedding == pytest.approx(sum(len(word.text) < 4 for word in small.words) / total)
+    assert said.control == 100 / total
+    assert (said.low, said.high) == wilson(total - 1, total)
+    assert f"Word length (3 classes) of {total} held-out words: read best at layer 0, 99.8% correct" in str(said)
+    expected = 0
+    for fold in range(3):
+        others = Counter(label for label, w in zip(small.labels, small.words, strict=True) if w.sentence % 3 != fold)
+        most = others.most_common(1)[0][0]
+        own = [label for label, w in zip(small.labels, small.words, strict=True) if w.sentence % 3 == fold]
+        expected += own.count(most)
+    assert small.majority == expected
+    assert "selectivity +83.3 percentage points" in str(said)
+
+
+def test_what_is_said_of_one_layer(small):
+    said = class_read(small, 1)
+    true, taken = small.classes[small.labels[0]], small.classes[(small.labels[0] + 1) % 3]
+    assert said.confused == (true, taken, 1)
+    assert sum(said.counts) == len(small.words)
+    assert sum(said.right) == len(small.words) - 1
+    assert f"'{true}' read as '{taken}', 1 of {sum(small.labels == small.labels[0])} times" in str(said)
+    said = class_read(small, 0)
+    assert said.right == (said.counts[0], 0, 0)
+    assert str(said).startswith("The embedding: ")
+
+
+def test_models_whose_words_cannot_be_probed():
+    for name, reason in (("induction", "letters or bytes"), ("translate", "two streams"), ("fill", None)):
+        model, tokenizer = load(name, device="cpu")
+        said = by_layer.why_no_probe(model.config, tokenizer)
+        assert said is None if reason is None else reason in said

@@ -1,0 +1,37 @@
+"""The page on probing: what is read after each layer, by class and word by word."""
+
+from functools import partial
+
+import pytest
+
+from pages.ui import cache
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import run
+from tfcore.analysis.inside.probing import by_layer, kept
+
+opened = partial(visits.opened, "inside/probing/page.py")
+
+
+def found(target):
+    return by_layer.probed(*cache.model("stories"), "stories", target, kept.kept_layers("stories", target))
+
+
+def test_it_begins_with_parts_of_speech_in_the_middle():
+    test = opened()
+    assert test.slider(key="after").value == 1
+    own = found("part of speech")
+    head, drawn = figures(test)["accuracy"]
+    assert head["alt"] == str(by_layer.readable(own))
+    curve = next(trace["y"] for trace in drawn["data"] if trace.get("name") == "probe")
+    assert curve == pytest.approx(own.accuracy(), abs=1e-4)
+    assert "Layer 1: " in figures(test)["classes"][0]["caption"]
+    assert "Passage 1 as it is read at layer 1" in visits.said(test, "markdown")
+
+
+def test_another_property_layer_and_passage():
+    test = opened(target="seen before", after="-1", passage="16")
+    assert "Passage 16 as it is read at the embedding" in visits.said(test, "markdown")
+    assert figures(test)["accuracy"][0]["alt"].startswith("Seen before (2 classes)")
+    test.slider(key="after").set_value(3)
+    assert "Layer 3: " in figures(run(test))["classes"][0]["caption"]
