@@ -170,19 +170,21 @@ def test_every_model_is_kept_whole():
 
 
 def test_an_interval_of_wilson():
-    assert wilson(8, 10) == pytest.approx((0.4901625, 0.9433178), abs=1e-6)  # by statsmodels' proportion_confint
+    for share in wilson(8, 10):  # the shares from which 8 of 10 is just as far as 1.96 standard errors
+        assert abs(0.8 - share) == pytest.approx(1.959964 * (share * (1 - share) / 10) ** 0.5)
+    assert wilson(8, 10)[0] < 0.8 < wilson(8, 10)[1]
     assert wilson(0, 5)[0] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.fixture
 def small(stories):
     """Two layers: the first reads nothing but the first class, the second everything but one word."""
-    tokenizer = stories[1]
-    labels = by_layer.probed(*stories, "stories", "word length", ()).labels
+    model, tokenizer = stories
+    labels = by_layer.probed(model, tokenizer, "stories", "word length", ()).labels
     nearly = labels.copy()
     nearly[0] = (nearly[0] + 1) % 3
     layers = [ProbedLayer(np.zeros_like(labels), 200), ProbedLayer(nearly, 100)]
-    return by_layer.probed(stories[0], tokenizer, "stories", "word length", layers)
+    return by_layer.probed(model, tokenizer, "stories", "word length", layers)
 
 
 def test_what_is_said_of_all_layers(small):

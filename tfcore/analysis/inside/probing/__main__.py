@@ -8,15 +8,17 @@ import sys
 
 import torch
 
-from tfcore import load
 from tfcore.analysis.inside.probing.by_layer import ProbedLayer, probe_each
 from tfcore.analysis.inside.probing.kept import FILE, MODELS, written
 from tfcore.analysis.inside.probing.properties import PROPERTIES
+from tfcore.loading.checkpoints import load
 
 torch.set_num_threads(1)
 found: dict[str, dict[str, list[ProbedLayer]]] = {}
 for model_name in MODELS:
     model, tokenizer = load(model_name)
+    if tokenizer is None:
+        raise SystemExit(f"{model_name} has no tokenizer")
     model.eval().requires_grad_(False)
     found[model_name] = {}
     for name in PROPERTIES:
