@@ -110,6 +110,9 @@ VISITS = {
         {"dictionary": "layer 0", "feature0": "1398", "search": " dog", "factor": "0.0"},
     ),
     "probing": ("inside/probing/page.py", {}),
+    "two classes": ("inside/probing/page.py", {"show": "two classes of your own", "method": "probe", "after": "3"}),
+    "steering": ("inside/probing/page.py", {"show": "steer with it", "factor": "-3"}),
+    "steering with a feature": ("inside/probing/page.py", {"show": "steer with it", "source": "feature"}),
     "circuits": ("inside/circuits/page.py", {}),
     "edges between heads": (
         "inside/circuits/page.py",

@@ -1,9 +1,38 @@
 """The experiments of the page on probing."""
 
+import numpy as np
+
+from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable, wilson
 from tfcore.analysis.inside.probing.kept import kept_layers
-from tfcore.analysis.token_text import plotly_escape
+from tfcore.analysis.inside.probing.steering import (
+    FACTORS,
+    MOST_NATS,
+    MOST_REPEATED,
+    Steered,
+    collapse,
+    collapsed,
+    feature_direction,
+    followed_tokens,
+    steer,
+    steered_next,
+)
+from tfcore.analysis.inside.probing.two_classes import (
+    Direction,
+    Method,
+    TwoClasses,
+    class_direction,
+    held_out_right,
+    points_at,
+    projected,
+    token_scores,
+    told_apart,
+)
+from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.token_text import plotly_escape, tick_labels
+from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.probing import accuracy_figure, classes_figure
+from tfcore.figures.inside.steering import collapse_figure, next_figure, projection_figure
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -31,3 +60,80 @@ def by_class(found: Probed, layer: int) -> Shown:
     labels = [plotly_escape(f"{name} ({count})") for name, count in zip(said.classes, said.counts, strict=True)]
     figure = classes_figure(labels, [a / b for a, b in pairs], [wilson(a, b) for a, b in pairs], height=340)
     return Shown(figure, (said,))
+
+
+def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> TwoClasses:
+    """Two classes of sentences, one a line, as the model reads them."""
+    return two_classes.read_classes(model, tokenizer, one, two)
+
+
+def classes_by_layer(found: TwoClasses, method: Method, layer: int) -> Shown:
+    """How many sentences fall on the right side after each layer, when their line is held out."""
+    right = held_out_right(found, method)
+    total, layers = right.shape[1], len(right)
+    intervals = [wilson(int(count), total) for count in right.sum(1)]
+    figure = accuracy_figure(right.mean(1), intervals, None, (0.5, "a guess"), layers, layer, 320, "held out")
+    return Shown(figure, (told_apart(right, layer, method),))
+
+
+def pointed_at(model: Transformer, tokenizer: Tokenizer, found: TwoClasses, method: Method, layer: int) -> Shown:
+    """The tokens that the direction from the second class to the first points at."""
+    said = points_at(model, tokenizer, class_direction(found, layer, method))
+    figure = promoted_figure(
+        tick_labels(said.tokens), said.cosines, None, 320, up="@residual", axis="cosine", unit="cosine"
+    )
+    return Shown(figure, (said,))
+
+
+def along_text(
+    model: Transformer, tokenizer: Tokenizer, found: TwoClasses, method: Method, layer: int, text: str, limit: int
+) -> Shown:
+    """Each token of a text projected on the direction."""
+    read, along = first_tokens(model, tokenizer, text, limit), class_direction(found, layer, method)
+    scores = token_scores(model, read.ids, along)
+    figure = projection_figure(scores, tick_labels(read.tokens, 10), height=230)
+    return Shown(figure, (projected(scores, read.tokens, along.title),))
+
+
+def direction(
+    model: Transformer, tokenizer: Tokenizer, name: str, source: str, one: str, two: str, layer: int, feature: int
+) -> Direction:
+    """The direction to steer with: of two classes, by a method, or of a feature of the model's sparse autoencoder."""
+    if source == "feature":
+        return feature_direction(name, feature)
+    method: Method = "probe" if source == "probe" else "means"
+    return class_direction(two_classes.read_classes(model, tokenizer, one, two), layer, method)
+
+
+def steered(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    name: str,
+    text: str,
+    limit: int,
+    source: str,
+    one: str,
+    two: str,
+    layer: int,
+    feature: int,
+) -> Steered:
+    """A text continued with the direction added at every token, with every factor."""
+    along = direction(model, tokenizer, name, source, one, two, layer, feature)
+    ids = first_tokens(model, tokenizer, text, limit).ids
+    return list(steer(model, ids, along))[-1]
+
+
+def next_by_factor(tokenizer: Tokenizer, found: Steered, factor: float) -> Shown:
+    """The probabilities of the next token by the factor (activation addition, arXiv:2308.10248)."""
+    ids = followed_tokens(found)
+    labels = tick_labels(tokenizer.tokens(ids))
+    figure = next_figure(found.probabilities[:, ids].T, labels, FACTORS, factor, height=330)
+    return Shown(figure, (steered_next(found, factor, tokenizer),))
+
+
+def where_it_collapses(found: Steered, factor: float) -> Shown:
+    """How improbable the steered text is for the model as it is, and how much of it is repeated, by the factor."""
+    bounds = MOST_NATS, MOST_REPEATED
+    nats = np.zeros(len(FACTORS)) if found.nats is None else found.nats
+    figure = collapse_figure(nats, found.repeated(), FACTORS, collapsed(found), bounds, factor, height=330)
+    return Shown(figure, (collapse(found),))

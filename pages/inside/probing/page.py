@@ -1,13 +1,22 @@
-"""Probing: what can be read off the residual stream by a linear map."""
+"""Probing: what can be read off the residual stream by a linear map, and a direction put to use."""
 
+from pages.inside.probing.classes import classes
 from pages.inside.probing.reads import reads
-from pages.ui import page
+from pages.inside.probing.steer import steer
+from pages.ui import controls, page
 from pages.ui.loading import models
+
+SECTIONS = {
+    "reads": ("what a probe reads", reads),
+    "classes": ("two classes of your own", classes),
+    "steer": ("steer with it", steer),
+}
 
 page.begin(
     "What can be read off the stream by a straight line?",
-    "A **linear probe** is a logistic regression on the residual stream. It says what is there, not what the model "
-    "uses.",
+    "A **linear probe** reads what is there, not what the model uses: add its direction to the stream, and see.",
     always=models.always(),
 )
-reads()
+names = {key: name for key, (name, _) in SECTIONS.items()}
+section = controls.sections("See", "show", list(SECTIONS), "reads", names)
+SECTIONS[section][1]()

@@ -35,3 +35,37 @@ def test_another_property_layer_and_passage():
     assert figures(test)["accuracy"][0]["alt"].startswith("Seen before (2 classes)")
     test.slider(key="after").set_value(3)
     assert "Layer 3: " in figures(run(test))["classes"][0]["caption"]
+
+
+def test_two_classes_and_a_text_along_their_direction():
+    test = opened(show="two classes of your own", after="2")
+    drawn = figures(test)
+    assert set(drawn) == {"accuracy", "pointed", "along"}
+    assert "difference of means: " in drawn["accuracy"][0]["alt"]
+    assert "at layer 2" in drawn["along"][0]["alt"]
+    test.segmented_control(key="method").set_value("probe")
+    assert "in turn, probe: " in figures(run(test))["accuracy"][0]["alt"]
+
+
+@pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])
+def test_too_few_sentences_are_said_so(show):
+    test = opened(show=show)
+    test.text_area(key="one").set_value("one alone")
+    assert "at least two sentences" in run(test).info[0].value
+
+
+def test_steering_by_a_factor():
+    test = opened(show="steer with it", factor="+8")
+    drawn = figures(test)
+    assert "added with factor +8" in drawn["next"][0]["alt"]
+    assert "collapses at factor" in drawn["collapse"][0]["alt"]
+    assert "Steered, factor +8" in visits.said(test, "markdown")
+    test.segmented_control(key="source").set_value("feature")
+    assert "eature stream/1344" in figures(run(test))["next"][0]["alt"]
+
+
+@pytest.mark.parametrize("show", ["two classes of your own", "steer with it"])
+def test_any_sentences(show):
+    test = opened(show=show)
+    test.text_area(key="two").set_value("😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0\n.\n" + "word " * 90)
+    assert not run(test).exception

@@ -23,6 +23,7 @@ def promoted_figure(
     *,
     up: str = PROMOTED,
     axis: str = "change of the logit",
+    unit: str = "logits",
 ) -> go.Figure:
     """The tokens whose logits a neuron (or another part of a model) raises most, and those it lowers most.
 
@@ -31,7 +32,7 @@ def promoted_figure(
         lift: in logits.
         followed: the label of the token that comes next in the text, if it is among them: it gets an arrow.
         up: colour role of the lifted.
-        axis: what the numbers are.
+        axis: what the numbers are, and unit: theirs.
     """
     places = list(range(len(labels)))
     names = [f"<b>{label}</b> ◂" if label == followed else label for label in labels]
@@ -46,7 +47,7 @@ def promoted_figure(
         "cliponaxis": False,
         "textfont": {"size": 11, "color": "@ink"},
         "customdata": list(labels),
-        "hovertemplate": "'%{customdata}': %{x:+.3f} logits<extra></extra>",
+        "hovertemplate": f"'%{{customdata}}': %{{x:+.3f}} {unit}<extra></extra>",
     }
     reach = 1.25 * max(0.01, *(abs(float(v)) for v in lift))
     layout = theme.base_layout(

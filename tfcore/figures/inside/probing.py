@@ -34,6 +34,7 @@ def accuracy_figure(
     layers: int,
     chosen: int,
     height: int,
+    name: str = "probe",
 ) -> go.Figure:
     """Accuracy by layer with its interval as a band, the control task, and a baseline; a click carries the index.
 
@@ -43,6 +44,7 @@ def accuracy_figure(
         baseline: an accuracy, and its name in the legend.
         layers: how many there will be; the curves may still grow.
         chosen: index of the layer that is marked.
+        name: of the curve, in the legend.
     """
     x = list(range(len(accuracy)))
     band = {
@@ -55,19 +57,19 @@ def accuracy_figure(
         "name": "95 % interval",
         "hoverinfo": "skip",
     }
-    data = [band, _line(x, accuracy, "probe", "@residual", "solid")]
+    data = [band, _line(x, accuracy, name, "@residual", "solid")]
     if control is not None:
         data.append(_line(x, control, "control task (random labels)", "@muted", "dash"))
-    level, name = baseline
+    level, words = baseline
     data.append(
         {
             "type": "scatter",
             "mode": "lines",
             "x": [-0.5, layers - 0.5],
             "y": [round(level, 4)] * 2,
-            "name": name,
+            "name": words,
             "line": {"color": "@ink", "width": 1.2, "dash": "dot"},
-            "hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>",
+            "hovertemplate": f"{words}: %{{y:.1%}}<extra></extra>",
         }
     )
     layout = theme.base_layout(

@@ -1,0 +1,154 @@
+"""Section of the page on probing: two classes of a visitor's own sentences, and the direction between them."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.inside import reading as _reading
+from pages.inside.probing import experiments
+from pages.inside.probing.defaults import (
+    CLASS_CHARACTERS,
+    JOY,
+    PAIRS,
+    REAL,
+    SORROW,
+    choose_layer,
+    choose_model,
+    has_real,
+    too_few,
+)
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import Event, figure
+from pages.ui.program import made
+from tfcore.analysis.inside.probing import two_classes
+from tfcore.analysis.inside.probing.two_classes import METHODS, Method
+
+TOKENS = 48  # of the text that is projected
+CHARACTERS = 300
+TEXT = "The sad boy found his lost dog and smiled with joy."
+SHE = "The boy and the girl went home, and she gave him her hat."
+TRY: dict[str, dict[str, Any]] = {
+    "joy and sorrow": {**PAIRS["joy"], "projected": TEXT},
+    "girls and boys": {**PAIRS["girls"], "projected": SHE},
+}
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "French and English": {**PAIRS["French"], "projected": "He said bonjour and ordered a croissant.", "model": REAL}
+}
+
+read = cache.of_model(max_entries=24)(experiments.read_classes)
+Given = tuple[str, str, Method, int]  # sentences of the classes, method, index of the layer
+
+
+def classes() -> None:
+    """The section."""
+    left, right, beside = st.columns([5, 5, 3], vertical_alignment="top")
+    with left:
+        one = controls.text_area("First class, a sentence a line", "one", JOY, CLASS_CHARACTERS, height=76)
+    with right:
+        two = controls.text_area("Second class", "two", SORROW, CLASS_CHARACTERS, height=76)
+    with beside:
+        model = choose_model()
+    page.try_this({**TRY, **(TRY_REAL if has_real() else {})})
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width=230):
+            layer = choose_layer(model)
+        method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
+        with st.container(width=380):
+            pasted = controls.text_line("Text along it", "projected", TEXT, CHARACTERS)
+    if too_few(one, two):
+        return
+    pictures(model, pasted, (one, two, method, layer))
+    words(model, pasted, (one, two, method, layer))
+
+
+def pictures(model: str, pasted: str, given: Given) -> None:
+    """Held-out accuracy by layer, what the direction points at, and a text along it."""
+    one, two, method, layer = given
+    found = read(model, one, two)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        shown = experiments.classes_by_layer(found, method, layer)
+        figure(
+            shown.figure,
+            key="accuracy",
+            height=320,
+            on_click=lambda event: click(event, len(found.states)),
+            table=lambda: pd.DataFrame(two_classes.held_out_right(found, method).T).assign(sentence=found.sentences),
+            alt=shown.alt,
+            caption=f"{shown.caption} Click a point to choose its layer.",
+        )
+    with right:
+        network, tokenizer = cache.model(model)
+        shown = experiments.pointed_at(network, tokenizer, found, method, layer)
+        figure(
+            shown.figure,
+            key="pointed",
+            height=320,
+            table=lambda: pd.DataFrame({"finding": [shown.alt]}),
+            alt=shown.alt,
+            caption=shown.caption,
+        )
+    reading = _reading.read(model, pasted, TOKENS)
+    if not reading.ids:
+        st.info("There is no text to project yet: type one in the box “Text along it”.")
+        return
+    shown = experiments.along_text(network, tokenizer, found, method, layer, pasted, TOKENS)
+    figure(
+        shown.figure,
+        key="along",
+        height=230,
+        min_width=24 * len(reading.tokens),
+        table=lambda: pd.DataFrame({"finding": [shown.alt]}),
+        alt=shown.alt,
+        caption=f"{shown.caption} The first token is left out.",
+    )
+
+
+def click(event: Event, layers: int) -> None:
+    """A click on a point chooses its layer."""
+    index = event["customdata"]
+    if isinstance(index, int) and 0 <= index < layers:
+        controls.set_values(after=index - 1)
+
+
+def words(model: str, pasted: str, given: Given) -> None:
+    """What to see, the question, and how it is computed."""
+    one, two, method, layer = given
+    page.what_to_see(
+        "With a handful of sentences, hundreds of dimensions always tell the classes apart on the sentences they were "
+        "fitted to; only sentences that were held out say whether the direction stands for more. Tokens that it points "
+        "at can be read in the last layers; in earlier ones it may point at no word, because later layers still "
+        "transform it. Use it in the next section, and see what it does."
+    )
+    page.question(
+        "Put the same topics into both classes, or different ones. What does the direction then stand for?",
+        "For whatever tells the classes apart. If all sentences of one class are about dogs, it is also a direction of "
+        "dogs. Pairs of sentences that differ in one thing alone make it purer: that is why the two sentences of a "
+        "line are held out together.",
+    )
+    found = made(experiments.read_classes, model, one, two)
+    page.how_it_is_computed(
+        page.experiment_of("Held-out accuracy", experiments.classes_by_layer, found, method, layer),
+        page.experiment_of("What it points at", experiments.pointed_at, model, found, method, layer),
+        page.experiment_of("The text along it", experiments.along_text, model, found, method, layer, pasted, TOKENS),
+        formula=(
+            r"\begin{gathered} v = \bar x_1 - \bar x_2, \quad t = v \cdot \tfrac{1}{2}(\bar x_1 + \bar x_2) "
+            r"\qquad \text{or} \qquad \min_{w, b}\; \frac{1}{n} \sum_i \log(1 + e^{-y_i (w \cdot \hat x_i + b)}) + "
+            r"\frac{\lambda}{2} \lVert w \rVert^2 \\ \text{score}(x) = \frac{v \cdot x - t}"
+            r"{\tfrac{1}{2}\, v \cdot (\bar x_1 - \bar x_2)} \end{gathered}"
+        ),
+        code=(
+            two_classes.read_classes,
+            two_classes.direction_weights,
+            two_classes.dual_logistic,
+            two_classes.held_out_right,
+            two_classes.points_at,
+        ),
+        papers=(
+            "Difference of means as a direction: arXiv:2312.06681, section 3; compared with probes: arXiv:2310.06824. "
+            "A sentence's state is the mean over its tokens but the first. The interval takes sentences as "
+            "independent."
+        ),
+        terms=("linear probe", "unembedding"),
+    )

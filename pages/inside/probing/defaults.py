@@ -1,0 +1,102 @@
+"""What the sections of the page on probing share: two classes to begin with, examples, and the choice of a layer."""
+
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import controls
+from pages.ui.loading import models
+from tfcore.analysis.inside.probing.two_classes import SENTENCES, sentences
+from tfcore.analysis.inside.shared_layers import rows_compete
+from tfcore.config import ModelConfig
+
+CLASS_CHARACTERS = 1_000  # of the sentences of a class
+JOY = """She laughed and hugged her best friend.
+We won the game and everyone cheered.
+The sun is shining and I feel great.
+He was so happy that he began to sing.
+What a wonderful present, thank you so much!
+The children danced and clapped their hands.
+Her smile was bright and full of love.
+It was the best day of my life."""
+SORROW = """He cried and hid under the table.
+We lost everything in the terrible storm.
+It is dark and I feel sick.
+She was so sad that she could not eat.
+What an awful mistake, I am so sorry.
+The dog was hurt and whined in pain.
+His face was pale and full of fear.
+It was the worst night of my life."""
+GIRLS = """She put on her pretty dress.
+The girl played with her doll.
+Mum said that she was a good girl.
+Lily took her hat and went out.
+The princess lost her crown.
+Her sister had long hair."""
+BOYS = """He put on his big boots.
+The boy played with his truck.
+Dad said that he was a good boy.
+Tom took his hat and went out.
+The king lost his crown.
+His brother had short hair."""
+FRENCH = """Je ne sais pas où il est allé.
+Le chat dort sur la table de la cuisine.
+Nous avons mangé du pain et du fromage.
+Il fait très beau ce matin à Paris.
+Elle a acheté une robe bleue hier.
+Mon frère travaille dans une grande usine."""
+ENGLISH = """I do not know where he went.
+The cat sleeps on the kitchen table.
+We ate some bread and cheese.
+The weather is very nice this morning.
+She bought a blue dress yesterday.
+My brother works in a large factory."""
+PAIRS: dict[str, dict[str, Any]] = {
+    "joy": {"one": JOY, "two": SORROW},
+    "girls": {"one": GIRLS, "two": BOYS},
+    "French": {"one": FRENCH, "two": ENGLISH},
+}
+REAL = "smollm2"
+
+
+def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model cannot be shown in these sections, or None."""
+    if rows_compete(config):
+        return "its experts have a limited capacity, for which the texts of a batch would compete."
+    return models.silent(config, tokenizer)
+
+
+def choose_model() -> str:
+    """A control for a decoder that continues texts."""
+    return models.choose("decoder", why_not=why_not, default=models.first())
+
+
+def has_real() -> bool:
+    """Whether the real model is there."""
+    return REAL in models.fitting("decoder", why_not=why_not)
+
+
+def choose_layer(model: str) -> int:
+    """A control for a layer; the index of the stream's state after it, 0 for the embedding."""
+    layers = models.config(model).n_layers
+    return controls.slider("Layer (-1: the embedding)", "after", -1, layers - 1, (layers + 1) // 2 - 1) + 1
+
+
+def class_boxes(height: int) -> tuple[str, str]:
+    """Two boxes of sentences, the first class and the second."""
+    return (
+        controls.text_area("First class, a sentence a line", "one", JOY, CLASS_CHARACTERS, height=height),
+        controls.text_area("Second class", "two", SORROW, CLASS_CHARACTERS, height=height),
+    )
+
+
+def too_few(one: str, two: str) -> bool:
+    """Whether a class has too few sentences; says so."""
+    for name, own in (("first", one), ("second", two)):
+        if len(sentences(own)) < 2:
+            st.info(
+                f"The {name} class needs at least two sentences, each on a line of its own, so that one of them can be "
+                f"held out; at most {SENTENCES} are used."
+            )
+            return True
+    return False

@@ -1,0 +1,219 @@
+"""Steering: a direction added to the stream with a factor, what the model then predicts and writes, and the factor at
+which its text collapses (activation addition, arXiv:2308.10248)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.features.feature_scan import load_feature_scan
+from tfcore.analysis.inside.features.of_text import chosen_dictionary, dictionary_layer, feature_title
+from tfcore.analysis.inside.probing.by_layer import stream_names
+from tfcore.analysis.inside.probing.two_classes import Direction
+from tfcore.analysis.model.parameter_count import built_parameters
+from tfcore.analysis.token_text import visible
+from tfcore.config import ModelConfig
+from tfcore.generation.kv_cache import KVCache
+from tfcore.inspection.edits import Edit
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+FACTORS = (-8.0, -6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+NEW_TOKENS = 20
+MOST_REPEATED = 0.6  # share of the continuation's runs of three tokens that stood in it before
+MOST_NATS = 4.0  # per token of the continuation, by the model as it is: perplexity 55
+RUN = 3  # tokens
+AUTOENCODER = 4  # index of the sparse autoencoder among the dictionaries of a model
+
+
+def feature_direction(name: str, feature: int, dictionary: int = AUTOENCODER) -> Direction:
+    """What a feature of a model's sparse autoencoder writes where its activation is the largest of held-out texts."""
+    of, scan = chosen_dictionary(name, dictionary), load_feature_scan(name)
+    vector = float(scan.value[dictionary, feature, 0]) * of.W_dec[feature].detach().float().cpu().numpy()
+    return Direction(feature_title(of, feature), dictionary_layer(of) + 1, vector)
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """A text continued with a direction added at every token, for each of FACTORS.
+
+    Args:
+        title: of the direction.
+        probabilities: of the next token.
+        tokens: the greedy continuation, as far as it is written.
+        nats: mean cross-entropy of the continuation by the model as it is; None while it is being written.
+    """
+
+    title: str
+    probabilities: Float[ndarray, "factor vocab"]
+    tokens: Int[ndarray, "factor new"]
+    nats: Float[ndarray, " factor"] | None = None
+
+    def repeated(self) -> Float[ndarray, " factor"]:
+        """Share of the continuation's runs of three tokens that stood in it before."""
+        return np.array([repeated_share(row) for row in self.tokens.tolist()])
+
+
+def repeated_share(tokens: Sequence[int]) -> float:
+    """1 - different runs of RUN tokens / runs of RUN tokens; 0 where there is none."""
+    runs = [tuple(tokens[i : i + RUN]) for i in range(len(tokens) - RUN + 1)]
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0
+
+
+def operations(config: ModelConfig, tokens: int) -> float:
+    """Floating-point operations of `steer`, about: two for each parameter and token, read once steered, once not."""
+    return 4.0 * built_parameters(config) * len(FACTORS) * (tokens + NEW_TOKENS)
+
+
+@torch.no_grad()
+def steer(model: Transformer, ids: Sequence[int], along: Direction, new_tokens: int = NEW_TOKENS) -> Iterator[Steered]:
+    """The text so far after each new token, a row of one batch for each factor; at the end with its cross-entropy.
+
+    The model is untouched: the direction is an edit of these passes. x <- x + factor * vector, at every token.
+    """
+    device = model.embed.weight.device
+    change = torch.tensor(FACTORS, device=device)[:, None, None] * torch.from_numpy(along.vector).to(device)
+    edits = [Edit(stream_names(model.config)[along.layer], lambda x: x + change.to(x))]
+    room = min(new_tokens, model.config.max_seq_len - len(ids))
+    prompt = torch.tensor([list(ids)] * len(FACTORS), device=device)
+    cache = KVCache(model.config, len(FACTORS), capacity=len(ids) + room, device=device, dtype=model.embed.weight.dtype)
+    logits = model(prompt, cache=cache, edits=edits).logits[:, -1].float()
+    written = prompt[:, :0]
+    found = Steered(along.title, logits.softmax(-1).cpu().numpy(), written.cpu().numpy())
+    for _ in range(room):
+        written = torch.cat([written, logits.argmax(-1, keepdim=True)], 1)
+        found = replace(found, tokens=written.cpu().numpy())
+        yield found
+        if written.shape[1] < room:
+            logits = model(written[:, -1:], cache=cache, edits=edits).logits[:, -1].float()
+    yield replace(found, nats=continuation_nats(model, prompt, written))
+
+
+def continuation_nats(
+    model: Transformer, prompt: Int[torch.Tensor, "row seq"], written: Int[torch.Tensor, "row new"]
+) -> Float[ndarray, " row"]:
+    """Mean cross-entropy of each continuation, by the model without edits; 0 where there is none."""
+    if not written.shape[1]:
+        return np.zeros(len(written))
+    rows = torch.cat([prompt, written], 1)
+    found = []
+    for row in rows.split(4):  # all logits at once would be row * seq * vocab numbers
+        logits = model(row[:, :-1]).logits[:, prompt.shape[1] - 1 :].float()
+        found.append(F.cross_entropy(logits.mT, row[:, prompt.shape[1] :], reduction="none").mean(1))
+    return torch.cat(found).cpu().numpy()
+
+
+def followed_tokens(found: Steered, count: int = 6) -> list[int]:
+    """The tokens with the highest probability at any factor, the highest first."""
+    highest = found.probabilities.max(0)
+    return np.argsort(-highest, kind="stable")[:count].tolist()
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class SteeredNext(Finding):
+    """The most probable next token at one factor.
+
+    Args:
+        title: of the direction; factor: it is added with.
+        token, probability, before: the most probable token, its probability, and that without steering.
+        usual, usual_before, usual_after: the most probable token without steering, and its probabilities.
+    """
+
+    title: str
+    factor: float
+    token: str
+    probability: float
+    before: float
+    usual: str
+    usual_before: float
+    usual_after: float
+
+    @property
+    def sentence(self) -> str:
+        if not self.factor:
+            return (
+                f"Without steering, the most probable next token is '{visible(self.token)}' ({self.probability:.1%})."
+            )
+        start = f"{self.title[0].upper()}{self.title[1:]}, added with factor {self.factor:+g}"
+        if self.token == self.usual:
+            return (
+                f"{start}: the most probable next token is still '{visible(self.token)}', {self.probability:.1%} "
+                f"instead of {self.before:.1%}."
+            )
+        return (
+            f"{start}: the most probable next token is '{visible(self.token)}', {self.probability:.1%} instead of "
+            f"{self.before:.1%}; '{visible(self.usual)}' goes from {self.usual_before:.1%} to {self.usual_after:.1%}."
+        )
+
+
+def steered_next(found: Steered, factor: float, tokenizer: Tokenizer) -> SteeredNext:
+    """The next token at one of FACTORS."""
+    before, after = (found.probabilities[FACTORS.index(one)] for one in (0.0, factor))
+    usual, token = int(before.argmax()), int(after.argmax())
+    names = tokenizer.tokens([token, usual])
+    return SteeredNext(
+        found.title,
+        factor,
+        names[0],
+        float(after[token]),
+        float(before[token]),
+        names[1],
+        float(before[usual]),
+        float(after[usual]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse(Finding):
+    """The factors from which the text collapses on either side.
+
+    Args:
+        below, above: the factor nearest to 0 at which it does; None where it does at none.
+        nats, repeated: without steering.
+    """
+
+    below: float | None
+    above: float | None
+    nats: float
+    repeated: float
+
+    @property
+    def sentence(self) -> str:
+        bounds = (
+            f"more than {MOST_REPEATED:.0%} of its runs of {RUN} tokens stood in it before, or its cross-entropy by "
+            f"the model as it is exceeds {MOST_NATS:g} nats per token"
+        )
+        usual = f"Without steering: {self.repeated:.0%} and {self.nats:.2f} nats."
+        sides = [one for one in (self.below, self.above) if one is not None]
+        if not sides:
+            where = f"The text collapses at none of the factors from {FACTORS[0]:g} to {FACTORS[-1]:g}"
+        else:
+            where = f"The text first collapses at factor {' and '.join(f'{one:+g}' for one in sides)}"
+        return f"{where}: {bounds}. {usual}"
+
+
+def collapsed(found: Steered) -> list[bool]:
+    """At which factors a finished continuation repeats itself, or the model as it is finds it improbable."""
+    if found.nats is None:
+        raise ValueError("the continuations are still being written; take the last of the results of steer")
+    return [bool(r > MOST_REPEATED or n > MOST_NATS) for r, n in zip(found.repeated(), found.nats, strict=True)]
+
+
+def collapse(found: Steered) -> Collapse:
+    """The factor nearest to 0 on either side at which the text has collapsed."""
+    bad = [factor for factor, one in zip(FACTORS, collapsed(found), strict=True) if one]
+    middle = FACTORS.index(0.0)
+    return Collapse(
+        max((one for one in bad if one < 0), default=None),
+        min((one for one in bad if one > 0), default=None),
+        float(found.nats[middle]) if found.nats is not None else 0.0,
+        float(found.repeated()[middle]),
+    )

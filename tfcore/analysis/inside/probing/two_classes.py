@@ -1,0 +1,304 @@
+"""A direction that tells two classes of sentences apart: the difference of their means, or a probe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.logit_attribution import unembedding
+from tfcore.analysis.inside.probing.by_layer import layer_name, stream_names, wilson
+from tfcore.analysis.inside.probing.logistic import L2
+from tfcore.analysis.one_text import first_tokens, one_text
+from tfcore.analysis.token_text import visible
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Method = Literal["means", "probe"]
+METHODS: dict[Method, str] = {"means": "difference of means", "probe": "probe"}
+SENTENCES = 12  # of a class
+TOKENS = 32  # of a sentence
+NEWTON = 25  # steps, at most needed for a loss that is this flat
+
+
+def sentences(text: str) -> list[str]:
+    """The lines of a box that are not empty, as many as are used."""
+    return [line.strip() for line in text.splitlines() if line.strip()][:SENTENCES]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoClasses:
+    """Sentences of two classes as a model reads them.
+
+    Args:
+        sentences: of the first class, then of the second.
+        first: which belong to the first.
+        line: the line of its box that each stands in.
+        states: the stream before the first layer and after each, mean over a sentence's tokens.
+    """
+
+    sentences: tuple[str, ...]
+    first: Bool[ndarray, " sentence"]
+    line: Int[ndarray, " sentence"]
+    states: Float[ndarray, "layer sentence d_model"]
+
+
+@torch.no_grad()
+def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> TwoClasses:
+    """The mean state of every sentence after every layer.
+
+    The first token is left out where there are others: its state is many times as long as the others' in most models,
+    whatever it is (attention sink).
+
+    Raises:
+        ValueError: fewer than two sentences in a class.
+    """
+    first, second = sentences(one), sentences(two)
+    if min(len(first), len(second)) < 2:
+        raise ValueError("each class needs at least two sentences, one a line, so that one of them can be held out")
+    both = [*first, *second]
+    rows = [first_tokens(model, tokenizer, sentence, TOKENS).ids for sentence in both]
+    longest = max(map(len, rows))
+    # What is appended to shorter ones comes after all that counts, and a decoder does not look ahead.
+    ids = torch.cat([one_text(model, [*row, *[0] * (longest - len(row))]) for row in rows])
+    counted = torch.tensor([[min(1, len(row) - 1) <= i < len(row) for i in range(longest)] for row in rows])
+    names = stream_names(model.config)
+    kept = model(ids, capture=names).activations
+    weights = (counted / counted.sum(1, keepdim=True)).to(ids.device)
+    states = torch.stack([torch.einsum("rsd,rs->rd", kept[name].float(), weights) for name in names])
+    return TwoClasses(
+        tuple(both),
+        np.arange(len(both)) < len(first),
+        np.array([*range(len(first)), *range(len(second))]),
+        states.cpu().numpy(),
+    )
+
+
+def direction_weights(
+    gram: Float[Tensor, "layer n n"], first: Bool[Tensor, " n"], method: Method, width: int
+) -> tuple[Float[Tensor, "layer n"], Float[Tensor, " layer"]]:
+    """The direction v as a weighted sum of the states x_i, and the offset t: v . x - t > 0 means the first class.
+
+    "means": v is the mean of the first class less that of the second, and t lies midway. "probe": logistic regression
+    on standardised states with penalty L2 / 2 ||w||^2, which by the representer theorem is such a sum, too; found by
+    Newton's method for the weights, of which there are as many as sentences, and not as many as dimensions.
+
+    Args:
+        gram: the products x_i . x_j of all states, layer by layer.
+        first: which are of the first class.
+        width: dimensions of a state.
+    """
+    one, two = first / first.sum(), (~first) / (~first).sum()
+    one, two = one.to(gram.dtype), two.to(gram.dtype)
+    if method == "means":
+        weights = (one - two).expand(len(gram), -1)
+        return weights, torch.einsum("lij,i,j->l", gram, one - two, (one + two) / 2)
+    n = len(first)
+    mean = torch.full((n,), 1 / n, dtype=gram.dtype)
+    along = gram @ mean  # x_i . mean
+    centred = gram - along[:, :, None] - along[:, None, :] + (along @ mean)[:, None, None]
+    scale = (centred.diagonal(dim1=1, dim2=2).sum(1) / (n * width)).clamp(min=1e-12)  # square of the standard deviation
+    alpha, bias = dual_logistic(centred / scale[:, None, None], first)
+    weights = alpha / scale[:, None]
+    return weights, torch.einsum("ln,ln->l", weights, along) - bias
+
+
+def dual_logistic(
+    kernel: Float[Tensor, "layer n n"], first: Bool[Tensor, " n"]
+) -> tuple[Float[Tensor, "layer n"], Float[Tensor, " layer"]]:
+    """Weights a and bias b of f = K a + b that minimise mean log(1 + exp(-y f)) + L2 / 2 a^T K a, with y = 1 for the
+    first class and -1 for the other: Newton's method as iteratively reweighted least squares, from zero.
+
+    In each step [[K + L2 / W, 1], [1, 0]] [a, b] = [f - g / W, 0], where g and W are the first and second derivatives
+    of the mean loss by f.
+    """
+    n = len(first)
+    target = first.to(kernel.dtype)
+    alpha, bias = kernel.new_zeros(kernel.shape[:2]), kernel.new_zeros(len(kernel))
+    system = kernel.new_zeros(len(kernel), n + 1, n + 1)
+    system[:, n, :n] = system[:, :n, n] = 1
+    for _ in range(NEWTON):
+        f = torch.einsum("lij,lj->li", kernel, alpha) + bias[:, None]
+        p = torch.sigmoid(f)
+        curvature = (p * (1 - p) / n).clamp(min=1e-9)
+        system[:, :n, :n] = kernel + torch.diag_embed(L2 / curvature)
+        right = torch.cat([f - (p - target) / n / curvature, bias.new_zeros(len(bias), 1)], 1)
+        solved = torch.linalg.solve(system, right)
+        alpha, bias = solved[:, :n], solved[:, n]
+    return alpha, bias
+
+
+def gram_matrix(found: TwoClasses) -> Float[Tensor, "layer n n"]:
+    """x_i . x_j of all sentences, layer by layer, in double precision."""
+    x = torch.from_numpy(found.states).double()
+    return x @ x.mT
+
+
+def held_out_right(found: TwoClasses, method: Method) -> Bool[ndarray, "layer sentence"]:
+    """Which sentences fall on the right side when their line is left out of both classes.
+
+    Lines are left out together, because the two sentences of a line are often about the same thing: the one that is
+    still there would pull the other to its side.
+    """
+    gram, first, line = gram_matrix(found), torch.from_numpy(found.first), torch.from_numpy(found.line)
+    right = torch.zeros(gram.shape[:2], dtype=torch.bool)
+    for one in range(int(line.max()) + 1):
+        held, used = (line == one).nonzero()[:, 0], (line != one).nonzero()[:, 0]
+        weights, offset = direction_weights(gram[:, used][:, :, used], first[used], method, found.states.shape[2])
+        scores = torch.einsum("lhu,lu->lh", gram[:, held][:, :, used], weights) - offset[:, None]
+        right[:, held] = (scores > 0) == first[held]
+    return right.numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A direction of the stream.
+
+    Args:
+        title: as in "difference of means at layer 14".
+        layer: index of the stream's state it belongs to, see stream_names.
+        vector: what factor 1 adds when it is used to steer.
+        offset, half: (x . vector - offset) / half is the score of a state x: above 0 on the side of the first class;
+            with the difference of means it is 1 at the mean of the first class and -1 at that of the second.
+    """
+
+    title: str
+    layer: int
+    vector: Float[ndarray, " d_model"]
+    offset: float = 0.0
+    half: float = 1.0
+
+
+def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
+    """The direction from the second class to the first, as long as the difference of their means."""
+    x, first = found.states[layer].astype(np.float64), found.first
+    gram = torch.from_numpy(x @ x.T)[None]
+    weights, offset = direction_weights(gram, torch.from_numpy(first), method, x.shape[1])
+    gap = x[first].mean(0) - x[~first].mean(0)
+    vector = weights[0].numpy() @ x
+    stretch = float(np.linalg.norm(gap) / max(np.linalg.norm(vector), 1e-12))
+    vector = vector * stretch
+    half = max(float(vector @ gap) / 2, 1e-12)
+    title = f"{METHODS[method]} at {layer_name(layer)}"
+    return Direction(title, layer, vector.astype(np.float32), float(offset[0]) * stretch, half)
+
+
+@torch.no_grad()
+def token_scores(model: Transformer, ids: Sequence[int], along: Direction) -> Float[ndarray, " seq"]:
+    """The score of each token of a text; NaN at the first one where there are others, see read_classes."""
+    name = stream_names(model.config)[along.layer]
+    x = model(one_text(model, ids), capture=(name,)).activations[name][0].float().cpu().numpy()
+    scores = (x @ along.vector - along.offset) / along.half
+    scores[: min(1, len(ids) - 1)] = np.nan
+    return scores
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class ToldApart(Finding):
+    """How many held-out sentences fall on the right side.
+
+    Args:
+        method: a value of METHODS.
+        layer: index, see layer_name.
+        right, total: sentences.
+        best, most: the first layer at which most of them do, and how many.
+    """
+
+    method: str
+    layer: int
+    right: int
+    total: int
+    best: int
+    most: int
+
+    @property
+    def sentence(self) -> str:
+        low, high = wilson(self.right, self.total)
+        return (
+            f"Each line held out in turn, {self.method}: {self.right} of {self.total} sentences fall on the right side "
+            f"at {layer_name(self.layer)} (95 % interval {low:.0%} to {high:.0%}; a guess is right in half of them). "
+            f"The most are {self.most}, first at {layer_name(self.best)}."
+        )
+
+
+def told_apart(right: Bool[ndarray, "layer sentence"], layer: int, method: Method) -> ToldApart:
+    """From which sentences fall on the right side after each layer."""
+    counts = right.sum(1)
+    best = int(counts.argmax())
+    return ToldApart(METHODS[method], layer, int(counts[layer]), right.shape[1], best, int(counts[best]))
+
+
+@dataclass(frozen=True, slots=True)
+class PointsAt(Finding):
+    """The tokens whose unembedding vectors a direction is most nearly parallel to.
+
+    Args:
+        title: of the direction.
+        tokens, cosines: the most nearly parallel first, then the most nearly opposite.
+        along: how many of them come first.
+    """
+
+    title: str
+    tokens: tuple[str, ...]
+    cosines: tuple[float, ...]
+    along: int
+
+    @property
+    def sentence(self) -> str:
+        towards = ", ".join(f"'{visible(token)}'" for token in self.tokens[: self.along][:4])
+        away = ", ".join(f"'{visible(token)}'" for token in self.tokens[self.along :][::-1][:4])
+        return (
+            f"Read by the unembedding, the {self.title} points at {towards} (cosine up to {self.cosines[0]:.2f}) and "
+            f"away from {away} ({self.cosines[-1]:.2f})."
+        )
+
+
+@torch.no_grad()
+def points_at(model: Transformer, tokenizer: Tokenizer, along: Direction, towards: int = 8, away: int = 6) -> PointsAt:
+    """Cosines of the direction with the rows of W_U, each less the mean row and times the final norm's gamma: what adds
+    the same to all logits does not count, nor how long a row is."""
+    rows = unembedding(model).float()
+    gamma = getattr(model.decoder.ln_final, "weight", torch.ones(rows.shape[1]))
+    rows = (rows - rows.mean(0)) * gamma
+    vector = torch.from_numpy(along.vector).to(rows)
+    cosines = (rows @ vector / rows.norm(dim=1).clamp(min=1e-12) / vector.norm().clamp(min=1e-12)).cpu().numpy()
+    order = np.argsort(-cosines, kind="stable")
+    ids = [*order[:towards].tolist(), *order[-away:].tolist()]
+    return PointsAt(along.title, tuple(tokenizer.tokens(ids)), tuple(cosines[ids].tolist()), towards)
+
+
+@dataclass(frozen=True, slots=True)
+class Projected(Finding):
+    """The tokens of a text that lie farthest along a direction.
+
+    Args:
+        title: of the direction.
+        high, high_score: the token with the largest score; low, low_score: with the smallest.
+    """
+
+    title: str
+    high: str
+    high_score: float
+    low: str
+    low_score: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Along the {self.title}, '{visible(self.high)}' lies farthest on the side of the first class "
+            f"({self.high_score:+.2f}) and '{visible(self.low)}' on that of the second ({self.low_score:+.2f})."
+        )
+
+
+def projected(scores: Float[ndarray, " seq"], tokens: Sequence[str], title: str) -> Projected:
+    """The largest and the smallest score."""
+    high, low = int(np.nanargmax(scores)), int(np.nanargmin(scores))
+    return Projected(title, tokens[high], float(scores[high]), tokens[low], float(scores[low]))
