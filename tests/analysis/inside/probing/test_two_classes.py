@@ -20,7 +20,7 @@ def stories():
 
 @pytest.fixture(scope="module")
 def found(stories):
-    return two_classes.read_classes(*stories, ONE, TWO)
+    return two_classes.read_classes(stories[0], stories[1], ONE, TWO)
 
 
 def test_a_sentence_is_the_mean_of_its_tokens_but_the_first(stories, found):
@@ -35,7 +35,7 @@ def test_a_sentence_is_the_mean_of_its_tokens_but_the_first(stories, found):
 
 def test_one_sentence_is_too_few(stories):
     with pytest.raises(ValueError, match="at least two sentences"):
-        two_classes.read_classes(*stories, "One.\n\n", TWO)
+        two_classes.read_classes(stories[0], stories[1], "One.\n\n", TWO)
     assert len(two_classes.sentences("a\n" * 40)) == two_classes.SENTENCES
 
 

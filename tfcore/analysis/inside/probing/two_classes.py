@@ -181,7 +181,7 @@ def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
     weights, offset = direction_weights(gram, torch.from_numpy(first), method, x.shape[1])
     gap = x[first].mean(0) - x[~first].mean(0)
     vector = weights[0].numpy() @ x
-    stretch = float(np.linalg.norm(gap) / max(np.linalg.norm(vector), 1e-12))
+    stretch = float(np.linalg.norm(gap)) / max(float(np.linalg.norm(vector)), 1e-12)
     vector = vector * stretch
     half = max(float(vector @ gap) / 2, 1e-12)
     title = f"{METHODS[method]} at {layer_name(layer)}"
