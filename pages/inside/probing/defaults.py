@@ -32,25 +32,25 @@ The girl played with her doll.
 Mum said that she was a good girl.
 Lily took her hat and went out.
 The princess lost her crown.
-Her sister had long hair."""
+Her aunt had long hair."""
 BOYS = """He put on his big boots.
 The boy played with his truck.
 Dad said that he was a good boy.
 Tom took his hat and went out.
 The king lost his crown.
-His brother had short hair."""
+His uncle had short hair."""
 FRENCH = """Je ne sais pas où il est allé.
 Le chat dort sur la table de la cuisine.
 Nous avons mangé du pain et du fromage.
 Il fait très beau ce matin à Paris.
 Elle a acheté une robe bleue hier.
-Mon frère travaille dans une grande usine."""
+Mon oncle travaille dans une grande usine."""
 ENGLISH = """I do not know where he went.
 The cat sleeps on the kitchen table.
 We ate some bread and cheese.
 The weather is very nice this morning.
 She bought a blue dress yesterday.
-My brother works in a large factory."""
+My uncle works in a large factory."""
 PAIRS: dict[str, dict[str, Any]] = {
     "joy": {"one": JOY, "two": SORROW},
     "girls": {"one": GIRLS, "two": BOYS},
