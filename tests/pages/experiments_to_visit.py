@@ -111,6 +111,7 @@ VISITS = {
     ),
     "probing": ("inside/probing/page.py", {}),
     "two classes": ("inside/probing/page.py", {"show": "two classes of your own", "method": "probe", "after": "3"}),
+    "two sentences": ("inside/probing/page.py", {"show": "two sentences"}),
     "steering": ("inside/probing/page.py", {"show": "steer with it", "factor": "-3"}),
     "steering with a feature": ("inside/probing/page.py", {"show": "steer with it", "source": "feature"}),
     "circuits": ("inside/circuits/page.py", {}),

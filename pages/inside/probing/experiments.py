@@ -5,6 +5,7 @@ import numpy as np
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable, wilson
 from tfcore.analysis.inside.probing.kept import kept_layers
+from tfcore.analysis.inside.probing.sentence_pairs import SentencePair, compare_sentences, similarity
 from tfcore.analysis.inside.probing.steering import (
     FACTORS,
     MOST_NATS,
@@ -32,6 +33,7 @@ from tfcore.analysis.one_text import first_tokens
 from tfcore.analysis.token_text import plotly_escape, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.probing import accuracy_figure, classes_figure
+from tfcore.figures.inside.sentence_pairs import pairs_figure, pairs_height
 from tfcore.figures.inside.steering import collapse_figure, next_figure, projection_figure
 from tfcore.figures.shown import Shown
 from tfcore.model import Transformer
@@ -137,3 +139,14 @@ def where_it_collapses(found: Steered, factor: float) -> Shown:
     nats = np.zeros(len(FACTORS)) if found.nats is None else found.nats
     figure = collapse_figure(nats, found.repeated(), FACTORS, collapsed(found), bounds, factor, height=330)
     return Shown(figure, (collapse(found),))
+
+
+def compared(model: Transformer, tokenizer: Tokenizer, one: str, two: str, limit: int) -> SentencePair:
+    """Two sentences as an encoder sees them."""
+    return compare_sentences(model, tokenizer, one, two, limit)
+
+
+def pair_parts(found: SentencePair) -> Shown:
+    """What each pair of tokens adds to the cosine of two sentences' mean vectors (arXiv:1908.10084)."""
+    one, two = (tick_labels(tokens, 12) for tokens in (found.one, found.two))
+    return Shown(pairs_figure(found.parts, one, two, pairs_height(len(one), two)), (similarity(found),))

@@ -2,6 +2,7 @@
 
 from pages.inside.probing.classes import classes
 from pages.inside.probing.reads import reads
+from pages.inside.probing.sentence_pair import sentences
 from pages.inside.probing.steer import steer
 from pages.ui import controls, page
 from pages.ui.loading import models
@@ -10,6 +11,7 @@ SECTIONS = {
     "reads": ("what a probe reads", reads),
     "classes": ("two classes of your own", classes),
     "steer": ("steer with it", steer),
+    "sentences": ("two sentences", sentences),
 }
 
 page.begin(

@@ -37,8 +37,8 @@ TRY: dict[str, dict[str, Any]] = {
     "too much": {**PAIRS["joy"], "model": WITH_FEATURES, "prompt": PARK, "source": "means", "factor": 8.0},
 }
 TRY_REAL: dict[str, dict[str, Any]] = {
-    "a good letter": {**PAIRS["joy"], "model": REAL, "prompt": LETTER, "source": "means", "after": 14, "factor": 2.0},
-    "a bad letter": {**PAIRS["joy"], "model": REAL, "prompt": LETTER, "source": "means", "after": 14, "factor": -3.0},
+    "a good letter": {**PAIRS["joy"], "model": REAL, "prompt": LETTER, "source": "means", "after": 14, "factor": 1.0},
+    "a bad letter": {**PAIRS["joy"], "model": REAL, "prompt": LETTER, "source": "means", "after": 14, "factor": -1.0},
     "into French": {
         **PAIRS["French"],
         "model": REAL,
@@ -72,7 +72,7 @@ def steer() -> None:
             else:
                 feature, layer = DOG, choose_layer(model)
         with st.container(width=230):
-            factor = controls.stops("Factor", "factor", list(FACTORS), 2.0, {f: f"{f:+g}" for f in FACTORS})
+            factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
         with page.more_settings():
             one, two = class_boxes(180)
     if source != "feature" and too_few(one, two):

@@ -69,3 +69,12 @@ def test_any_sentences(show):
     test = opened(show=show)
     test.text_area(key="two").set_value("😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0\n.\n" + "word " * 90)
     assert not run(test).exception
+
+
+def test_two_sentences():
+    test = opened(show="two sentences", left="The dog ran.", right="The dog ran.")
+    assert test.metric[0].value == "1.000"
+    assert figures(test)["pairs"][0]["alt"].startswith("Cosine similarity 1.000")
+    assert "was not trained to give whole sentences" in visits.said(test, "caption")
+    test.text_area(key="right").set_value("")
+    assert "at least one token" in run(test).info[0].value

@@ -1,0 +1,58 @@
+"""Two sentences: the parts add up to the cosine of the mean vectors, and what is said of them."""
+
+import numpy as np
+import pytest
+import torch
+
+from tfcore.analysis.inside.probing import sentence_pairs
+from tfcore.analysis.inside.probing.sentence_pairs import SentencePair
+from tfcore.loading.checkpoints import load
+
+ONE, TWO = "The dog saw a cat.", "A cat ran."
+
+
+def test_the_parts_are_the_cosine():
+    model, tokenizer = load("fill", device="cpu")
+    found = sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO, 40)
+    means = [model(torch.tensor([tokenizer.encode(text)])).hidden[0].mean(0) for text in (ONE, TWO)]
+    expected = torch.nn.functional.cosine_similarity(means[0], means[1], dim=0)
+    assert found.cosine == pytest.approx(float(expected), abs=1e-5)
+    assert found.parts.shape == (len(tokenizer.encode(ONE)), len(tokenizer.encode(TWO)))
+    h = model(torch.tensor([tokenizer.encode(ONE)])).hidden[0, 2]
+    g = model(torch.tensor([tokenizer.encode(TWO)])).hidden[0, 1]
+    share = float(h @ g / (means[0].norm() * means[1].norm()) / found.parts.size)
+    assert found.parts[2, 1] == pytest.approx(share, abs=1e-5)
+    with pytest.raises(ValueError, match="at least one token"):
+        sentence_pairs.compare_sentences(model, tokenizer, ONE, "", 40)
+
+
+def test_minilm_knows_a_paraphrase(real_models):
+    model, tokenizer = load("minilm", device="cpu")
+    found = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "What is your age?", 40)
+    assert found.special[0] == (True, *[False] * 5, True)
+    assert found.special[1] == (True, *[False] * 5, True)
+    other = sentence_pairs.compare_sentences(model, tokenizer, "How old are you?", "The market fell sharply.", 40)
+    assert found.cosine > 0.7 > 0.2 > other.cosine
+    cut = sentence_pairs.compare_sentences(model, tokenizer, "one two three four", "five", 3)
+    assert cut.special[0] == (True, False, False)
+
+
+def test_what_is_said():
+    parts = np.array([[0.2, 0.0, 0.1], [0.0, 0.05, -0.02], [0.1, 0.15, 0.0]])
+    found = SentencePair(("[CLS]", "dog", "cat"), ("[CLS]", "cat", "ran"), ((True, False, False),) * 2, parts)
+    said = sentence_pairs.similarity(found)
+    assert (said.one, said.two, said.part) == ("cat", "cat", 0.15)
+    assert said.special == pytest.approx(0.2 + 0.1 + 0.1)
+    assert str(said) == (
+        "Cosine similarity 0.580, the sum of 3 x 3 pairs of tokens. 'cat' with 'cat' adds most: +0.1500; a pair adds "
+        "+0.0644 on average. Pairs with a special token add +0.400."
+    )
+    share = sentence_pairs.token_share(found, 0)
+    assert (share.token, share.least) == ("[CLS]", "dog")
+    assert str(sentence_pairs.token_share(found, 1)) == (
+        "Of the second sentence '[CLS]' adds most, +0.300, and 'ran' least, +0.080."
+    )
+    bare = SentencePair(("a",), ("b",), ((False,), (False,)), np.array([[0.5]]))
+    assert "special" not in str(sentence_pairs.similarity(bare))
+    ends = SentencePair(("[CLS]",), ("b",), ((True,), (False,)), np.array([[0.5]]))
+    assert sentence_pairs.similarity(ends).one == "[CLS]"
