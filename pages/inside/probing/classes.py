@@ -5,7 +5,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inside import reading as _reading
 from pages.inside.probing import experiments
 from pages.inside.probing.defaults import (
     CLASS_CHARACTERS,
@@ -21,11 +20,13 @@ from pages.inside.probing.defaults import (
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
+from pages.ui.reading import first_tokens
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.two_classes import METHODS, Method
 
 TOKENS = 48  # of the text that is projected
 CHARACTERS = 300
+COLUMN = 24  # pixels of a token, at least
 TEXT = "The sad boy found his lost dog and smiled with joy."
 SHE = "The boy and the girl went home, and she gave him her hat."
 TRY: dict[str, dict[str, Any]] = {
@@ -36,7 +37,8 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     "French and English": {**PAIRS["French"], "projected": "He said bonjour and ordered a croissant.", "model": REAL}
 }
 
-read = cache.of_model(max_entries=24)(experiments.read_classes)
+read = cache.of_model(max_entries=24)(two_classes.read_classes)
+read_text = cache.of_model(max_entries=32)(two_classes.read_text)
 Given = tuple[str, str, Method, int]  # sentences of the classes, method, index of the layer
 
 
@@ -62,44 +64,57 @@ def classes() -> None:
     words(model, pasted, (one, two, method, layer))
 
 
+@cache.data(max_entries=48)
+def held_out(model: str, one: str, two: str, method: Method) -> Any:
+    """Which sentences fall on the right side after each layer."""
+    return two_classes.held_out_right(read(model, one, two), method)
+
+
+@cache.data(max_entries=128)
+def points_at(model: str, one: str, two: str, method: Method, layer: int) -> two_classes.PointsAt:
+    """The tokens that the direction points at."""
+    along = two_classes.class_direction(read(model, one, two), layer, method)
+    return two_classes.points_at(*cache.model(model), along)
+
+
 def pictures(model: str, pasted: str, given: Given) -> None:
     """Held-out accuracy by layer, what the direction points at, and a text along it."""
     one, two, method, layer = given
-    found = read(model, one, two)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        shown = experiments.classes_by_layer(found, method, layer)
+    found, right = read(model, one, two), held_out(model, one, two, method)
+    above, beside = st.columns([3, 2], gap="large")
+    with above:
+        shown = experiments.classes_by_layer(right, method, layer)
         figure(
             shown.figure,
             key="accuracy",
             height=320,
-            on_click=lambda event: click(event, len(found.states)),
-            table=lambda: pd.DataFrame(two_classes.held_out_right(found, method).T).assign(sentence=found.sentences),
+            on_click=lambda event: click(event, len(right)),
+            table=lambda: pd.DataFrame(right.T).assign(sentence=found.sentences),
             alt=shown.alt,
             caption=f"{shown.caption} Click a point to choose its layer.",
         )
-    with right:
-        network, tokenizer = cache.model(model)
-        shown = experiments.pointed_at(network, tokenizer, found, method, layer)
+    with beside:
+        said = points_at(model, one, two, method, layer)
+        shown = experiments.pointed_at(said)
         figure(
             shown.figure,
             key="pointed",
             height=320,
-            table=lambda: pd.DataFrame({"finding": [shown.alt]}),
+            table=lambda: pd.DataFrame({"token": said.tokens, "cosine": said.cosines}),
             alt=shown.alt,
             caption=shown.caption,
         )
-    reading = _reading.read(model, pasted, TOKENS)
-    if not reading.ids:
+    if not first_tokens(model, pasted, TOKENS).ids:
         st.info("There is no text to project yet: type one in the box “Text along it”.")
         return
-    shown = experiments.along_text(network, tokenizer, found, method, layer, pasted, TOKENS)
+    text, along = read_text(model, pasted, TOKENS), two_classes.class_direction(found, layer, method)
+    shown = experiments.along_text(text, along)
     figure(
         shown.figure,
         key="along",
         height=230,
-        min_width=24 * len(reading.tokens),
-        table=lambda: pd.DataFrame({"finding": [shown.alt]}),
+        min_width=COLUMN * len(text.tokens),
+        table=lambda: pd.DataFrame({"token": text.tokens, "score": two_classes.token_scores(text, along)}),
         alt=shown.alt,
         caption=f"{shown.caption} The first token is left out.",
     )
@@ -127,11 +142,17 @@ def words(model: str, pasted: str, given: Given) -> None:
         "dogs. Pairs of sentences that differ in one thing alone make it purer: that is why the two sentences of a "
         "line are held out together.",
     )
-    found = made(experiments.read_classes, model, one, two)
+    found = made(two_classes.read_classes, model, one, two)
+    along = made(two_classes.class_direction, found, layer, method)
+    right, text = made(two_classes.held_out_right, found, method), made(two_classes.read_text, model, pasted, TOKENS)
+    programs = [
+        page.experiment_of("Held-out accuracy", experiments.classes_by_layer, right, method, layer),
+        page.experiment_of("What it points at", experiments.pointed_at, made(two_classes.points_at, model, along)),
+    ]
+    if pasted.strip():
+        programs.append(page.experiment_of("The text along it", experiments.along_text, text, along))
     page.how_it_is_computed(
-        page.experiment_of("Held-out accuracy", experiments.classes_by_layer, found, method, layer),
-        page.experiment_of("What it points at", experiments.pointed_at, model, found, method, layer),
-        page.experiment_of("The text along it", experiments.along_text, model, found, method, layer, pasted, TOKENS),
+        *programs,
         formula=(
             r"\begin{gathered} v = \bar x_1 - \bar x_2, \quad t = v \cdot \tfrac{1}{2}(\bar x_1 + \bar x_2) "
             r"\qquad \text{or} \qquad \min_{w, b}\; \frac{1}{n} \sum_i \log(1 + e^{-y_i (w \cdot \hat x_i + b)}) + "

@@ -1,6 +1,8 @@
 """The experiments of the page on probing."""
 
 import numpy as np
+from jaxtyping import Bool
+from numpy import ndarray
 
 from tfcore.analysis.inside.probing import two_classes
 from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable, wilson
@@ -21,10 +23,9 @@ from tfcore.analysis.inside.probing.steering import (
 from tfcore.analysis.inside.probing.two_classes import (
     Direction,
     Method,
-    TwoClasses,
+    PointsAt,
+    TextStates,
     class_direction,
-    held_out_right,
-    points_at,
     projected,
     token_scores,
     told_apart,
@@ -64,35 +65,25 @@ def by_class(found: Probed, layer: int) -> Shown:
     return Shown(figure, (said,))
 
 
-def read_classes(model: Transformer, tokenizer: Tokenizer, one: str, two: str) -> TwoClasses:
-    """Two classes of sentences, one a line, as the model reads them."""
-    return two_classes.read_classes(model, tokenizer, one, two)
-
-
-def classes_by_layer(found: TwoClasses, method: Method, layer: int) -> Shown:
+def classes_by_layer(right: Bool[ndarray, "layer sentence"], method: Method, layer: int) -> Shown:
     """How many sentences fall on the right side after each layer, when their line is held out."""
-    right = held_out_right(found, method)
-    total, layers = right.shape[1], len(right)
+    layers, total = right.shape
     intervals = [wilson(int(count), total) for count in right.sum(1)]
     figure = accuracy_figure(right.mean(1), intervals, None, (0.5, "a guess"), layers, layer, 320, "held out")
     return Shown(figure, (told_apart(right, layer, method),))
 
 
-def pointed_at(model: Transformer, tokenizer: Tokenizer, found: TwoClasses, method: Method, layer: int) -> Shown:
+def pointed_at(said: PointsAt) -> Shown:
     """The tokens that the direction from the second class to the first points at."""
-    said = points_at(model, tokenizer, class_direction(found, layer, method))
     figure = promoted_figure(
         tick_labels(said.tokens), said.cosines, None, 320, up="@residual", axis="cosine", unit="cosine"
     )
     return Shown(figure, (said,))
 
 
-def along_text(
-    model: Transformer, tokenizer: Tokenizer, found: TwoClasses, method: Method, layer: int, text: str, limit: int
-) -> Shown:
+def along_text(read: TextStates, along: Direction) -> Shown:
     """Each token of a text projected on the direction."""
-    read, along = first_tokens(model, tokenizer, text, limit), class_direction(found, layer, method)
-    scores = token_scores(model, read.ids, along)
+    scores = token_scores(read, along)
     figure = projection_figure(scores, tick_labels(read.tokens, 10), height=230)
     return Shown(figure, (projected(scores, read.tokens, along.title),))
 

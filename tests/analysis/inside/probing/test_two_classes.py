@@ -106,7 +106,9 @@ def test_tokens_along_a_direction(stories, found):
     model, tokenizer = stories
     along = two_classes.class_direction(found, 2, "means")
     ids = tokenizer.encode("The sad boy smiled.")
-    scores = two_classes.token_scores(model, ids, along)
+    read = two_classes.read_text(model, tokenizer, "The sad boy smiled.", 40)
+    assert list(read.tokens) == tokenizer.tokens(ids)
+    scores = two_classes.token_scores(read, along)
     x = model(torch.tensor([ids]), capture=("blocks.1.resid_post",)).activations["blocks.1.resid_post"][0]
     middle = (found.states[2, :3].mean(0) + found.states[2, 3:].mean(0)) / 2
     gap = found.states[2, :3].mean(0) - found.states[2, 3:].mean(0)
@@ -118,7 +120,8 @@ def test_tokens_along_a_direction(stories, found):
     assert said.high == tokens[1 + int(expected[1:].argmax())]
     assert said.low_score == pytest.approx(expected[1:].min(), abs=1e-3)
     assert "lies farthest on the side of the first class" in str(said)
-    assert not np.isnan(two_classes.token_scores(model, ids[:1], along)).any()
+    alone = two_classes.read_text(model, tokenizer, "The sad boy", 1)
+    assert not np.isnan(two_classes.token_scores(alone, along)).any()
 
 
 def test_the_tokens_it_points_at(stories, found):

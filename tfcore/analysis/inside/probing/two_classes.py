@@ -188,13 +188,31 @@ def class_direction(found: TwoClasses, layer: int, method: Method) -> Direction:
     return Direction(title, layer, vector.astype(np.float32), float(offset[0]) * stretch, half)
 
 
+@dataclass(frozen=True, slots=True)
+class TextStates:
+    """A text as a model reads it.
+
+    Args:
+        tokens: of the text.
+        states: the stream before the first layer and after each.
+    """
+
+    tokens: tuple[str, ...]
+    states: Float[ndarray, "layer seq d_model"]
+
+
 @torch.no_grad()
-def token_scores(model: Transformer, ids: Sequence[int], along: Direction) -> Float[ndarray, " seq"]:
+def read_text(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> TextStates:
+    """The stream at the first tokens of a text, of which there must be one."""
+    read, names = first_tokens(model, tokenizer, text, limit), stream_names(model.config)
+    kept = model(one_text(model, read.ids), capture=names).activations
+    return TextStates(tuple(read.tokens), torch.cat([kept[name] for name in names]).float().cpu().numpy())
+
+
+def token_scores(read: TextStates, along: Direction) -> Float[ndarray, " seq"]:
     """The score of each token of a text; NaN at the first one where there are others, see read_classes."""
-    name = stream_names(model.config)[along.layer]
-    x = model(one_text(model, ids), capture=(name,)).activations[name][0].float().cpu().numpy()
-    scores = (x @ along.vector - along.offset) / along.half
-    scores[: min(1, len(ids) - 1)] = np.nan
+    scores = (read.states[along.layer] @ along.vector - along.offset) / along.half
+    scores[: min(1, len(scores) - 1)] = np.nan
     return scores
 
 
@@ -266,10 +284,13 @@ def points_at(model: Transformer, tokenizer: Tokenizer, along: Direction, toward
     """Cosines of the direction with the rows of W_U, each less the mean row and times the final norm's gamma: what adds
     the same to all logits does not count, nor how long a row is."""
     rows = unembedding(model).float()
-    gamma = getattr(model.decoder.ln_final, "weight", torch.ones(rows.shape[1]))
-    rows = (rows - rows.mean(0)) * gamma
-    vector = torch.from_numpy(along.vector).to(rows)
-    cosines = (rows @ vector / rows.norm(dim=1).clamp(min=1e-12) / vector.norm().clamp(min=1e-12)).cpu().numpy()
+    gamma = getattr(model.decoder.ln_final, "weight", torch.ones(rows.shape[1])).float()
+    vector, mean = torch.from_numpy(along.vector).to(rows), rows.mean(0)
+    shares = rows @ (gamma * vector) - mean @ (gamma * vector)
+    # The squared lengths of gamma * (row - mean), without a second matrix of that size.
+    squares = rows.square() @ gamma.square() - 2 * rows @ (gamma.square() * mean) + (gamma * mean).square().sum()
+    lengths = squares.clamp(min=1e-12).sqrt() * vector.norm().clamp(min=1e-12)
+    cosines = (shares / lengths).cpu().numpy()
     order = np.argsort(-cosines, kind="stable")
     ids = [*order[:towards].tolist(), *order[-away:].tolist()]
     return PointsAt(along.title, tuple(tokenizer.tokens(ids)), tuple(cosines[ids].tolist()), towards)
