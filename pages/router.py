@@ -21,6 +21,7 @@ PAGES = {
     ],
     "Foundations": [
         ("foundations/tokens/page.py", "Tokens", "content_cut", "tokens"),
+        ("foundations/recurrence/page.py", "Recurrence", "repeat", "recurrence"),
         ("foundations/attention/page.py", "Attention", "open_with", "attention"),
         ("foundations/heads/page.py", "Attention heads", "grid_on", "heads"),
         ("foundations/positions/page.py", "Positions", "airwave", "positions"),

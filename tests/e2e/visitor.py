@@ -16,6 +16,7 @@ LAST = {
     "/": "arXiv:2209.11895",
     "/walkthrough": "How it is computed",
     "/tokens": "How it is computed",
+    "/recurrence": "How it is computed",
     "/attention": "How it is computed",
     "/heads": "How it is computed",
     "/positions": "See the shuffle test",

@@ -2,6 +2,8 @@
 
 SHORT: dict[str, object] = {
     "pages.foundations.masks.training.STEPS": 4,
+    "tfcore.analysis.foundations.recurrence.alignment.TESTED": 2,
+    "tfcore.training.recurrence.HELD_ROWS": 16,
     "tfcore.analysis.block.pitfalls.ROWS": 2,
     "tfcore.analysis.block.pitfalls.SEQ": 8,
     "tfcore.analysis.block.pitfalls.LETTERS_SAID": 4,

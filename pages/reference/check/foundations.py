@@ -270,4 +270,44 @@ QUESTIONS: tuple[Question, ...] = (
         },
         because="100 frames per second, halved: {answer:,.0f} places.",
     ),
+    Number(
+        name="vanishing",
+        level=1,
+        problem=numbers.vanished_gradient,
+        look=Look("recurrence", "Change the recurrent weights and read the factor per step."),
+        ask="In a recurrent network a gradient is multiplied by {factor:g} at each step back. It leaves the output "
+        "with norm 1: with what norm does it arrive {steps} steps back?",
+        hints={
+            "a sum": "The factors multiply, they do not add up.",
+            "one step": "That is after one step.",
+            "one less": "There are {steps} steps, each with its factor.",
+        },
+        because="{factor:g} to the power of {steps} is {answer:.2g}: distant tokens hardly learn.",
+    ),
+    Choice(
+        name="recurrence",
+        level=1,
+        look=Look(
+            "recurrence",
+            "Three networks of equal size, trained to copy.",
+            {"look": "Trained side by side", "task": "copy letters"},
+        ),
+        ask="What does attention give a model that a recurrent network of the same size lacks?",
+        right="Every earlier token is reached in one step, however far back it stands.",
+        wrong=(
+            Wrong(
+                "Fewer operations for long sequences.",
+                "More: it compares all pairs of tokens, a recurrent network passes each token once.",
+                Look("recurrence", "The time of one pass by length.", {"look": "Time of one pass"}),
+            ),
+            Wrong(
+                "A memory of fixed size for any text.",
+                "That is what a recurrent network has; keys and values grow with the text.",
+                Look("kv-cache", "The size of keys and values by length."),
+            ),
+            Wrong("A sense of order.", "Recurrence reads in order by itself; attention needs positions.", SHUFFLE),
+        ),
+        because="The way from any token to the output is as long as there are layers, and all positions of a known "
+        "text are computed at once (arXiv:1706.03762, table 1).",
+    ),
 )

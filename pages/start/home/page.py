@@ -22,6 +22,10 @@ CHAPTERS = {
             "foundations/tokens/page.py",
             "What does a model read? Text, images, sounds, series and proteins cut into tokens; BPE merge by merge.",
         ),
+        "Recurrence": (
+            "foundations/recurrence/page.py",
+            "Why attention at all? An RNN, an LSTM and a Transformer of equal size: gradients, training and time.",
+        ),
         "Attention": (
             "foundations/attention/page.py",
             "How does attention work? Drag queries, keys and values, and watch scores, weights and outputs follow.",

@@ -84,6 +84,7 @@ BY_HAND = {
     "foundations.image_tokens": lambda side, patch: (side / patch) ** 2,
     "foundations.audio_places": lambda seconds: seconds * 50,
     "foundations.score_spread": lambda width: width**0.5,
+    "foundations.vanished_gradient": lambda factor, steps: math.exp(steps * math.log(factor)),
     "block.layer_normed": lambda numbers: deviations(numbers, True),
     "block.rms_normed": lambda numbers: deviations(numbers, False),
     "block.feed_forward_count": lambda d_model, d_ff: (d_model + 1) * d_ff + (d_ff + 1) * d_model,

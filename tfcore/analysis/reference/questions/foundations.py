@@ -110,3 +110,14 @@ def score_spread(rng: Random) -> Problem:
         answer=math.sqrt(width),
         mistakes={"variance": width, "inverse": 1 / root, "after scaling": 1},
     )
+
+
+def vanished_gradient(rng: Random) -> Problem:
+    """What is left of a gradient after a factor at each step back (arXiv:1211.5063, equation 7)."""
+    factor, steps = rng.choice((0.7, 0.8, 0.9)), rng.choice((10, 15, 20))
+    return Problem(
+        given={"factor": factor, "steps": steps},
+        answer=factor**steps,
+        mistakes={"a sum": max(0.0, 1 - steps * (1 - factor)), "one step": factor, "one less": factor ** (steps - 1)},
+        tolerance=0.02,
+    )

@@ -1,0 +1,60 @@
+"""The experiments of the page on recurrence."""
+
+from collections.abc import Sequence
+
+from tfcore.analysis.foundations.recurrence.alignment import AlignmentLook, Order
+from tfcore.analysis.foundations.recurrence.alignment_findings import aligned_letters, right_by_length
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, TaskName, kept_comparison
+from tfcore.analysis.foundations.recurrence.comparison_findings import accuracy_by_place, held_out_accuracy, learned
+from tfcore.analysis.foundations.recurrence.gradient_findings import gradient_reach, jacobian_products
+from tfcore.analysis.foundations.recurrence.gradients import Arriving
+from tfcore.analysis.foundations.recurrence.passes import Passes, parallel_gain
+from tfcore.analysis.foundations.recurrence.real_model import kept_real_gradient, real_reach
+from tfcore.figures.foundations.recurrence import (
+    Against,
+    alignment_figure,
+    course_figure,
+    gradient_figure,
+    length_figure,
+    passes_figure,
+    place_figure,
+)
+from tfcore.figures.shown import Shown
+
+
+def trained_gradients(task: TaskName) -> tuple[Arriving, ...]:
+    """What was measured in the networks that were trained on a task."""
+    return kept_comparison(task).gradients
+
+
+def gradients(found: Sequence[Arriving], height: int = 420) -> Shown:
+    """The gradient that arrives at the token d steps back, in a plain RNN, an LSTM and a Transformer of equal size,
+    and in a real model."""
+    real = kept_real_gradient()
+    findings = gradient_reach(found), real_reach(real), jacobian_products(found)
+    return Shown(gradient_figure(found, real, height), findings)
+
+
+def course(found: Comparison, against: Against = "steps", height: int = 360) -> Shown:
+    """The loss of the three networks, trained on the same batches, against steps or seconds."""
+    return Shown(course_figure(found, against, height), (held_out_accuracy(found), learned(found)))
+
+
+def by_place(found: Comparison, height: int = 300) -> Shown:
+    """What each network has right, by the distance or the place of the answer."""
+    return Shown(place_figure(found, height), (accuracy_by_place(found),))
+
+
+def passes(found: Passes, height: int = 400) -> Shown:
+    """Seconds of one pass over a sequence, by its length, for three networks with as many parameters."""
+    return Shown(passes_figure(found, height), (parallel_gain(found.points),))
+
+
+def lengths(look: AlignmentLook, attention: bool, height: int = 340) -> Shown:
+    """Right letters by length, of an encoder-decoder with one vector between, and of one with attention."""
+    return Shown(length_figure(look, attention, height), (right_by_length(look),))
+
+
+def alignment(look: AlignmentLook, order: Order, height: int = 400) -> Shown:
+    """The weight on each letter that was read while each letter is written (arXiv:1409.0473, figure 3)."""
+    return Shown(alignment_figure(look, height), (aligned_letters(look, order),))

@@ -1,0 +1,100 @@
+"""Findings of trainings side by side, what ships of them, and what the page says about these."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tfcore.analysis.foundations.recurrence import comparison, comparison_findings
+from tfcore.analysis.foundations.recurrence.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, Look
+from tfcore.analysis.foundations.recurrence.networks import KINDS
+
+
+def look(step, *accuracy):
+    return Look(
+        step=step,
+        seconds=(step * 0.1, step * 0.2, step * 0.3),
+        loss=(3.0, 2.0, 1.0),
+        held_out=(3.1, 2.1, 0.001234),
+        accuracy=accuracy,
+        by_place=((0.1, 0.2), (0.3, 0.4), (0.5, 1.0)),
+    )
+
+
+FOUND = Comparison(
+    ComparisonConfig(), (look(1, 0.0, 0.1, 0.2), look(10, 0.1, 0.8, 0.9), look(20, 0.2, 0.9, 1.0)), (1, 2)
+)
+
+
+def test_findings_are_read_off_the_looks():
+    now = comparison_findings.held_out_accuracy(FOUND)
+    assert str(now) == (
+        "Right tokens on held-out rows after 20 steps: RNN 20.0% (loss 3.1), LSTM 90.0% (loss 2.1), Transformer 100.0% "
+        "(loss 0.0012)."
+    )
+    when = comparison_findings.learned(FOUND)
+    assert when.when == (("rnn", 0, 0.0), ("lstm", 10, 2.0), ("transformer", 10, 3.0))
+    assert str(when) == (
+        "80% right: the LSTM after 10 steps (2.0 s), the Transformer after 10 steps (3.0 s); not within 20 steps: the "
+        "RNN."
+    )
+    none = comparison_findings.learned(replace(FOUND, looks=FOUND.looks[:1]))
+    assert str(none) == "None has 80% right within 1 steps."
+    assert str(comparison_findings.accuracy_by_place(FOUND)) == (
+        "Right for the first letter and for the last: RNN 10% and 20%, LSTM 30% and 40%, Transformer 50% and 100%."
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_ships_is_whole_and_comes_back_from_json(task):
+    found = comparison.kept_comparison(task)
+    assert found.config == BEGIN[task]
+    assert found.last.step == found.config.steps
+    assert len(found.gradients) == len(KINDS)
+    assert comparison.from_json(json.loads(json.dumps(comparison.to_json(found)))).looks == found.looks
+    assert all(len(row) == len(found.places) for row in found.last.by_place)
+
+
+def accuracy(task):
+    return dict(zip(KINDS, comparison.kept_comparison(task).last.accuracy, strict=True))
+
+
+def at(task, step):
+    looks = comparison.kept_comparison(task).looks
+    return dict(zip(KINDS, next(one for one in looks if one.step >= step).accuracy, strict=True))
+
+
+def test_what_the_page_says_of_copies_sums_and_a_text():
+    copied, sums, text = accuracy("copy"), accuracy("addition"), accuracy("characters")
+    assert copied["transformer"] == 1
+    assert copied["rnn"] < 0.06  # one of 26 letters is 0.04
+    assert 0.4 < copied["lstm"] < 0.6
+    assert sums["rnn"] < 1 / 31 > sums["lstm"]
+    assert sums["transformer"] > 5 / 31
+    assert max(comparison.kept_comparison("addition").last.loss[:2]) < 0.15  # memorised
+    assert accuracy("addition")["rnn"] == accuracy("addition")["lstm"] == 0
+    assert text["rnn"] > text["lstm"] > text["transformer"]
+    assert at("characters", 60)["rnn"] > at("characters", 60)["lstm"] > at("characters", 60)["transformer"]
+
+
+def test_what_the_page_says_of_one_letter():
+    found, early = comparison.kept_comparison("recall"), at("recall", 300)
+    assert early["lstm"] > 0.99
+    assert early["lstm"] > early["rnn"] > early["transformer"]
+    rnn = next(one for one in found.looks if one.accuracy[0] >= 0.4).by_place[0]
+    assert sum(rnn[:3]) / 3 > 0.15 + sum(rnn[-3:]) / 3  # better at short distances than at long ones
+    assert found.last.by_place[0][0] > 0.1 + found.last.by_place[0][-1]
+    assert min(found.last.by_place[2]) > 0.99
+    assert found.last.seconds[2] > max(found.last.seconds[:2])  # a step of the Transformer takes longer
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"length": 100}, "length=100 must be between 4 and 48"),
+        ({"steps": 1_500, "length": 24}, "would take more than about a minute; take 585"),
+    ],
+)
+def test_what_cannot_be_is_refused(values, problem):
+    with pytest.raises(ValueError, match=problem):
+        ComparisonConfig(**values)

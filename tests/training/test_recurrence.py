@@ -1,0 +1,76 @@
+"""Three networks trained side by side: the same batches, looks that come in order, what is measured at the end."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tfcore.analysis.foundations.recurrence.comparison import TASKS, ComparisonConfig
+from tfcore.analysis.foundations.recurrence.networks import KINDS, NetworkConfig, logits_of, network
+from tfcore.training import recurrence
+from tfcore.training.data import IGNORE
+
+SHORT = ComparisonConfig(task="copy", length=4, steps=4, rows=8)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return [one for one in recurrence.compare(SHORT) if one is not None]
+
+
+def test_every_network_has_every_look(found):
+    assert [one.last.step for one in found] == [1, 2, 3, 4]
+    last = found[-1]
+    assert last.places == (1, 2, 3, 4)
+    assert np.array(last.last.by_place).shape == (len(KINDS), 4)
+    assert [one.kind for one in last.gradients] == list(KINDS)
+    assert not found[0].gradients
+    assert all(a < b for a, b in zip(found[0].last.seconds, last.last.seconds, strict=True))
+    means = np.array(last.last.by_place).mean(1)  # as many rows at each place
+    assert np.allclose(means, last.last.accuracy, atol=1e-6)
+
+
+def test_the_first_loss_is_that_of_the_initial_weights(found):
+    rows = recurrence.material(SHORT)
+    for i, kind in enumerate(KINDS):
+        model, batch = network(NetworkConfig(vocab_size=len(rows.names)), kind), rows.batch(0)
+        counts = batch.targets != IGNORE
+        with torch.no_grad():
+            loss = F.cross_entropy(logits_of(model, batch.ids)[counts], batch.targets[counts])
+        assert found[0].last.loss[i] == pytest.approx(float(loss), rel=1e-4)
+
+
+def test_training_it_twice_gives_the_same(found):
+    assert recurrence.compared(SHORT).last.held_out == found[-1].last.held_out
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_places_say_where_an_answer_stands(task):
+    rows = recurrence.material(ComparisonConfig(task=task, length=8, rows=4))
+    held = rows.held_out
+    counts = held.targets != IGNORE
+    places = sorted(set(held.places[counts].tolist()))
+    assert (
+        places
+        == {"copy": [*range(1, 9)], "recall": [*range(1, 7)], "addition": [4], "characters": [*range(1, 9)]}[task]
+    )
+    if task == "recall":
+        for ids, target, place in zip(held.ids.tolist(), held.targets[:, -1].tolist(), held.places[:, -1], strict=True):
+            assert ids[len(ids) - 1 - int(place)] == target
+    if task == "copy":
+        for ids, target, place in zip(held.ids.tolist(), held.targets.tolist(), held.places.tolist(), strict=True):
+            assert all(ids[p - 1] == t for t, p in zip(target, place, strict=True) if t != IGNORE)
+
+
+def test_a_network_learns():
+    """A few letters are copied by the Transformer after few steps."""
+    config = ComparisonConfig(task="copy", length=4, steps=40, lr=1e-2)
+    rows = recurrence.material(config)
+    trainee = recurrence.Trainee(network(NetworkConfig(vocab_size=len(rows.names)), "transformer"), config)
+    for step in range(config.steps):
+        trainee.step(rows.batch(step), step)
+    with torch.no_grad():
+        assert float(recurrence.cross_entropy(trainee.model.eval(), rows.held_out)) < 0.3
+    assert len(trainee.losses) == config.steps
+    assert trainee.mean_loss() > 0.3
+    assert not trainee.losses

@@ -1,0 +1,101 @@
+"""What is said of trainings side by side."""
+
+from dataclasses import dataclass
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, TaskName
+from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, NAMES, Kind
+
+THRESHOLD = 0.8  # of right tokens, to say when a task is learned
+PLACES: dict[TaskName, tuple[str, str]] = {  # what the first and the last place are
+    "copy": ("for the first letter", "for the last"),
+    "recall": ("at the shortest distance", "at the longest"),
+    "addition": ("for the sum", "for the sum"),
+    "characters": ("after the first character", "after the last"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutAccuracy(Finding):
+    """Where a comparison is now.
+
+    Args:
+        step: optimiser steps of each network.
+        accuracy: share of right tokens on held-out rows.
+        loss: nats per token on these.
+    """
+
+    step: int
+    accuracy: tuple[tuple[Kind, float], ...]
+    loss: tuple[tuple[Kind, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        losses = dict(self.loss)
+        said = [f"{NAMES[kind]} {share:.1%} (loss {losses[kind]:.2g})" for kind, share in self.accuracy]
+        steps = "1 step" if self.step == 1 else f"{self.step} steps"
+        return f"Right tokens on held-out rows after {steps}: {', '.join(said)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Learned(Finding):
+    """When each network first had THRESHOLD of the held-out tokens right.
+
+    Args:
+        when: (network, step, seconds of its own steps); (network, 0, 0) where it did not.
+        steps: of the comparison until now.
+    """
+
+    when: tuple[tuple[Kind, int, float], ...]
+    steps: int
+
+    @property
+    def sentence(self) -> str:
+        reached = [f"{IN_SENTENCE[kind]} after {step} steps ({s:.1f} s)" for kind, step, s in self.when if step]
+        missed = [IN_SENTENCE[kind] for kind, step, _ in self.when if not step]
+        if not reached:
+            return f"None has {THRESHOLD:.0%} right within {self.steps} steps."
+        never = f"; not within {self.steps} steps: {', '.join(missed)}" if missed else ""
+        return f"{THRESHOLD:.0%} right: {', '.join(reached)}{never}."
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyByPlace(Finding):
+    """Right tokens at the first and at the last place or distance.
+
+    Args:
+        task: says what the places are.
+        ends: (network, share at the first, share at the last).
+    """
+
+    task: TaskName
+    ends: tuple[tuple[Kind, float, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        first, last = PLACES[self.task]
+        said = ", ".join(f"{NAMES[kind]} {near:.0%} and {far:.0%}" for kind, near, far in self.ends)
+        return f"Right {first} and {last}: {said}."
+
+
+def held_out_accuracy(found: Comparison) -> HeldOutAccuracy:
+    """At the last look."""
+    last = found.last
+    return HeldOutAccuracy(
+        last.step, tuple(zip(KINDS, last.accuracy, strict=True)), tuple(zip(KINDS, last.held_out, strict=True))
+    )
+
+
+def learned(found: Comparison) -> Learned:
+    """The first look of each network at which it has THRESHOLD right."""
+    when: list[tuple[Kind, int, float]] = []
+    for i, kind in enumerate(KINDS):
+        look = next((look for look in found.looks if look.accuracy[i] >= THRESHOLD), None)
+        when.append((kind, look.step, look.seconds[i]) if look else (kind, 0, 0.0))
+    return Learned(tuple(when), found.last.step)
+
+
+def accuracy_by_place(found: Comparison) -> AccuracyByPlace:
+    """At the last look."""
+    ends = [(kind, shares[0], shares[-1]) for kind, shares in zip(KINDS, found.last.by_place, strict=True)]
+    return AccuracyByPlace(found.config.task, tuple(ends))

@@ -1,0 +1,283 @@
+"""Figures of recurrent networks beside a Transformer."""
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.foundations.recurrence.alignment import LENGTHS as TESTED_LENGTHS
+from tfcore.analysis.foundations.recurrence.alignment import TRAINED, AlignmentLook
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, Look, TaskName
+from tfcore.analysis.foundations.recurrence.gradients import Arriving
+from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, Kind
+from tfcore.analysis.foundations.recurrence.passes import LENGTHS, Passes
+from tfcore.analysis.foundations.recurrence.real_model import RealGradient
+from tfcore.figures import theme
+
+Against = Literal["steps", "seconds"]
+FEW = 24  # places that are all named on an axis
+COLOURS: dict[Kind, str] = {"rnn": "@cat1", "lstm": "@cat2", "transformer": "@attention"}
+SYMBOLS: dict[Kind, str] = {"rnn": "diamond", "lstm": "circle", "transformer": "square"}
+DASHES: dict[Kind, str] = {"rnn": "dash", "lstm": "dot", "transformer": "solid"}
+MARKS = 16  # at most, of a product over its curve
+SPAN = (-20, 6)  # powers of ten on the axis of gradients; what is smaller leaves the picture
+
+
+def gradient_figure(found: Sequence[Arriving], real: RealGradient, height: int) -> go.Figure:
+    """Gradients by distance as lines, products of Jacobians as open marks over them, the cell state's part thin; those
+    of a real model beside them."""
+    thin = {"color": "@ink", "width": 1.5}
+    data = [_curve(np.arange(len(real.measured)), real.measured, real.name, thin, f"{real.name}, %{{x}}: %{{y:.2e}}")]
+    for one in found:
+        name, colour = NAMES[one.kind], COLOURS[one.kind]
+        distances = np.arange(len(one.measured))
+        line = {"color": colour, "width": 3}
+        data.append(_curve(distances, one.measured, name, line, f"{name}, %{{x}} steps back: %{{y:.2e}}"))
+        if one.product is not None:
+            every = max(1, -(-len(distances) // MARKS))
+            data.append(
+                {
+                    **_curve(distances[::every], one.product[::every], f"{name}, product of Jacobians", {}, "%{y:.2e}"),
+                    "mode": "markers",
+                    "marker": {
+                        "symbol": f"{SYMBOLS[one.kind]}-open",
+                        "size": 10,
+                        "color": colour,
+                        "line": {"width": 2, "color": colour},
+                    },
+                }
+            )
+        if one.cell is not None:
+            dotted = {"color": colour, "width": 1.5, "dash": "dot"}
+            data.append(_curve(distances, one.cell, f"{name}, cell state alone", dotted, "cell state alone: %{y:.2e}"))
+    powers = range(SPAN[0], SPAN[1] + 1, 4)
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "distance d: tokens back from the output",
+            "range": [-0.5, len(found[0].measured) - 0.5],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": "norm of the gradient",
+            "type": "log",
+            "range": list(SPAN),
+            "tickvals": [10.0**power for power in powers],
+            "ticktext": [f"10<sup>{power}</sup>" for power in powers],
+            "fixedrange": True,
+        },
+        margin={"t": 64, "l": 64},
+    )
+    return theme.build(data, layout)
+
+
+AGAINST: dict[Against, str] = {"steps": "steps", "seconds": "seconds of the network's own steps"}
+PLACES: dict[TaskName, str] = {
+    "copy": "letter of the copy",
+    "recall": "distance of the marked letter",
+    "addition": "place of the sum",
+    "characters": "characters read",
+}
+
+
+def course_figure(found: Comparison, against: Against, height: int) -> go.Figure:
+    """Held-out loss of each network, strong, and the loss of its batches, thin, against steps or seconds."""
+    data: list[dict[str, Any]] = []
+    for kind in KINDS:
+        x = [look.step for look in found.looks] if against == "steps" else column(found.looks, "seconds", kind)
+        unit = "%{x} steps" if against == "steps" else "%{x:.1f} s"
+        held, batch = column(found.looks, "held_out", kind), column(found.looks, "loss", kind)
+        strong = {"color": COLOURS[kind], "width": 3, "dash": DASHES[kind]}
+        hover = f"{NAMES[kind]}, {unit}"
+        data.append(_curve(x, held, NAMES[kind], strong, f"{hover}: held-out loss %{{y:.3f}}"))
+        thin = {"color": COLOURS[kind], "width": 1}
+        name = f"{NAMES[kind]}, batches"
+        data.append({**_curve(x, batch, name, thin, f"{hover}: loss %{{y:.3f}}"), "showlegend": False})
+    low = min(-3.0, *(float(np.log10(max(1e-6, y))) - 0.1 for trace in data for y in trace["y"]))
+    last = found.config.steps if against == "steps" else max(found.last.seconds)
+    layout = theme.base_layout(
+        height,
+        xaxis={"title": AGAINST[against], "range": [0, last], "fixedrange": True},
+        yaxis={
+            "title": "loss (nats per token)",
+            "type": "log",
+            "range": [low, 1.2],
+            "tickvals": [0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10],
+            "ticktext": ["0.00001", "0.0001", "0.001", "0.01", "0.1", "1", "10"],
+            "fixedrange": True,
+        },
+        margin={"t": 40, "l": 64},
+    )
+    return theme.build(data, layout)
+
+
+def place_figure(found: Comparison, height: int) -> go.Figure:
+    """Share of right tokens of each network, by the distance or the place."""
+    data = [
+        {
+            **_curve(found.places, shares, NAMES[kind], {}, f"{NAMES[kind]}, %{{x}}: %{{y:.0%}} right"),
+            "mode": "lines+markers",
+            "line": {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
+            "marker": {"color": COLOURS[kind], "size": 8, "symbol": SYMBOLS[kind]},
+        }
+        for kind, shares in zip(KINDS, found.last.by_place, strict=True)
+    ]
+    few = {"tickvals": list(found.places)} if len(found.places) <= FEW else {}
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": PLACES[found.config.task],
+            "range": [found.places[0] - 0.5, found.places[-1] + 0.5],
+            "fixedrange": True,
+            **few,
+        },
+        yaxis={"title": "right tokens", "tickformat": ".0%", "range": [-0.03, 1.05], "fixedrange": True},
+        margin={"t": 40},
+    )
+    return theme.build(data, layout)
+
+
+def passes_figure(found: Passes, height: int) -> go.Figure:
+    """Milliseconds of one pass by the length of the sequence, both on logarithmic axes."""
+    data: list[dict[str, Any]] = []
+    for kind in KINDS:
+        mine = [point for point in found.points if point.kind == kind]
+        data.append(
+            {
+                **_curve(
+                    [point.n for point in mine],
+                    [1e3 * point.seconds for point in mine],
+                    NAMES[kind],
+                    {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
+                    f"{NAMES[kind]}, %{{x:,}} tokens: %{{y:.3g}} ms",
+                ),
+                "mode": "lines+markers",
+                "marker": {"color": COLOURS[kind], "size": 9, "symbol": SYMBOLS[kind]},
+            }
+        )
+    times = [time for trace in data for time in trace["y"]] or [1.0]
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "tokens of the sequence",
+            "type": "log",
+            "range": [np.log10(LENGTHS[0] / 1.2), np.log10(LENGTHS[-1] * 1.2)],
+            "tickvals": list(LENGTHS),
+            "ticktext": [f"{n:,}" for n in LENGTHS],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": "milliseconds",
+            "type": "log",
+            "range": [min(-1.0, float(np.log10(min(times))) - 0.1), max(3.0, float(np.log10(max(times))) + 0.1)],
+            "tickvals": [0.1, 1, 10, 100, 1000, 10_000],
+            "ticktext": ["0.1", "1", "10", "100", "1,000", "10,000"],
+            "fixedrange": True,
+        },
+        margin={"t": 40},
+    )
+    return theme.build(data, layout)
+
+
+def length_figure(look: AlignmentLook, attention: bool, height: int) -> go.Figure:
+    """Right letters by length, from one vector and, where it is switched on, with attention; the lengths of training
+    are shaded."""
+    sides = (
+        ("one vector", look.plain, "@cat1", "dash", "diamond"),
+        ("attention", look.attending, "@attention", "solid", "square"),
+    )
+    data = [
+        {
+            **_curve(
+                TESTED_LENGTHS,
+                side.by_length,
+                name,
+                {"color": colour, "width": 2, "dash": dash},
+                f"{name}, %{{x}} letters: %{{y:.0%}} right",
+            ),
+            "mode": "lines+markers",
+            "marker": {"color": colour, "size": 8, "symbol": symbol},
+        }
+        for name, side, colour, dash, symbol in sides[: 1 + attention]
+    ]
+    low, high = TRAINED
+    shaded = {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": low,
+        "x1": high,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": "@muted/0.1",
+        "line": {"width": 0},
+        "layer": "below",
+        "label": {"text": "trained on", "textposition": "bottom left", "font": {"size": 12, "color": "@muted"}},
+    }
+    layout = theme.base_layout(
+        height,
+        xaxis={
+            "title": "letters of the row",
+            "tickvals": list(TESTED_LENGTHS),
+            "range": [1.4, TESTED_LENGTHS[-1] + 0.6],
+            "fixedrange": True,
+        },
+        yaxis={"title": "right letters", "tickformat": ".0%", "range": [-0.03, 1.05], "fixedrange": True},
+        shapes=[shaded],
+        margin={"t": 40},
+    )
+    return theme.build(data, layout)
+
+
+def alignment_figure(look: AlignmentLook, height: int) -> go.Figure:
+    """The weight on every letter read (columns) while each letter is written (rows)."""
+    names = ascii_lowercase
+    read, wrote = [names[i] for i in look.read], [names[i] for i in look.wrote]
+    hover = [
+        [f"writing {w!r}: {look.alignment[i, j]:.2f} on {r!r}" for j, r in enumerate(read)] for i, w in enumerate(wrote)
+    ]
+    cells = {
+        "type": "heatmap",
+        "z": look.alignment,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": "@weights",
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+        "text": hover,
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    axis = {"fixedrange": True, "showgrid": False, "tickfont": {"family": theme.MONO, "size": 14, "color": "@ink"}}
+    layout = theme.base_layout(
+        height,
+        xaxis={**axis, "title": "letters read", "tickvals": list(range(len(read))), "ticktext": read, "side": "top"},
+        yaxis={
+            **axis,
+            "title": "letters written",
+            "tickvals": list(range(len(wrote))),
+            "ticktext": wrote,
+            "autorange": "reversed",
+        },
+        margin={"t": 64, "b": 16},
+    )
+    return theme.build([cells], layout)
+
+
+def column(looks: Sequence[Look], field: str, kind: Kind) -> list[float]:
+    """One number of one network, look by look."""
+    return [getattr(look, field)[KINDS.index(kind)] for look in looks]
+
+
+def _curve(x: Any, y: Any, name: str, line: dict[str, Any], hover: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": np.asarray(y, dtype=float),
+        "line": line,
+        "hovertemplate": f"{hover}<extra></extra>",
+    }
