@@ -15,7 +15,7 @@ from pages.inside.probing.defaults import (
     choose_layer,
     choose_model,
     has_real,
-    too_few,
+    unusable,
 )
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
@@ -58,7 +58,7 @@ def classes() -> None:
         method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
         with st.container(width=380):
             pasted = controls.text_line("Text along it", "projected", TEXT, CHARACTERS)
-    if too_few(one, two):
+    if unusable(one, two):
         return
     pictures(model, pasted, (one, two, method, layer))
     words(model, pasted, (one, two, method, layer))

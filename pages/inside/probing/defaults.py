@@ -90,8 +90,8 @@ def class_boxes(height: int) -> tuple[str, str]:
     )
 
 
-def too_few(one: str, two: str) -> bool:
-    """Whether a class has too few sentences; says so."""
+def unusable(one: str, two: str) -> bool:
+    """Whether there is no direction between the classes: too few sentences, or the same ones; says so."""
     for name, own in (("first", one), ("second", two)):
         if len(sentences(own)) < 2:
             st.info(
@@ -99,4 +99,7 @@ def too_few(one: str, two: str) -> bool:
                 f"held out; at most {SENTENCES} are used."
             )
             return True
+    if sorted(sentences(one)) == sorted(sentences(two)):
+        st.info("Both classes have the same sentences, so nothing tells them apart; change those of one of them.")
+        return True
     return False

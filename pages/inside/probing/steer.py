@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.continuations import continuations
 from pages.inside.probing import experiments
-from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, too_few
+from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
 from pages.inside.reading import Reading
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
@@ -32,7 +32,7 @@ FEATURE = {"feature": "feature"}  # of the model that has a sparse autoencoder
 WITH_FEATURES = "stories"
 TRY: dict[str, dict[str, Any]] = {
     "happy in the park": {**PAIRS["joy"], "model": WITH_FEATURES, "prompt": PARK, "source": "means", "factor": 3.0},
-    "a girl, not a boy": {**PAIRS["girls"], "model": WITH_FEATURES, "prompt": CHILD, "source": "means", "factor": -2.0},
+    "a boy, not a girl": {**PAIRS["girls"], "model": WITH_FEATURES, "prompt": CHILD, "source": "means", "factor": -2.0},
     "a feature of dogs": {"model": WITH_FEATURES, "prompt": PARK, "source": "feature", "feature": DOG, "factor": 1.0},
     "too much": {**PAIRS["joy"], "model": WITH_FEATURES, "prompt": PARK, "source": "means", "factor": 8.0},
 }
@@ -75,7 +75,7 @@ def steer() -> None:
             factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
         with page.more_settings():
             one, two = class_boxes(180)
-    if source != "feature" and too_few(one, two):
+    if source != "feature" and unusable(one, two):
         return
     reading = _reading.checked(model, pasted, TOKENS)
     given: Given = (model, pasted, TOKENS, source, one, two, layer, feature)

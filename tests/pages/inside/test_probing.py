@@ -52,6 +52,9 @@ def test_too_few_sentences_are_said_so(show):
     test = opened(show=show)
     test.text_area(key="one").set_value("one alone")
     assert "at least two sentences" in run(test).info[0].value
+    test.text_area(key="one").set_value("a\nb")
+    test.text_area(key="two").set_value("b\n\na")
+    assert "the same sentences" in run(test).info[0].value
 
 
 def test_steering_by_a_factor():
