@@ -86,11 +86,11 @@ def panel() -> None:
 def words(*programs: page.Experiment) -> None:
     """What to see and to ask, and how it is computed."""
     page.what_to_see(
-        "With one scale for the whole text, the largest number anywhere sets the grid for every token. In smollm2 that "
-        "is often one channel at the first token: take the first token out of the left picture, and see how far "
-        "everything else lies below it. All other tokens are then rounded on its grid, and lose most of what they say "
-        "(right, solid orange). Either remedy helps: a scale for each token, or the outlier channels kept apart in "
-        "full precision."
+        "With one scale for the whole text, the largest number anywhere sets the grid for every token. In smollm2 "
+        "that is often one channel at the first token: take the first token out of the left picture, and see how far "
+        "everything else lies below it. All other tokens are then rounded on its grid, and may lose much of what "
+        "they say (right, solid orange). Either remedy helps: a scale for each token, or the outlier channels kept "
+        "apart in full precision."
     )
     page.question(
         "Keeping a few channels in float16 costs little memory. Why is LLM.int8() not simply faster than float16?",

@@ -116,7 +116,7 @@ CLAIMS = (
         said="The Transformer of 2017 was trained with AdamW",
         where="courses and slides",
         why="Its paper is of June 2017 and uses Adam; decoupled weight decay was put forward in November.",
-        see="history",
+        see="history?words=AdamW",
     ),
     Claim(
         key="bleu",
