@@ -57,6 +57,7 @@ PAGES = {
     "Inside": [
         ("inside/flow/page.py", "Flow", "waves", "flow"),
         ("inside/induction/page.py", "Induction heads", "content_copy", "induction"),
+        ("inside/in_context/page.py", "In-context learning", "list_alt", "in-context"),
         ("inside/features/page.py", "Features", "grain", "features"),
         ("inside/probing/page.py", "Probing", "linear_scale", "probing"),
         ("inside/circuits/page.py", "Circuits", "account_tree", "circuits"),

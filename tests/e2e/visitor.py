@@ -40,6 +40,7 @@ LAST = {
     "/balance": "How it is computed",
     "/flow": "How it is computed",
     "/induction": "How it is computed",
+    "/in-context": "How it is computed",
     "/features": "How it is computed",
     "/probing": "How it is computed",
     "/circuits": "How it is computed",

@@ -15,6 +15,7 @@ LENS = Look("stream", "What the model would predict after each layer.", {"show":
 PATCH = Look("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
 PROBE = Look("probing", "Accuracy by layer beside the control task.")
 SWITCH = Look("interventions", "Ablate any part.", {"show": "Ablate and scale"})
+EXAMPLES = Look("in-context", "Accuracy by the number of examples.", {"task": "antonyms", "k": 16})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
@@ -69,6 +70,33 @@ QUESTIONS: tuple[Question, ...] = (
             Wrong("It falls on first tokens only.", "First tokens have nothing to copy from."),
         ),
         because="What stood in the context can be copied from then on: in-context learning (arXiv:2209.11895).",
+    ),
+    Choice(
+        name="examples",
+        level=1,
+        look=EXAMPLES,
+        ask="Sixteen examples stand in the prompt. What do they change in the model?",
+        right="Activations alone: they are read as context, and no weight changes.",
+        wrong=(
+            Wrong("The last layer's weights, for this prompt.", "No weight changes; nothing is trained."),
+            Wrong("All weights a little, by a few gradient steps.", "That is fine-tuning; here no gradient is taken."),
+            Wrong("Nothing: only the question counts.", "Without examples the answers are different.", EXAMPLES),
+        ),
+        because="Learning from examples in the prompt is a forward pass (arXiv:2005.14165).",
+    ),
+    Choice(
+        name="random labels",
+        level=2,
+        look=Look("in-context", "A made-up code.", {"task": "code", "k": 16, "labels": "random"}),
+        ask="A code of letters and digits is made up for each prompt, and its examples get random labels. What is left "
+        "of the accuracy?",
+        right="That of a guess: the pairs can be known from the examples alone.",
+        wrong=(
+            Wrong("All of it: labels never matter.", "That holds at most where training has taught the pairs."),
+            Wrong("Half of it.", "The examples say nothing of the right digit then."),
+            Wrong("None: it is wrong every time.", "A guess is right now and then."),
+        ),
+        because="How much right labels matter depends on what was known before; compare capitals (arXiv:2202.12837).",
     ),
     Choice(
         name="lens",

@@ -132,6 +132,10 @@ CHAPTERS = {
             "inside/induction/page.py",
             "How does a model copy? Find induction heads, ablate them, and watch them form in training.",
         ),
+        "In-context learning": (
+            "inside/in_context/page.py",
+            "What does it learn from the prompt alone? Give 0 to 16 examples, with right and with random labels.",
+        ),
         "Features": (
             "inside/features/page.py",
             "Which features are active in a text? Look at one closely; switch it off, or force it on.",

@@ -1,0 +1,43 @@
+"""What the sections of the page on in-context learning share: the controls of a prompt."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.ui import controls, page
+from pages.ui.loading import models
+from tfcore.analysis.inside.in_context.accuracy import PROMPTS
+from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels
+
+EXAMPLES = 4  # at first
+NAMES = {key: task.name for key, task in TASKS.items()}
+
+
+class Choice(NamedTuple):
+    """Of a prompt: the model that reads it, the task, the labels and number of its examples, and its own number."""
+
+    model: str
+    task: str
+    labels: Labels
+    count: int
+    seed: int
+
+
+def of_first(examples: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Things to try on the model that the page begins with."""
+    return {name: {"model": models.first(), **values} for name, values in examples.items()}
+
+
+def choose() -> Choice:
+    """Task, labels and number of examples in sight, model and prompt under More settings."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width=170):
+            task = controls.select("Task", "task", list(TASKS), "antonyms", NAMES)
+        with st.container(width=210):
+            labels = controls.select("Labels of the examples", "labels", list(LABELS), "right", LABELS)
+        with st.container(width=320):
+            count = controls.slider("Examples in the prompt", "k", 0, MOST_EXAMPLES, EXAMPLES)
+        with page.more_settings():
+            model = models.choose("decoder", why_not=models.silent, default=models.first())
+            seed = controls.slider("Prompt", "prompt", 0, PROMPTS - 1, 0)
+    return Choice(model, task, labels, count, seed)

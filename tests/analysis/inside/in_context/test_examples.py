@@ -1,0 +1,150 @@
+"""Prompts of examples and the accuracy they give, beside computations written apart."""
+
+import math
+
+import pytest
+import torch
+
+import tfcore
+from tfcore.analysis.inside.in_context import accuracy, live
+from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, draw, prompt
+
+
+@pytest.fixture(scope="module")
+def induction():
+    return tfcore.load("induction")
+
+
+@pytest.fixture(scope="module")
+def stories():
+    return tfcore.load("stories")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_labels_change_labels_alone(task):
+    right, chance, order = (draw(task, labels, 5) for labels in LABELS)
+    assert right.query == order.query
+    assert [one.given for one in right.examples] == [one.given for one in chance.examples]
+    assert all(one.label == one.right for one in right.examples)
+    assert any(one.label != one.right for one in chance.examples)
+    assert {one.label for one in chance.examples} <= set(chance.answers)
+    assert sorted(order.examples) == sorted(right.examples) != list(order.examples)
+    assert len(right.examples) == MOST_EXAMPLES
+
+
+@pytest.mark.parametrize("task", ["antonyms", "capitals", "sentiment"])
+def test_the_query_is_not_among_the_examples(task):
+    assert all(draw(task, "right", seed).query.given not in draw(task, "right", seed).examples for seed in range(20))
+    for seed in range(20):
+        found = draw(task, "right", seed)
+        given = [one.given for one in (*found.examples, found.query)]
+        assert len(set(given)) == len(given)
+
+
+def test_a_code_says_the_same_of_a_letter_each_time():
+    found = draw("code", "right", 3)
+    pairs = {one.given: one.right for one in found.examples}
+    assert len(pairs) == 4
+    assert all(pairs[one.given] == one.right for one in (*found.examples, found.query))
+
+
+def test_no_such_task():
+    with pytest.raises(ValueError, match="no task is called 'verse'; there are antonyms"):
+        draw("verse", "right", 0)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_answer_begins_where_it_is_asked(stories, task):
+    _, tokenizer = stories
+    found = prompt(tokenizer, draw(task, "right", 1), 3, 256)
+    assert tokenizer.decode(found.ids) == found.text
+    for at, right in zip(found.at[:-1], found.right[:-1], strict=True):
+        assert found.ids[at + 1] == right  # right labels: the answer that stands there
+    assert found.at[-1] == len(found.ids) - 1
+
+
+def test_a_prompt_that_does_not_fit(induction):
+    _, tokenizer = induction
+    with pytest.raises(ValueError, match="16 examples are 509 tokens, and this model reads 256"):
+        prompt(tokenizer, draw("sentiment", "right", 0), 16, 256)
+    with pytest.raises(ValueError, match="begin with the same token"):
+        prompt(tokenizer, draw("antonyms", "right", 0), 4, 256)
+
+
+def test_one_pass_answers_like_a_pass_for_each_number(stories):
+    """The i-th line of a prompt is answered as the query of a prompt that ends there."""
+    model, tokenizer = stories
+    asked = prompt(tokenizer, draw("code", "right", 2), MOST_EXAMPLES, 256)
+    answers = accuracy.answers(model, asked)
+    candidates = list(asked.answers.values())
+    for line in (0, 7, 16):
+        logits = model(torch.tensor([asked.ids[: asked.at[line] + 1]])).logits[0, -1]
+        assert answers[line] == max(candidates, key=lambda one: float(logits[one]))
+
+
+def test_the_interval_is_where_the_test_accepts():
+    """Wilson's ends solve (p - q)^2 = z^2 q (1 - q) / n for q."""
+    for right, of in ((0, 60), (7, 60), (60, 60)):
+        found = accuracy.wilson(right, of)
+        for end in found[1:]:
+            p = right / of
+            assert (p - end) ** 2 == pytest.approx(1.959964**2 * end * (1 - end) / of, abs=1e-9)
+        assert 0 <= found.low <= found.share <= found.high <= 1
+
+
+def test_what_is_kept_is_measured_again(induction):
+    kept = accuracy.kept()["induction", "code"]
+    few = accuracy.measure(*induction, "induction", "code", prompts=accuracy.PROMPTS)
+    assert few == kept
+    assert kept.curve("right").right[16] > 50 > 25 > kept.curve("random").right[16]
+
+
+def test_what_is_kept_is_whole():
+    models = {model for model, _ in accuracy.kept()}
+    assert models == {"smollm2", "stories", "induction"}
+    assert {task for model, task in accuracy.kept() if model == "smollm2"} == set(TASKS)
+    for found in accuracy.kept().values():
+        assert all(len(curve.right) == MOST_EXAMPLES + 1 for curve in found.curves)
+
+
+def test_a_real_model_reads_examples_and_knows_capitals():
+    """What the page says: two examples are better than none, random labels cost antonyms much and capitals little."""
+    antonyms, capitals, code = (accuracy.kept()["smollm2", task] for task in ("antonyms", "capitals", "code"))
+    right = antonyms.curve("right").intervals
+    assert right[2].low > right[0].high
+    assert antonyms.curve("random").intervals[16].high < right[16].low
+    assert capitals.curve("random").intervals[16].low > 0.5
+    assert code.curve("random").intervals[16].low < code.guess < code.curve("random").intervals[16].high
+
+
+def test_sentences():
+    found = accuracy.Measured(
+        "m",
+        "antonyms",
+        tuple(accuracy.Curve(one, (1, *[n] * 16), 10) for one, n in zip(LABELS, (9, 2, 8), strict=True)),
+        0.1,
+        3,
+    )
+    said = str(accuracy.accuracy(found, "right", 1))
+    assert said.startswith(
+        "m, antonyms, labels right: right in 90% (60% to 98%) of the prompts after 1 example, in 10% (2% to 40%)"
+    )
+    assert said.endswith("a guess among the task's answers is right in 10%. 10 prompts, 95 % intervals.")
+    assert "without examples" in str(accuracy.accuracy(found, "random", 0))
+    assert str(accuracy.labels_matter(found)) == (
+        "After 16 examples random labels give 20% (6% to 51%), right ones 90% (60% to 98%): the intervals do not "
+        "overlap. Another order of the same 16 changes the answer in 3 of 10 prompts."
+    )
+
+
+@pytest.mark.parametrize("count", [0, 12])
+def test_the_live_answer_is_the_models(induction, count):
+    model, tokenizer = induction
+    found = live.answer(model, tokenizer, "code", "right", count, 4)
+    logits = model(torch.tensor([tokenizer.encode(found.text)])).logits[0, -1]
+    chances = [math.exp(float(one)) for one in logits]
+    right = tokenizer.encode(found.right)[0]
+    assert found.probability == pytest.approx(chances[right] / sum(chances), rel=1e-4)
+    assert found.rank == sorted(chances, reverse=True).index(chances[right]) + 1
+    assert found.probabilities[0] == pytest.approx(max(chances) / sum(chances), rel=1e-4)
+    assert (f"After {count} examples" if count else "Without examples") in str(found)

@@ -1,0 +1,49 @@
+"""The page on in-context learning: tasks, numbers of examples, labels, and models that cannot read a task."""
+
+from functools import partial
+
+import pytest
+
+from pages.inside.in_context import experiments
+from pages.ui import cache
+from tests.pages import visits
+from tfcore.analysis.inside.in_context import accuracy, live
+
+opened = partial(visits.opened, "inside/in_context/page.py")
+
+
+def words(test):
+    return visits.said(test, "markdown", "caption", "info")
+
+
+def test_the_prompt_is_shown_as_it_is():
+    test = opened(model="induction", task="code", k="3")
+    found = live.answer(*cache.model("induction"), "code", "right", 3, 0)
+    assert found.text in [element.value for element in test.code]
+    assert found.text.count("\n") == 3
+    assert test.metric[0].value == f"{found.probability:.1%}"
+
+
+def test_random_labels():
+    text = opened(task="code", k="8", labels="random").code[0].value
+    assert text == live.answer(*cache.model("stories"), "code", "random", 8, 0).text
+    assert text != live.answer(*cache.model("stories"), "code", "right", 8, 0).text
+
+
+def test_a_model_that_cannot_read_a_task_says_why():
+    said = words(opened(model="induction", task="antonyms"))
+    assert "begin with the same token for this model; choose another task" in said
+    assert "has not been measured" in said
+
+
+@pytest.mark.parametrize("labels", ["right", "random", "order"])
+def test_the_curve_is_what_was_kept(labels):
+    shown = experiments.by_examples("smollm2", "antonyms", labels, 4)
+    curve = accuracy.kept()["smollm2", "antonyms"].curve(labels)
+    names = {"right": "right", "random": "random", "order": "right, another order"}
+    line = next(trace for trace in shown.figure.data if trace.name == names[labels])
+    assert line.y == pytest.approx([one / 60 for one in curve.right], abs=1e-6)
+    assert line.line.width == 3
+    ring = shown.figure.data[-1]
+    assert ring.x[0] == 4
+    assert ring.y[0] == pytest.approx(curve.right[4] / 60)

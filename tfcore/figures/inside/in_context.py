@@ -1,0 +1,134 @@
+"""Accuracy by the number of examples in the prompt, and the heads that an answer depends on."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tfcore.analysis.inside.in_context.accuracy import Curve, Measured
+from tfcore.analysis.inside.in_context.heads import HeadEffects
+from tfcore.analysis.inside.in_context.tasks import LABELS, Labels
+from tfcore.figures import theme
+
+HUES: dict[Labels, str] = {"right": "@head0", "random": "@head1", "order": "@head2"}
+BAND = 0.18  # opacity of an interval
+LABELLED = 6  # heads with their names in the figure
+
+
+def accuracy_figure(found: Measured, chosen: Labels, examples: int, height: int) -> go.Figure:
+    """A line for each kind of labels; the chosen one thick, with its interval and a ring at `examples`."""
+    traces = [*_band(found.curve(chosen)), *(_line(curve, curve.labels == chosen) for curve in found.curves)]
+    count = len(found.curve(chosen).right) - 1
+    spans = found.curve(chosen).intervals
+    guess: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "guess",
+        "x": [0, count],
+        "y": [found.guess, found.guess],
+        "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
+        "hovertemplate": f"a guess: {found.guess:.1%}<extra></extra>",
+    }
+    ring: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "showlegend": False,
+        "x": [examples],
+        "y": [spans[examples].share],
+        "marker": {"color": "@paper", "size": 13, "line": {"color": HUES[chosen], "width": 3}},
+        "hoverinfo": "skip",
+    }
+    layout = theme.base_layout(
+        height,
+        margin={"l": 52, "r": 12, "t": 8, "b": 44},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
+        xaxis={"title": "examples in the prompt", "range": [-0.5, count + 0.5], "dtick": 2, "fixedrange": True},
+        yaxis={"title": "right answers", "range": [-0.03, 1.05], "tickformat": ".0%", "fixedrange": True},
+    )
+    return theme.build([guess, *traces, ring], layout)
+
+
+def _band(curve: Curve) -> list[dict[str, Any]]:
+    """The interval around a line: its upper end, and its lower end filled up to it."""
+    spans, hue = curve.intervals, HUES[curve.labels]
+    plain: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(range(len(spans))),
+        "line": {"color": f"{hue}/{BAND}", "width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    upper = {**plain, "y": np.array([one.high for one in spans], dtype=np.float32)}
+    lower = {
+        **plain,
+        "y": np.array([one.low for one in spans], dtype=np.float32),
+        "fill": "tonexty",
+        "fillcolor": f"{hue}/{BAND}",
+    }
+    return [upper, lower]
+
+
+def _line(curve: Curve, chosen: bool) -> dict[str, Any]:
+    spans, hue = curve.intervals, HUES[curve.labels]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": LABELS[curve.labels],
+        "x": list(range(len(spans))),
+        "y": np.array([one.share for one in spans], dtype=np.float32),
+        "customdata": [f"{one.low:.0%} to {one.high:.0%}" for one in spans],
+        "line": {"color": hue, "width": 3 if chosen else 1.5},
+        "marker": {"color": hue, "size": 6 if chosen else 4},
+        "hovertemplate": f"labels {LABELS[curve.labels]}, %{{x}} examples: %{{y:.0%}} (%{{customdata}})<extra></extra>",
+    }
+
+
+def heads_figure(found: HeadEffects, height: int) -> go.Figure:
+    """A dot for each head: its induction score, and the fall of the log-probability without it; the largest by name."""
+    effect, score = found.effect.ravel(), found.score.ravel()
+    heads = found.effect.shape[1]
+    largest = set(np.argsort(-np.abs(effect), kind="stable")[:LABELLED].tolist())
+    right = set(sorted(largest, key=lambda place: score[place])[LABELLED // 2 :])  # so that names of neighbours part
+    names = ["{}.{}".format(*divmod(place, heads)) for place in range(len(effect))]
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "name": name,
+            "x": score[kept].astype(np.float32),
+            "y": effect[kept].astype(np.float32),
+            "text": [names[place] if place in largest else "" for place in kept],
+            "textposition": ["middle right" if place in right else "middle left" for place in kept],
+            "textfont": {"color": "@ink", "size": 12},
+            "cliponaxis": False,
+            "customdata": [names[place] for place in kept],
+            "marker": {
+                "color": "@attention",
+                "size": 8,
+                "symbol": symbol,
+                "line": {"color": "@attention", "width": 1.5},
+            },
+            "hovertemplate": "head %{customdata}: %{y:+.2f} nats, induction score %{x:.2f}<extra></extra>",
+        }
+        for name, symbol, kept in (
+            ("estimate", "circle-open", np.flatnonzero(~found.exact.ravel()).tolist()),
+            ("exact", "circle", np.flatnonzero(found.exact.ravel()).tolist()),
+        )
+        if kept
+    ]
+    room = 0.12 * max(float(np.ptp(effect)), 0.1)
+    layout = theme.base_layout(
+        height,
+        margin={"l": 60, "r": 16, "t": 10, "b": 46},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemclick": False},
+        xaxis={"title": "induction score", "range": [-0.06, 1.06], "fixedrange": True},
+        yaxis={
+            "title": "fall of log-probability, nats",
+            "range": [min(0.0, float(effect.min())) - room, max(0.0, float(effect.max())) + room],
+            "fixedrange": True,
+        },
+    )
+    return theme.build(traces, layout)
