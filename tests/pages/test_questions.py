@@ -54,6 +54,7 @@ DEEPER = {
     "modern",
     "paths",
     "quoted",
+    "random labels",
     "read sink",
     "recovered",
     "rope",

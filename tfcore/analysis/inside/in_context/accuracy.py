@@ -20,6 +20,7 @@ import torch
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
 from tfcore.analysis.one_text import one_text
+from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -219,11 +220,9 @@ def labels_matter(found: Measured) -> LabelsMatter:
 
 def main(names: Sequence[str]) -> None:
     """Measure the tasks on each of the models that can read them."""
-    import tfcore
-
     every = []
     for name in names:
-        model, tokenizer = tfcore.load(name)
+        model, tokenizer = load(name)
         for task in TASKS:
             try:
                 every.append(measure(model.eval(), tokenizer, name, task))

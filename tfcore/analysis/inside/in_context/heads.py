@@ -82,7 +82,8 @@ def induction_scores(model: Transformer) -> Float[ndarray, "layer head"]:
     return copying(model, twice(rows), length).scores["induction"]
 
 
-class HeadEffects(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HeadEffects:
     """Effects of all heads, exact where they are known.
 
     Args:
