@@ -78,7 +78,8 @@ def shoot(page: Page, server: str, url: str) -> bytes:
 
 # Pages whose first picture is never the same (they train, measure, draw lots or show this machine) or that have none.
 NO_FIRST = ("lab", "balance", "pitfalls", "kv-cache", "modern", "check", "glossary", "induction", "your-model")
-BEGIN_REAL = ("flow", "generation", "probing")  # pages that begin with the language model that is fetched, where it is there
+# Pages that begin with the language model that is fetched, where it is there.
+BEGIN_REAL = ("flow", "generation", "in-context", "probing")
 REAL = "smollm2"
 ON_DESKTOPS = ("",)  # on phones what stands above it has another height where there are no real models
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}

@@ -19,7 +19,7 @@ class Choice(NamedTuple):
     model: str
     task: str
     labels: Labels
-    count: int
+    examples: int
     seed: int
 
 

@@ -42,9 +42,11 @@ def heads() -> None:
 def pictures(chosen: Choice) -> None:
     """Every head's effect beside its induction score; exact effects fill in one by one."""
     model, tokenizer = cache.model(chosen.model)
-    given = chosen.task, chosen.labels, chosen.count, chosen.seed
+    given = chosen.task, chosen.labels, chosen.examples, chosen.seed
     try:
-        asked = prompt(tokenizer, draw(chosen.task, chosen.labels, chosen.seed), chosen.count, model.config.max_seq_len)
+        asked = prompt(
+            tokenizer, draw(chosen.task, chosen.labels, chosen.seed), chosen.examples, model.config.max_seq_len
+        )
     except ValueError as problem:
         st.info(f"No effects: {text.escape(str(problem), 300)}.")
         return

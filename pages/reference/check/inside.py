@@ -15,7 +15,7 @@ LENS = Look("stream", "What the model would predict after each layer.", {"show":
 PATCH = Look("interventions", "Patch in activations from another text.", {"show": "Activation patching"})
 PROBE = Look("probing", "Accuracy by layer beside the control task.")
 SWITCH = Look("interventions", "Ablate any part.", {"show": "Ablate and scale"})
-EXAMPLES = Look("in-context", "Accuracy by the number of examples.", {"task": "antonyms", "k": 16})
+EXAMPLES = Look("in-context", "Accuracy by the number of examples.", {"task": "antonyms", "k": "16"})
 
 QUESTIONS: tuple[Question, ...] = (
     Choice(
@@ -87,7 +87,7 @@ QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="random labels",
         level=2,
-        look=Look("in-context", "A made-up code.", {"task": "code", "k": 16, "labels": "random"}),
+        look=Look("in-context", "A made-up code.", {"task": "code", "k": "16", "labels": "random"}),
         ask="A code of letters and digits is made up for each prompt, and its examples get random labels. What is left "
         "of the accuracy?",
         right="That of a guess: the pairs can be known from the examples alone.",

@@ -94,7 +94,7 @@ def test_the_interval_is_where_the_test_accepts():
 
 def test_what_is_kept_is_measured_again(induction):
     kept = accuracy.kept()["induction", "code"]
-    few = accuracy.measure(*induction, "induction", "code", prompts=accuracy.PROMPTS)
+    few = accuracy.measure(induction[0], induction[1], "induction", "code", prompts=accuracy.PROMPTS)
     assert few == kept
     assert kept.curve("right").right[16] > 50 > 25 > kept.curve("random").right[16]
 

@@ -223,6 +223,8 @@ def main(names: Sequence[str]) -> None:
     every = []
     for name in names:
         model, tokenizer = load(name)
+        if tokenizer is None:
+            raise ValueError(f"{name} has no tokenizer, and prompts are texts")
         for task in TASKS:
             try:
                 every.append(measure(model.eval(), tokenizer, name, task))

@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
 from tfcore.analysis.inside.induction_heads import Place, copying, listed, random_rows, rows_for, tested_length, twice
 from tfcore.analysis.inside.interventions import Part, edits_for
-from tfcore.analysis.inside.patching import estimate_effects
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
 from tfcore.model import Transformer
