@@ -107,7 +107,8 @@ def words(*programs: page.Experiment) -> None:
         code=(cache_bits.rounded_cache, cache_bits.cache_effect, cache_bits.rounded_cache_bytes, kv_cache.cache_bytes),
         papers=(
             "KIVI: arXiv:2402.02750, section 3. There the last tokens, whose group of keys is not full yet, stay in "
-            "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 later tokens."
+            "float16; here they have a scale of their own, and a scale by channel knows the range of up to 31 "
+            "later tokens."
         ),
         terms=("KV cache", "quantisation"),
     )
