@@ -17,6 +17,7 @@ from benchmarks import (
     real_model,
     real_page,
     results,
+    torch_layers,
 )
 
 BENCHMARKS = {
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "page": real_page,
     "forward": forward,
     "onednn": onednn,
+    "layers": torch_layers,
     "softmax": in_place,
     "generation": generation,
     "experts": experts,

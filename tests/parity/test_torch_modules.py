@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.torch_layers import same
 from tests.small import config, difference
 from tfcore.attention import Attention, AttentionMask
-from tfcore.block import Block
 from tfcore.inspection.capture import ActivationRecorder, known_names
 
 CAUSAL = torch.ones(9, 9, dtype=torch.bool).tril()
@@ -59,9 +59,7 @@ def test_a_block_is_an_encoder_layer_under_a_causal_mask(placement, activation):
     first = placement == "pre"
     layer = nn.TransformerEncoderLayer(24, 6, 40, 0.0, activation, batch_first=True, norm_first=first)
     theirs = scrambled(layer)
-    ours = Block(config(**PLAIN, norm_placement=placement, activation=activation)).eval().requires_grad_(False)
-    copy_attention(ours.attn, theirs.self_attn)
-    copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
+    ours = same(theirs)
     x = torch.randn(2, 9, 24)
     for capture in ((), ("attn.pattern",)):
         assert difference(ours(x, see(), ActivationRecorder(capture)), theirs(x, src_mask=~CAUSAL)) < 1e-4
@@ -72,9 +70,7 @@ def test_a_block_is_an_encoder_layer_under_a_causal_mask(placement, activation):
 def test_a_block_is_an_encoder_layer(placement, padded):
     layer = nn.TransformerEncoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=placement == "pre")
     theirs = scrambled(layer)
-    ours = Block(config(**PLAIN, norm_placement=placement, activation="gelu")).eval().requires_grad_(False)
-    copy_attention(ours.attn, theirs.self_attn)
-    copy_rest(ours, theirs, theirs.norm1, theirs.norm2)
+    ours = same(theirs)
     x = torch.randn(2, 9, 24)
     expected = theirs(x, src_key_padding_mask=~REAL if padded else None)
     found = ours(x, full(REAL if padded else None), ActivationRecorder())
@@ -87,24 +83,10 @@ def test_a_block_with_cross_attention_is_a_decoder_layer(placement, padded):
     first = placement == "pre"
     theirs = scrambled(nn.TransformerDecoderLayer(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=first))
     shape = config(**PLAIN, norm_placement=placement, activation="gelu", architecture="encoder-decoder")
-    ours = Block(shape, cross=True).eval().requires_grad_(False)
-    copy_attention(ours.attn, theirs.self_attn)
-    across = theirs.multihead_attn
-    ours.cross_attn.q.load_state_dict({"weight": across.in_proj_weight[:24], "bias": across.in_proj_bias[:24]})
-    ours.cross_attn.kv.load_state_dict({"weight": across.in_proj_weight[24:], "bias": across.in_proj_bias[24:]})
-    ours.cross_attn.out.load_state_dict(across.out_proj.state_dict())
-    copy_rest(ours, theirs, theirs.norm1, theirs.norm3)
-    ours.ln_cross.load_state_dict(theirs.norm2.state_dict())
+    ours = same(theirs)
     x, memory = torch.randn(2, 7, 24), torch.randn(2, 9, 24)
     real = REAL if padded else None
     expected = theirs(x, memory, tgt_mask=~CAUSAL[:7, :7], memory_key_padding_mask=None if real is None else ~real)
     for capture in ((), ("*.pattern",)):
         tape = ActivationRecorder(capture, shapes=known_names(shape), prefix="decoder.blocks.0.")
         assert difference(ours(x, see(n=7), tape, memory=memory, cross_attn_mask=full(real, 7)), expected) < 1e-4
-
-
-def copy_rest(ours, theirs, before_attention, before_feedforward):
-    ours.ln1.load_state_dict(before_attention.state_dict())
-    ours.ln2.load_state_dict(before_feedforward.state_dict())
-    ours.mlp.up.load_state_dict(theirs.linear1.state_dict())
-    ours.mlp.down.load_state_dict(theirs.linear2.state_dict())

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 
 import tfcore
 from benchmarks import (
@@ -20,6 +21,7 @@ from benchmarks import (
     real_model,
     real_page,
     results,
+    torch_layers,
 )
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.gpt2_shape import peer, products, text
@@ -111,6 +113,16 @@ def test_a_table_is_put_between_its_markers_and_nothing_else_is_touched(tmp_path
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if (results.FOLDER / f"{name}.json").exists()])
 def test_the_page_shows_the_results_that_are_kept(name):
     assert BENCHMARKS[name].table(results.load(name)) in results.PAGE.read_text("utf-8")
+
+
+def test_torchs_layers_get_the_same_numbers_as_our_block():
+    for what, kind in (("encoder", nn.TransformerEncoderLayer), ("decoder", nn.TransformerDecoderLayer)):
+        theirs = kind(24, 6, 40, 0.0, "gelu", batch_first=True, norm_first=True).eval().requires_grad_(False)
+        row = torch_layers.line(what, torch_layers.same(theirs), theirs, 7, 1)
+        assert (row.what, row.tokens) == (what, 7)
+        assert row.apart < 1e-5
+    lines = torch_layers.table(results.stamped([asdict(row)])).splitlines()
+    assert lines[2].startswith("| TransformerDecoderLayer | 7 | ")
 
 
 def test_a_training_is_compared_with_none_in_the_same_round(monkeypatch):
