@@ -43,6 +43,7 @@ PAGES = {
         ("training/information/page.py", "Information", "equalizer", "information"),
         ("training/lab/page.py", "Lab", "model_training", "lab"),
         ("training/scaling/page.py", "Scaling", "trending_up", "scaling"),
+        ("training/finetuning/page.py", "Fine-tuning", "tune", "finetuning"),
     ],
     "Inference": [
         ("inference/generation/page.py", "Generation", "casino", "generation"),

@@ -31,6 +31,7 @@ LAST = {
     "/information": "How it is computed",
     "/scaling": "How it is computed",
     "/lab": "How it is computed",
+    "/finetuning": "How it is computed",
     "/generation": "How it is computed",
     "/long-context": "How it is computed",
     "/quantisation": "How it is computed",

@@ -117,6 +117,8 @@ VISITS = {
         "inside/in_context/page.py",
         {"show": "Which heads carry it", "model": "induction", "task": "code", "k": "12"},
     ),
+    "fine-tuning": ("training/finetuning/page.py", {"method": "last"}),
+    "preference": ("training/finetuning/page.py", {"part": "preference", "algorithm": "DPO", "beta": "0.03"}),
     "features": ("inside/features/page.py", {}),
     "features of a layer": (
         "inside/features/page.py",

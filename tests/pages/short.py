@@ -17,4 +17,11 @@ SHORT: dict[str, object] = {
         "max_seq_len": 256,
     },
     "tfcore.analysis.model.modernising.ROUNDS": 1,
+    "tfcore.training.finetuning.ROWS": 2,
+    "tfcore.training.finetuning.SEQ": 8,
+    "tfcore.training.finetuning.WRITTEN": 2,
+    "tfcore.training.preference.NEW": 2,
+    "tfcore.training.preference.ROWS": 4,
+    "tfcore.training.preference.DRAWN": 64,
+    "tfcore.training.preference.MEASURED": 4,
 }

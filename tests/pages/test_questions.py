@@ -50,6 +50,8 @@ DEEPER = {
     "kl number",
     "kv grouped",
     "length",
+    "lora",
+    "reward",
     "mean off",
     "modern",
     "paths",

@@ -100,6 +100,33 @@ QUESTIONS: tuple[Question, ...] = (
         ),
         because="5 bits of exponent against 8: below about 6e-8 float16 knows only 0.",
     ),
+    Choice(
+        name="reward",
+        level=2,
+        look=Look("finetuning", "Samples at a small β.", {"part": "preference", "beta": 0.01}),
+        ask="A policy is tuned towards a reward with hardly any KL penalty, and the reward rises far. What to check?",
+        right="The samples themselves, and measures that the reward does not contain: it may be gamed.",
+        wrong=(
+            Wrong("Nothing: the reward is what was wanted.", "It is a stand-in for what was wanted."),
+            Wrong("Whether the learning rate was too small.", "The reward rose; what was given for it?"),
+            Wrong("Whether the KL divergence is 0.", "It is 0 only where nothing was learned."),
+        ),
+        because="A high reward far from the original model is often reward hacking (arXiv:2210.10760).",
+    ),
+    Number(
+        name="lora",
+        level=2,
+        problem=numbers.lora_count,
+        unit="parameters",
+        look=Look("finetuning", "Trained numbers by rank.", {"method": "LoRA"}),
+        ask="LoRA of rank {rank} stands beside a matrix from {d_in:,} to {d_out:,}. How many parameters does it train?",
+        hints={
+            "one of two": "That is A alone: B has r times d_out numbers.",
+            "the matrix": "That is the frozen matrix; only A and B are trained.",
+            "the product": "A and B stand beside the matrix: r (d_in + d_out).",
+        },
+        because="{rank} · ({d_in:,} + {d_out:,}) = {answer:,.0f}.",
+    ),
     Order(
         name="training steps",
         level=1,

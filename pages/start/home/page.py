@@ -93,6 +93,10 @@ CHAPTERS = {
             "How large, on how many tokens, at what cost? Published scaling laws, real models, and a ladder of our "
             "own.",
         ),
+        "Fine-tuning": (
+            "training/finetuning/page.py",
+            "How is a trained model changed? All weights or LoRA and what is forgotten; DPO and reward hacking.",
+        ),
     },
     "Inference": {
         "Generation": (

@@ -110,6 +110,7 @@ BY_HAND = {
     "training.training_days": lambda billions, tokens, devices, use: (
         6e18 * billions * tokens / (devices * use * 312e12 * 24 * 3600)
     ),
+    "training.lora_count": lambda d_in, d_out, rank: rank * d_in + d_out * rank,
     "inference.cache_of_a_text": lambda layers, heads, d_head, tokens: 4 * layers * heads * d_head * tokens,
     "inference.cache_grouped": lambda layers, groups, d_head, tokens, users: (
         4 * layers * groups * d_head * tokens * users

@@ -119,3 +119,12 @@ def training_days(rng: Random) -> Problem:
     }
     given = {"billions": n / 1e9, "tokens": d / 1e9, "devices": devices, "use": use}
     return Problem(given=given, answer=days, mistakes=mistakes, tolerance=0.03)
+
+
+def lora_count(rng: Random) -> Problem:
+    """Trained numbers of LoRA beside one matrix: r (d_in + d_out) (arXiv:2106.09685, section 4.1)."""
+    wide, rank = rng.choice((768, 1024, 2048, 4096)), rng.choice((4, 8, 16, 32))
+    matrix = torch.empty(4 * wide, wide, device="meta")
+    mistakes = {"one of two": rank * wide, "the matrix": matrix.numel(), "the product": rank * matrix.numel()}
+    given = {"d_in": wide, "d_out": 4 * wide, "rank": rank}
+    return Problem(given=given, answer=rank * sum(matrix.shape), mistakes=mistakes)

@@ -1,0 +1,167 @@
+"""Section of the page on fine-tuning: a reward, reward against KL divergence, and what the samples become."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.training.finetuning import experiments
+from pages.ui import cache, controls, page
+from pages.ui.components.figure import figure
+from pages.ui.program import made
+from pages.ui.work import jobs, live
+from tfcore.analysis.training.preference import (
+    ALGORITHM_NAMES,
+    ALGORITHMS,
+    BETAS,
+    REWARD_NAMES,
+    REWARDS,
+    PreferenceConfig,
+    PreferenceRun,
+    RewardName,
+)
+from tfcore.training import preference
+
+HEIGHT = 400
+PATIENCE = 20.0  # seconds without anybody looking after which a run is stopped
+KEPT = "A kept run of these settings, trained by `python -m tfcore.training preference`."
+NOT_KEPT = (
+    "No run of these settings is kept: switch “Train it here” on to see one. Drawn are the kept runs for the animals."
+)
+REWARD_LABELS: dict[RewardName, str] = {
+    "animals": "words that name an animal",
+    "happy": "ends happily (0 or 1)",
+    "short": "is short (1 down)",
+}
+TRY: dict[str, dict[str, Any]] = {
+    "hardly a penalty": {"algorithm": "reinforce", "reward": "animals", "beta": 0.01, "train": False},
+    "a strong penalty": {"algorithm": "reinforce", "reward": "animals", "beta": 1.0, "train": False},
+    "DPO": {"algorithm": "dpo", "reward": "animals", "beta": 0.1, "train": False},
+    "a happy end, here and now": {"algorithm": "reinforce", "reward": "happy", "beta": 0.1, "train": True},
+}
+
+kept_preferences = cache.data(max_entries=1)(preference.kept_preferences)
+
+
+def panel() -> None:
+    """The section."""
+    page.try_this(TRY)
+    left, right = st.columns([1, 3], gap="large")
+    with left:
+        config, wanted = _choose()
+        beside = st.container()
+    picture = right.container()
+    kept = any(run.config == config for run in kept_preferences())
+    if wanted:
+        _watch(config, beside, picture)
+        run = made(preference.tune_to_the_end, config)
+    else:
+        beside.caption(KEPT if kept else NOT_KEPT)
+        config = config if kept else PreferenceConfig(algorithm=config.algorithm)
+        run = made(experiments.kept_preference, config)
+        with picture:
+            _show(experiments.kept_preference(config))
+    _words(config, run)
+
+
+def _choose() -> tuple[PreferenceConfig, bool]:
+    """The settings, and whether to train here and now."""
+    algorithm = controls.segmented("Algorithm", "algorithm", list(ALGORITHMS), "reinforce", ALGORITHM_NAMES)
+    beta = controls.stops("Weight β of the KL divergence", "beta", BETAS, 0.1, {b: f"{b:g}" for b in BETAS})
+    wanted = controls.toggle("Train it here", "train")
+    with page.more_settings():
+        reward = controls.select("Reward", "reward", list(REWARD_NAMES), "animals", REWARD_LABELS)
+        seed = controls.slider("Seed of samples", "draws", 0, 9, 0)
+    return PreferenceConfig(algorithm=algorithm, reward=reward, beta=beta, seed=seed), wanted
+
+
+def _watch(config: PreferenceConfig, beside: DeltaGenerator, picture: DeltaGenerator) -> None:
+    """Train, and draw the run as it grows."""
+
+    def draw(job: jobs.Job) -> None:
+        with beside:
+            done = job.items[-1].points[-1].step if job.items else 0
+            live.bar(config, job, done, config.steps, {"draws": (config.seed + 1) % 10})
+        with picture:
+            if job.items:
+                _show(job.items[-1])
+            else:
+                st.info("Nothing is trained yet: it begins as soon as there is room.")
+
+    live.watch(config, draw, live.begin(config, lambda: preference.tune(config), PATIENCE))
+
+
+def _show(run: PreferenceRun) -> None:
+    """Reward against KL divergence, what is found, and samples before and after."""
+    shown = experiments.reward_against_kl(run, experiments.ladder(run.config.reward))
+    gained, hacking, *ladder = shown.findings
+    caption = " ".join(map(str, (gained, *ladder)))
+    figure(shown.figure, key="frontier", height=HEIGHT, alt=shown.alt, caption=caption, table=_table(run))
+    st.markdown(f"**Found.** {hacking}")
+    for place, name, texts in zip(
+        st.columns(2, gap="medium"), ("Before", "After"), (run.before, run.after), strict=True
+    ):
+        place.caption(f"{name}, drawn after “{preference.PROMPT}”:")
+        place.code("\n\n".join(f"…{text}" for text in texts), language=None, wrap_lines=True)
+
+
+def _table(run: PreferenceRun) -> pd.DataFrame:
+    """Every point of the run, and the end of those beside it."""
+    rows = [(one.config.algorithm, one.config.beta, point) for one in [run] for point in one.points]
+    rows += [
+        (one.config.algorithm, one.config.beta, one.points[-1])
+        for one in experiments.ladder(run.config.reward)
+        if one.config != run.config
+    ]
+    return pd.DataFrame(
+        [(name, beta, p.step, p.reward, p.kl, p.surprise, p.repetition) for name, beta, p in rows],
+        columns=["algorithm", "beta", "step", "reward", "KL, nats", "loss under the original", "repeated word pairs"],
+    )
+
+
+def _words(config: PreferenceConfig, run: Any) -> None:
+    """What to see, the question, what is left out, the drawer."""
+    page.what_to_see(
+        "Each mark is a model tuned with another β: the further right, the further from the original model; "
+        "filled marks are those where reward hacking is found. A small β "
+        "buys reward with a text that is no story any more: what the reward counts is there, what it does not count is "
+        "lost. The reward is a function that you can read under “How it is computed”; its writer meant stories about "
+        "animals."
+    )
+    st.markdown(
+        "**What RLHF adds.** Here a function gives the reward. In reinforcement learning from human feedback "
+        "(arXiv:2203.02155) people compare answers, a *reward model* is trained to predict their choice "
+        "(arXiv:1706.03741), the policy starts from fine-tuning on written demonstrations, and PPO (arXiv:1707.06347) "
+        "takes the place of the plain policy gradient, with the same penalty on the KL divergence. A learned reward "
+        "can be gamed too: the true preference first rises and then falls as the KL divergence grows "
+        "(arXiv:2210.10760)."
+    )
+    page.question(
+        "DPO has no reward model and draws no samples while it trains. Where is the KL divergence in it?",
+        "In the log-ratios to the original model. The best policy under a KL penalty is the original one times "
+        "exp(r / β), so the reward can be written as β times the log-ratio of policy and original (arXiv:2305.18290, "
+        "equation 5); DPO fits those implied rewards to the pairs.",
+    )
+    beside = made(experiments.ladder, config.reward)
+    page.how_it_is_computed(
+        page.experiment_of("Reward against KL divergence", experiments.reward_against_kl, run, beside),
+        formula=(
+            r"\mathcal{L}_{\mathrm{DPO}} = -\log \sigma\!\left(\beta \log \frac{\pi(y_w)}{\pi_0(y_w)} - "
+            r"\beta \log \frac{\pi(y_l)}{\pi_0(y_l)}\right), \qquad \nabla J = \mathbb{E}_{y \sim \pi}\!\left[\left("
+            r"r(y) - \beta \log \frac{\pi(y)}{\pi_0(y)}\right) \nabla \log \pi(y)\right]"
+        ),
+        code=(
+            REWARDS[config.reward],
+            preference.dpo_loss,
+            preference.policy_gradient_loss,
+            preference.kl_per_row,
+            preference.tune,
+        ),
+        papers=(
+            "DPO: arXiv:2305.18290, equation 7; the objective with a KL penalty: there, equation 3. In the formula y "
+            "is a continuation of the prompt, the subscripts w and l the preferred and the other one of a pair, π₀ the "
+            "original model. The policy gradient is REINFORCE (Williams, 1992), with the mean of the batch as baseline."
+        ),
+        terms=("DPO", "policy gradient", "reward hacking", "RLHF", "KL divergence"),
+    )

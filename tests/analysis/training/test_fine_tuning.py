@@ -1,0 +1,49 @@
+"""What is said of fine-tuning, against numbers counted apart."""
+
+from tfcore.analysis.model.memory_use import memory
+from tfcore.analysis.training.fine_tuning import (
+    FineTuneConfig,
+    FineTuned,
+    Losses,
+    compare_methods,
+    learned,
+    trainable,
+    tuning_cost,
+)
+from tfcore.config import ModelConfig
+
+MODEL = ModelConfig(vocab_size=100, d_model=32, n_layers=4, n_heads=4, d_ff=64, max_seq_len=32)
+
+
+def run(method: str, *losses: tuple[int, float, float]) -> FineTuned:
+    return FineTuned(FineTuneConfig(method=method), tuple(Losses(*row) for row in losses), ("", ""))
+
+
+def test_what_a_run_learned_and_forgot():
+    found = learned(run("last", (0, 4.6, 2.4), (10, 4.1, 2.401), (20, 3.9, 2.9)))
+    assert (found.step, found.new, found.old) == (20, (4.6, 3.9), (2.4, 2.9))
+    assert str(found) == (
+        "After 20 steps (the last layer) the held-out loss on Romeo and Juliet falls from 4.60 to 3.90 nats per token; "
+        "the loss on held-out stories, the text that was learned before, rises from 2.40 to 2.90."
+    )
+    assert "stays at 2.40." in str(learned(run("full", (0, 4.6, 2.4), (10, 4.1, 2.401))))
+
+
+def test_the_methods_compared():
+    full, last = run("full", (0, 4.0, 2.0), (9, 3.0, 2.9)), run("last", (0, 4.0, 2.0), (9, 3.5, 2.1))
+    found = compare_methods([full, last])
+    assert found.most[0] == "all weights"
+    assert found.least[0] == "the last layer"
+    assert "falls by 1.00 nats per token, that on the old one rises by 0.90." in str(found)
+    assert str(found).endswith("Least is forgotten by the last layer: 0.50 and 0.10.")
+    assert "all weights learns most (1.00 nats per token) and forgets least (0.90)." in str(compare_methods([full]))
+
+
+def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():
+    found = tuning_cost(MODEL, FineTuneConfig(method="full"))
+    whole = memory(MODEL, batch=1, seq=8)
+    assert found.state == found.full_state == whole.gradients + whole.optimizer
+    lora = tuning_cost(MODEL, FineTuneConfig(method="lora", rank=2))
+    assert lora.state == 12 * trainable(MODEL, FineTuneConfig(method="lora", rank=2))
+    assert lora.share == lora.trainable / whole.weights * 4
+    assert f"trains {lora.trainable:,} numbers" in str(lora)

@@ -1,0 +1,52 @@
+"""The page on fine-tuning: kept runs at once, others trained where one looks."""
+
+from functools import partial
+
+import pytest
+
+from pages.ui.work import jobs
+from tests.pages import visits
+from tests.pages.figures import figures
+from tests.pages.visits import press, run, said
+from tests.pages.waiting import SOON
+from tfcore.analysis.training.fine_tuning import FineTuneConfig, learned
+from tfcore.analysis.training.preference import PreferenceConfig, reward_gained, reward_hacking
+from tfcore.training.finetuning import kept_runs
+from tfcore.training.preference import kept_preferences
+
+opened = partial(visits.opened, "training/finetuning/page.py")
+pytestmark = pytest.mark.usefixtures("patience")
+
+
+def test_it_begins_with_a_kept_run_and_trains_nothing():
+    test = opened()
+    assert figures(test)["new"][0]["alt"] == str(learned(kept_runs()[0]))
+    assert "98,304 numbers" in said(test, "caption")
+    assert jobs.JOBS.look(kept_runs()[0].config, "") is None
+
+
+def test_settings_without_a_kept_run_say_so():
+    assert "No run of these settings is kept" in said(opened(rank="4"), "caption")
+
+
+def test_it_trains_where_one_looks_and_stops():
+    test = opened(live="true", steps="40", method="last", layers="2")
+    config = FineTuneConfig(method="last", layers=2, steps=40)
+    assert figures(test)["new"][1]["data"][-1]["name"] == "the last 2 layers"
+    press(test, "stop")
+    assert jobs.JOBS.look(config, "").state == "stopped"
+    assert test.button(key="anew").label == "Train again"
+    jobs.JOBS.wait(config, 10**9, SOON)
+    assert figures(run(test))["new"][0]["alt"].startswith("After ")
+
+
+def test_the_preference_begins_with_a_kept_run_and_names_reward_hacking():
+    test = opened(part="preference", beta="0.01")
+    kept = next(one for one in kept_preferences() if one.config == PreferenceConfig(beta=0.01))
+    assert figures(test)["frontier"][0]["alt"] == str(reward_gained(kept))
+    assert f"**Found.** {reward_hacking(kept)}" in said(test, "markdown")
+    assert "This is reward hacking" in said(test, "markdown")
+
+
+def test_a_reward_without_kept_runs_says_so():
+    assert "No run of these settings is kept" in said(opened(part="preference", reward="short"), "caption")

@@ -1,0 +1,234 @@
+"""Fine-tuning: which weights are trained, what that costs, and what a run learned and forgot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.model.memory_use import MOMENTS
+from tfcore.analysis.model.parameter_count import parameters
+from tfcore.analysis.precision import stored_bytes
+from tfcore.analysis.quantities import amount, whole
+from tfcore.checks import check_choice, check_number, check_whole
+from tfcore.config import GATED, ModelConfig
+
+Method = Literal["full", "last", "lora"]
+METHODS: tuple[Method, ...] = get_args(Method)
+RATES: dict[Method, float] = {"full": 3e-4, "last": 1e-3, "lora": 2e-3}  # the largest that did not diverge, about
+ALPHA = 16.0  # of LoRA; the update is multiplied by ALPHA / rank
+RANKS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FineTuneConfig:
+    """One run.
+
+    Args:
+        method: all weights, the last layers, or LoRA.
+        layers: how many of the last layers "last" trains.
+        rank: of LoRA.
+        steps: of the optimiser.
+        rate: the learning rate, in units of RATES[method].
+        seed: of the batches and of LoRA's A.
+
+    Raises:
+        ValueError: naming the value and what would do.
+    """
+
+    method: Method = "lora"
+    layers: int = 1
+    rank: int = 8
+    steps: int = 120
+    rate: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice(self, method=Method)
+        check_whole(self, layers=(1, 64), rank=(1, 256), steps=(1, 1_000), seed=(0, 1_000))
+        check_number(self, rate=(0.01, 100.0))
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return RATES[self.method] * self.rate
+
+    @property
+    def name(self) -> str:
+        """The method in words."""
+        if self.method == "full":
+            return "all weights"
+        if self.method == "last":
+            return f"the last {self.layers} layers" if self.layers > 1 else "the last layer"
+        return f"LoRA of rank {self.rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Held-out losses after some steps, nats per token.
+
+    Args:
+        step: optimiser steps done.
+        new: on the text it is tuned on.
+        old: on the stories it was trained on before.
+    """
+
+    step: int
+    new: float
+    old: float
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """A run, so far.
+
+    Args:
+        losses: before the first step, every few steps and after the last; at least one.
+        continuations: of one prompt, before and after; the second is empty until the run has ended.
+    """
+
+    config: FineTuneConfig
+    losses: tuple[Losses, ...]
+    continuations: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned(Finding):
+    """What a run learned and what it forgot.
+
+    Args:
+        method: in words.
+        step: steps done.
+        new, old: loss before and now, nats per token, on the new text and on the old one.
+    """
+
+    method: str
+    step: int
+    new: tuple[float, float]
+    old: tuple[float, float]
+
+    @property
+    def sentence(self) -> str:
+        (new, new_now), (old, old_now) = self.new, self.old
+        return (
+            f"After {self.step} steps ({self.method}) the held-out loss on Romeo and Juliet {_moved(new, new_now)} "
+            f"nats per token; the loss on held-out stories, the text that was learned before, {_moved(old, old_now)}."
+        )
+
+
+def _moved(before: float, now: float) -> str:
+    if f"{before:.2f}" == f"{now:.2f}":
+        return f"stays at {now:.2f}"
+    return f"{'falls' if now < before else 'rises'} from {before:.2f} to {now:.2f}"
+
+
+def learned(run: FineTuned) -> Learned:
+    """The losses at the last look of a run, beside the first."""
+    first, last = run.losses[0], run.losses[-1]
+    return Learned(run.config.name, last.step, (first.new, last.new), (first.old, last.old))
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsCompared(Finding):
+    """Which of several runs learned most, and which forgot least.
+
+    Args:
+        most, least: name, fall of the loss on the new text and rise of that on the old one, nats per token.
+    """
+
+    most: tuple[str, float, float]
+    least: tuple[str, float, float]
+
+    @property
+    def sentence(self) -> str:
+        (most, gain, forgot), (least, small_gain, little) = self.most, self.least
+        if most == least:
+            return (
+                f"Of the runs drawn, {most} learns most ({gain:.2f} nats per token) and forgets least ({forgot:.2f})."
+            )
+        return (
+            f"Of the runs drawn, {most} learns most: the loss on the new text falls by {gain:.2f} nats per token, that "
+            f"on the old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and {little:.2f}."
+        )
+
+
+def compare_methods(runs: Sequence[FineTuned]) -> MethodsCompared:
+    """Which of several runs learned most, and which forgot least.
+
+    Args:
+        runs: at least one.
+    """
+    rows = [
+        (run.config.name, run.losses[0].new - run.losses[-1].new, run.losses[-1].old - run.losses[0].old)
+        for run in runs
+    ]
+    return MethodsCompared(max(rows, key=lambda row: row[1]), min(rows, key=lambda row: row[2]))
+
+
+def lora_parameters(config: ModelConfig, rank: int) -> int:
+    """Trained numbers of LoRA on every matrix of a plain decoder's blocks: r (d_in + d_out) each.
+
+    Source: arXiv:2106.09685, section 4.1; A is (r, d_in), B is (d_out, r).
+    """
+    d, wide = config.d_model, config.ff_size
+    queries, keys = config.n_heads * config.head_size, config.kv_heads * config.head_size
+    up = 2 * wide if config.activation in GATED else wide
+    sides = ((d, queries + 2 * keys), (queries, d), (d, up), (wide, d))  # (d_in, d_out) of qkv, out, up and down
+    return config.n_layers * sum(rank * (d_in + d_out) for d_in, d_out in sides)
+
+
+def layer_parameters(config: ModelConfig) -> int:
+    """Numbers in one layer of a plain decoder without biases: four matrices and two norms' weights."""
+    d, wide = config.d_model, config.ff_size
+    queries, keys = config.n_heads * config.head_size, config.kv_heads * config.head_size
+    up = 2 * wide if config.activation in GATED else wide
+    return d * (queries + 2 * keys) + queries * d + d * up + wide * d + 2 * d
+
+
+def trainable(model: ModelConfig, config: FineTuneConfig) -> int:
+    """How many numbers a method trains; "last" trains the final norm too."""
+    if config.method == "full":
+        return parameters(model).total
+    if config.method == "lora":
+        return lora_parameters(model, config.rank)
+    return min(config.layers, model.n_layers) * layer_parameters(model) + model.d_model
+
+
+@dataclass(frozen=True, slots=True)
+class TuningCost(Finding):
+    """What a method trains, and what gradients and AdamW keep of it.
+
+    Args:
+        method: in words.
+        trainable, total: numbers trained, and in the model.
+        state: bytes of gradients (4 a number) and AdamW's two moments (8), in float32.
+        full_state: the same when all weights are trained.
+    """
+
+    method: str
+    trainable: int
+    total: int
+    state: int
+    full_state: int
+
+    @property
+    def share(self) -> float:
+        """Numbers trained over those in the model."""
+        return self.trainable / self.total
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Training {self.method} trains {whole(self.trainable)} numbers, {self.share:.1%} of the "
+            f"{whole(self.total)} in the model. Gradients and AdamW's two moments take {amount(self.state)} in "
+            f"float32; for all weights they take {amount(self.full_state)}."
+        )
+
+
+def tuning_cost(model: ModelConfig, config: FineTuneConfig) -> TuningCost:
+    """Counted from the config: 12 bytes for each trained number (arXiv:1910.02054, section 3.1, in float32).
+
+    Activations are left out: the backward pass needs nearly all of them whatever is trained in the first layer.
+    """
+    count, total = trainable(model, config), parameters(model).total
+    bytes_each = stored_bytes(1, "float32") * (1 + MOMENTS["adamw"])
+    return TuningCost(config.name, count, total, count * bytes_each, total * bytes_each)

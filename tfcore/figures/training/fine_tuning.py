@@ -1,0 +1,56 @@
+"""Figures of fine-tuning: the loss on the new text and on the old one, step by step, of one run beside others."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.training.fine_tuning import METHODS, FineTuned, Losses
+from tfcore.figures import theme
+
+Text = Literal["new", "old"]
+TITLES: dict[Text, str] = {
+    "new": "loss on Romeo and Juliet, nats per token",
+    "old": "loss on the old stories, nats per token",
+}
+DASHES = ("solid", "dash", "dot")  # by method, so that curves differ without their colour
+
+
+def losses_figure(run: FineTuned, others: Sequence[FineTuned], text: Text, height: int) -> go.Figure:
+    """The held-out loss on one text by step: the chosen run as a wide line, the kept ones as thin ones.
+
+    Args:
+        run: the chosen run, as far as it is.
+        others: drawn beside it.
+        text: which of the two losses.
+    """
+    shown = [*others, run]
+    values = [_loss(losses, text) for one in shown for losses in one.losses]
+    room = 0.08 * (max(values) - min(values)) + 0.05
+    steps = max(run.config.steps, *(one.losses[-1].step for one in shown))
+    data = [_curve(other, text, chosen=False) for other in others]
+    data.append(_curve(run, text, chosen=True))
+    layout = theme.base_layout(
+        height,
+        margin={"t": 64},
+        xaxis={"title": "training step", "range": [0, 1.02 * steps], "fixedrange": True},
+        yaxis={"title": TITLES[text], "range": [min(values) - room, max(values) + room], "fixedrange": True},
+    )
+    return theme.build(data, layout)
+
+
+def _loss(losses: Losses, text: Text) -> float:
+    return losses.new if text == "new" else losses.old
+
+
+def _curve(run: FineTuned, text: Text, *, chosen: bool) -> dict[str, Any]:
+    number = METHODS.index(run.config.method)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if chosen else "lines",
+        "name": run.config.name,
+        "x": [losses.step for losses in run.losses],
+        "y": [_loss(losses, text) for losses in run.losses],
+        "line": {"color": f"@cat{number}", "width": 3 if chosen else 1.2, "dash": DASHES[number]},
+        "hovertemplate": f"step %{{x}}: %{{y:.3f}}<extra>{run.config.name}</extra>",
+    }

@@ -1,0 +1,96 @@
+"""Figures of preference tuning: reward against KL divergence, run by run, and one run step by step."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from tfcore.analysis.training.preference import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun, reward_hacking
+from tfcore.figures import theme
+
+SYMBOLS = ("circle", "square")  # by algorithm, so that they differ without their colour
+
+
+def frontier_figure(runs: Sequence[PreferenceRun], chosen: PreferenceRun, reward: str, height: int) -> go.Figure:
+    """Mean reward against KL divergence at the end of each run, a line for each algorithm; the chosen run's way there.
+
+    Args:
+        runs: of one reward, and several betas.
+        chosen: drawn point by point, as far as it is.
+        reward: the name of the reward, for the axis.
+    """
+    data = [_path(chosen)]
+    for number, algorithm in enumerate(ALGORITHMS):
+        own = sorted((run for run in runs if run.config.algorithm == algorithm), key=lambda run: -run.config.beta)
+        if own:
+            data.append(_ladder(own, ALGORITHM_NAMES[algorithm], number))
+    last = chosen.points[-1]
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"chosen: β = {chosen.config.beta:g}",
+            "x": [last.kl],
+            "y": [last.reward],
+            "marker": {"size": 20, "color": "@accent/0", "line": {"color": "@accent", "width": 3}},
+            "hoverinfo": "skip",
+        }
+    )
+    spread = max(point.kl for run in (*runs, chosen) for point in run.points)
+    rewards = [point.reward for run in (*runs, chosen) for point in run.points]
+    log = min(rewards) > 0 and max(rewards) > 10 * min(rewards)
+    layout = theme.base_layout(
+        height,
+        margin={"t": 64},
+        xaxis={
+            "title": "KL divergence from the original model, nats per continuation",
+            "range": [-0.04 * spread, 1.08 * spread + 0.1],
+            "fixedrange": True,
+        },
+        yaxis={"title": f"mean reward: {reward}", "fixedrange": True, **_scale(log)},
+    )
+    return theme.build(data, layout)
+
+
+def _scale(log: bool) -> dict[str, Any]:
+    """A linear axis, or a logarithmic one with ticks at 1, 2 and 5."""
+    ticks = [digit * 10.0**power for power in range(-2, 3) for digit in (1, 2, 5)]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]} if log else {}
+
+
+def _path(run: PreferenceRun) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "its way there",
+        "x": [point.kl for point in run.points],
+        "y": [point.reward for point in run.points],
+        "customdata": [point.step for point in run.points],
+        "line": {"color": "@muted", "width": 1.5, "dash": "dot"},
+        "marker": {"size": 5, "color": "@muted"},
+        "hovertemplate": "step %{customdata}: reward %{y:.2f}, KL %{x:.1f} nats<extra></extra>",
+    }
+
+
+def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:
+    hacked = [reward_hacking(run).hacked for run in runs]
+    colour = f"@cat{number}"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers+text",
+        "name": name,
+        "x": [run.points[-1].kl for run in runs],
+        "y": [run.points[-1].reward for run in runs],
+        "text": [f"β = {run.config.beta:g}" if run in (runs[0], runs[-1]) else "" for run in runs],
+        "textposition": ["bottom right", *["top center"] * (len(runs) - 2), "top left"][: len(runs)],
+        "customdata": [run.config.beta for run in runs],
+        "textfont": {"size": 12, "color": colour},
+        "line": {"color": colour, "width": 2},
+        "marker": {
+            "size": 10,
+            "symbol": [SYMBOLS[number] + ("" if one else "-open") for one in hacked],
+            "color": colour,
+            "line": {"color": colour, "width": 2},
+        },
+        "hovertemplate": f"β = %{{customdata}}: reward %{{y:.2f}}, KL %{{x:.1f}} nats<extra>{name}</extra>",
+    }

@@ -1,0 +1,156 @@
+"""Fine-tuning `stories` on a play: all weights, the last layers, or LoRA, with the loss on the old text beside.
+
+The model that is trained is loaded for the run alone; the one that pages share is never touched.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from tfcore.analysis.block.neuron_scan import load_neuron_scan
+from tfcore.analysis.training.fine_tuning import ALPHA, FineTuneConfig, FineTuned, Losses
+from tfcore.generation.generate import generate
+from tfcore.loading.checkpoints import load
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training import data
+from tfcore.training.lora import add_lora_
+
+FOLDER = Path(__file__).parent / "finetuned"
+MODEL = "stories"
+PROMPT = "The king came home and"
+HELD_OUT = 0.1  # of the play, its end
+ROWS = 4  # windows of a batch
+SEQ = 64  # tokens of a window
+WINDOWS = 24  # held-out windows of each text
+WINDOW = 48  # tokens of one; as many as those of the stories that ship
+WARMUP = 10  # steps
+CLIP = 1.0  # largest norm of the gradient
+EVERY = 10  # steps between two looks at the losses
+WRITTEN = 60  # tokens of a continuation
+
+
+def own_model() -> tuple[Transformer, Tokenizer]:
+    """A copy of `stories` that nobody else has, on the CPU, and its tokenizer."""
+    model, tokenizer = load(MODEL, "cpu")
+    if tokenizer is None:
+        raise ValueError(f"{MODEL} has no tokenizer.json; it ships with one")
+    return model, tokenizer
+
+
+@cache
+def play_ids() -> np.ndarray:
+    """The ids of the shipped part of Romeo and Juliet."""
+    text = (FOLDER / "romeo_and_juliet.txt").read_text("utf-8")
+    return np.array(own_model()[1].encode(text), dtype=np.int32)
+
+
+def held_out_play() -> Int[Tensor, "window seq"]:
+    """The first windows of the held-out end of the play."""
+    ids = play_ids()
+    rest = ids[len(ids) - int(HELD_OUT * len(ids)) :]
+    count = min(WINDOWS, len(rest) // WINDOW)
+    return torch.from_numpy(rest[: count * WINDOW].astype(np.int64)).view(count, WINDOW)
+
+
+@cache
+def old_stories() -> Int[Tensor, "window seq"]:
+    """Windows of held-out stories: excerpts of TinyStories' validation split that ship with the model."""
+    windows = load_neuron_scan(MODEL).windows
+    whole = windows[(windows < own_model()[0].config.vocab_size).all(1)]  # without those that are padded
+    return torch.from_numpy(whole[:: len(whole) // WINDOWS][:WINDOWS].astype(np.int64))
+
+
+@torch.no_grad()
+def mean_loss(model: Transformer, rows: Int[Tensor, "window seq"]) -> float:
+    """Cross-entropy of every token after the first of its window, nats per token."""
+    return float(next_token_loss(model, rows[:, :-1], rows[:, 1:]))
+
+
+def next_token_loss(
+    model: Transformer, ids: Int[Tensor, "row seq"], targets: Int[Tensor, "row seq"]
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy, nats per token."""
+    return F.cross_entropy(model(ids).logits.flatten(0, 1), targets.flatten())
+
+
+def choose_weights_(model: Transformer, config: FineTuneConfig) -> list[nn.Parameter]:
+    """Let those weights have gradients that the method trains, and freeze the others; returns them."""
+    if config.method == "lora":
+        add_lora_(model, config.rank, ALPHA, config.seed)
+    else:
+        model.requires_grad_(config.method == "full")
+    if config.method == "last":
+        for block in model.stack.blocks[-config.layers :]:
+            block.requires_grad_(True)
+        model.stack.ln_final.requires_grad_(True)
+    return [weight for weight in model.parameters() if weight.requires_grad]
+
+
+def fine_tune(config: FineTuneConfig) -> Iterator[FineTuned | None]:
+    """Train a copy of `stories` on the play.
+
+    Yields:
+        The run so far every few steps, None after each other step; the last has the continuation after training.
+    """
+    model, tokenizer = own_model()
+    play, held_out, old = play_ids(), held_out_play(), old_stories()
+    train = {"play": play[: len(play) - int(HELD_OUT * len(play))]}
+    before = continuation(model, tokenizer)
+    weights = choose_weights_(model, config)
+    optimizer = torch.optim.AdamW(weights, lr=config.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+    generator = torch.Generator().manual_seed(config.seed)
+    losses = [Losses(0, mean_loss(model, held_out), mean_loss(model, old))]
+    yield FineTuned(config, tuple(losses), (before, ""))
+    for step in range(1, config.steps + 1):
+        batch = data.text_windows(train, {"play": 1.0}, ROWS, SEQ, generator)
+        optimizer.zero_grad()
+        next_token_loss(model, batch.ids, batch.targets).backward()
+        nn.utils.clip_grad_norm_(weights, CLIP)
+        optimizer.param_groups[0]["lr"] = config.lr * min(1.0, step / WARMUP)
+        optimizer.step()
+        if step % EVERY and step < config.steps:
+            yield None
+            continue
+        losses.append(Losses(step, mean_loss(model, held_out), mean_loss(model, old)))
+        after = continuation(model, tokenizer) if step == config.steps else ""
+        yield FineTuned(config, tuple(losses), (before, after))
+
+
+def fine_tune_to_the_end(config: FineTuneConfig) -> FineTuned:
+    """The run when it has ended."""
+    return [run for run in fine_tune(config) if run is not None][-1]
+
+
+@torch.no_grad()
+def continuation(model: Transformer, tokenizer: Tokenizer) -> str:
+    """What the model writes after the prompt, at temperature 0.7; the prompt included."""
+    ids = tokenizer.encode(PROMPT)
+    new = generate(model, ids, max_new_tokens=WRITTEN, temperature=0.7, top_k=40, seed=1)
+    return tokenizer.decode([*ids, *new])
+
+
+def save_runs(runs: list[FineTuned], path: Path) -> None:
+    """Write runs as JSON."""
+    path.write_text(json.dumps([asdict(run) for run in runs], indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def kept_runs() -> list[FineTuned]:
+    """One run of each method, which ships; `python -m tfcore.training finetuning` makes it."""
+    rows = json.loads((FOLDER / "runs.json").read_text("utf-8"))
+    return [
+        FineTuned(
+            FineTuneConfig(**row["config"]),
+            tuple(Losses(**losses) for losses in row["losses"]),
+            (row["continuations"][0], row["continuations"][1]),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,51 @@
+"""The kept runs of the page on fine-tuning: `stories` tuned on a play by each method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfcore.analysis.training.fine_tuning import FineTuneConfig, FineTuned
+from tfcore.training.finetuning import fine_tune_to_the_end, kept_runs, save_runs
+from tfcore.training.loop import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FineTuningRecipe:
+    """Which runs are kept."""
+
+    configs: tuple[FineTuneConfig, ...] = (
+        FineTuneConfig(method="lora"),
+        FineTuneConfig(method="lora", rank=1),
+        FineTuneConfig(method="last"),
+        FineTuneConfig(method="full"),
+    )
+
+
+FINETUNING = FineTuningRecipe()
+
+
+def finetuning(
+    corpus: Path | None,  # noqa: ARG001 - its text ships
+    out: Path,
+    report: Callable[[Progress], None],  # noqa: ARG001 - a minute, without steps to report
+    recipe: FineTuningRecipe = FINETUNING,
+) -> dict[str, float]:
+    """Train every run, write `out`/runs.json, and return the last losses of each."""
+    runs = [fine_tune_to_the_end(config) for config in recipe.configs]
+    out.mkdir(parents=True, exist_ok=True)
+    save_runs(runs, out / "runs.json")
+    return last_losses(runs)
+
+
+def last_losses(runs: list[FineTuned]) -> dict[str, float]:
+    """Name of a run and text -> loss at its end, nats per token."""
+    found: dict[str, float] = {}
+    for run in runs:
+        name = run.config.name.replace(" ", "_")
+        found |= {f"{name}_new": run.losses[-1].new, f"{name}_old": run.losses[-1].old}
+    return found
+
+
+def of_finetuning() -> dict[str, float]:
+    """The last losses of the runs that ship."""
+    return last_losses(kept_runs())

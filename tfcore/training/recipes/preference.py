@@ -1,0 +1,49 @@
+"""The kept ladder of the page on fine-tuning: `stories` tuned towards a reward, by two algorithms and several betas."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from tfcore.analysis.training.preference import ALGORITHMS, BETAS, PreferenceConfig, PreferenceRun
+from tfcore.training.loop import Progress
+from tfcore.training.preference import kept_preferences, preferences_json, tune_to_the_end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceRecipe:
+    """Which runs are kept."""
+
+    configs: tuple[PreferenceConfig, ...] = tuple(
+        PreferenceConfig(algorithm=algorithm, beta=beta) for algorithm, beta in product(ALGORITHMS, BETAS)
+    )
+
+
+PREFERENCE = PreferenceRecipe()
+
+
+def preference(
+    corpus: Path | None,  # noqa: ARG001 - the model's own samples are its text
+    out: Path,
+    report: Callable[[Progress], None],  # noqa: ARG001 - minutes, without steps to report
+    recipe: PreferenceRecipe = PREFERENCE,
+) -> dict[str, float]:
+    """Train every run, write `out`/preferences.json, and return the reward and KL divergence at the end of each."""
+    runs = [tune_to_the_end(config) for config in recipe.configs]
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "preferences.json").write_text(preferences_json(runs), "utf-8")
+    return ends(runs)
+
+
+def ends(runs: list[PreferenceRun]) -> dict[str, float]:
+    """Name of a run and number -> its last value."""
+    found: dict[str, float] = {}
+    for run in runs:
+        name = f"{run.config.algorithm}_{run.config.beta:g}"
+        found |= {f"{name}_reward": run.points[-1].reward, f"{name}_kl": run.points[-1].kl}
+    return found
+
+
+def of_preference() -> dict[str, float]:
+    """The ends of the runs that ship."""
+    return ends(kept_preferences())
