@@ -10,6 +10,7 @@ from tfcore.analysis.training.preference import PreferenceConfig
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training import preference
+from tfcore.training.finetuning import own_model
 from tfcore.training.preference import Samples, dpo_loss, kl_per_row, policy_gradient_loss, preferred_pairs
 from tfcore.training.recipes.preference import PREFERENCE, of_preference
 
@@ -59,15 +60,16 @@ def test_log_probabilities_are_those_of_the_tokens_one_by_one(every_text):
 
 def test_dpo_of_one_pair_by_hand():
     # log-ratios: -5 - -6 = 1 for the chosen, -9 - -8.5 = -0.5 for the other; sigmoid of 0.2 * 1.5
-    loss = dpo_loss(*(torch.tensor([value]) for value in (-5.0, -9.0, -6.0, -8.5)), 0.2)
+    chosen, rejected, chosen_before, rejected_before = torch.tensor([[-5.0], [-9.0], [-6.0], [-8.5]])
+    loss = dpo_loss(chosen, rejected, chosen_before, rejected_before, beta=0.2)
     assert float(loss) == pytest.approx(-math.log(1 / (1 + math.exp(-0.2 * 1.5))), rel=1e-6)
     even = torch.tensor([-5.0, -7.0])
-    assert float(dpo_loss(even, even, even, even, 0.2)) == pytest.approx(math.log(2))
+    assert float(dpo_loss(even, even, even, even, beta=0.2)) == pytest.approx(math.log(2))
 
 
 def test_the_gradient_of_dpo_is_equation_8s():
     chosen, rejected = torch.tensor([-5.0], requires_grad=True), torch.tensor([-9.0], requires_grad=True)
-    dpo_loss(chosen, rejected, torch.tensor([-6.0]), torch.tensor([-8.5]), 0.2).backward()
+    dpo_loss(chosen, rejected, torch.tensor([-6.0]), torch.tensor([-8.5]), beta=0.2).backward()
     weight = 0.2 / (1 + math.exp(0.2 * 1.5))  # beta sigmoid(implied reward of the other - of the chosen)
     assert float(chosen.grad) == pytest.approx(-weight)
     assert float(rejected.grad) == pytest.approx(weight)
@@ -126,7 +128,7 @@ def test_every_pair_has_its_better_one_first():
 
 
 def test_samples_end_with_the_story_and_are_the_same_for_a_seed():
-    shared, tokenizer = preference.own_model()
+    shared, tokenizer = own_model()
     first, again = (preference.draw_samples(shared, tokenizer, 6, torch.Generator().manual_seed(4)) for _ in range(2))
     assert torch.equal(first.ids, again.ids)
     assert first.mask[:, 0].all()

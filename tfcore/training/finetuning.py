@@ -20,7 +20,7 @@ from tfcore.analysis.training.fine_tuning import ALPHA, FineTuneConfig, FineTune
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data
 from tfcore.training.lora import add_lora_
 
@@ -38,11 +38,11 @@ EVERY = 10  # steps between two looks at the losses
 WRITTEN = 60  # tokens of a continuation
 
 
-def own_model() -> tuple[Transformer, Tokenizer]:
+def own_model() -> tuple[Transformer, BPETokenizer]:
     """A copy of `stories` that nobody else has, on the CPU, and its tokenizer."""
     model, tokenizer = load(MODEL, "cpu")
-    if tokenizer is None:
-        raise ValueError(f"{MODEL} has no tokenizer.json; it ships with one")
+    if not isinstance(tokenizer, BPETokenizer):
+        raise ValueError(f"{MODEL} has no tokenizer of ours; it ships with one")
     return model, tokenizer
 
 
@@ -131,7 +131,7 @@ def fine_tune_to_the_end(config: FineTuneConfig) -> FineTuned:
 
 
 @torch.no_grad()
-def continuation(model: Transformer, tokenizer: Tokenizer) -> str:
+def continuation(model: Transformer, tokenizer: BPETokenizer) -> str:
     """What the model writes after the prompt, at temperature 0.7; the prompt included."""
     ids = tokenizer.encode(PROMPT)
     new = generate(model, ids, max_new_tokens=WRITTEN, temperature=0.7, top_k=40, seed=1)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from tfcore.analysis.training.preference import REWARDS, PreferenceConfig, PreferenceRun, Sampled, repetition
 from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training.finetuning import FOLDER, own_model
 
 PROMPT = "Once upon a time, there was a"
@@ -51,7 +51,7 @@ class Samples:
 
 
 @torch.no_grad()
-def draw_samples(model: Transformer, tokenizer: Tokenizer, rows: int, generator: torch.Generator) -> Samples:
+def draw_samples(model: Transformer, tokenizer: BPETokenizer, rows: int, generator: torch.Generator) -> Samples:
     """Continue the prompt `rows` times at temperature 1, up to NEW tokens or the end of the story."""
     prompt = tokenizer.encode(PROMPT)
     cache = KVCache(model.config, rows, capacity=len(prompt) + NEW)
@@ -62,10 +62,9 @@ def draw_samples(model: Transformer, tokenizer: Tokenizer, rows: int, generator:
         read = torch.multinomial(p, 1, generator=generator)
         ids = torch.cat((ids, read), 1)
     new = ids[:, len(prompt) :]
-    ended = (new == tokenizer.separator_id).long() if tokenizer.separator_id is not None else torch.zeros_like(new)
-    mask = ended.cumsum(1) - ended == 0  # up to the first separator
-    said = mask & (new != tokenizer.separator_id) if tokenizer.separator_id is not None else mask
-    texts = [tokenizer.decode(row[kept].tolist()) for row, kept in zip(new, said, strict=True)]
+    ends = new == (-1 if tokenizer.separator_id is None else tokenizer.separator_id)
+    mask = ends.cumsum(1) - ends.long() == 0  # up to the first separator
+    texts = [tokenizer.decode(row[kept].tolist()) for row, kept in zip(new, mask & ~ends, strict=True)]
     return Samples(ids, mask, tuple(texts))
 
 
@@ -87,6 +86,7 @@ def dpo_loss(
     rejected: Float[Tensor, " pair"],
     chosen_before: Float[Tensor, " pair"],
     rejected_before: Float[Tensor, " pair"],
+    *,
     beta: float,
 ) -> Float[Tensor, ""]:
     """-log sigmoid(beta (log-ratio of the chosen - log-ratio of the rejected)), the mean (arXiv:2305.18290, eq. 7).
@@ -126,7 +126,7 @@ def kl_per_row(
 
 @torch.no_grad()
 def measure(
-    model: Transformer, original: Transformer, tokenizer: Tokenizer, config: PreferenceConfig, step: int
+    model: Transformer, original: Transformer, tokenizer: BPETokenizer, config: PreferenceConfig, step: int
 ) -> tuple[Sampled, tuple[str, ...]]:
     """A point of a run, and some of the continuations it is measured on; the same draws at every step."""
     generator = torch.Generator().manual_seed(config.seed + 1_000)
@@ -179,7 +179,7 @@ def tune(config: PreferenceConfig) -> Iterator[PreferenceRun | None]:
 def _policy_losses(
     model: Transformer,
     original: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: BPETokenizer,
     config: PreferenceConfig,
     generator: torch.Generator,
 ) -> Callable[[], Tensor]:
@@ -198,7 +198,7 @@ def _policy_losses(
 def _dpo_losses(
     model: Transformer,
     original: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: BPETokenizer,
     config: PreferenceConfig,
     generator: torch.Generator,
 ) -> Callable[[], Tensor]:
@@ -213,7 +213,8 @@ def _dpo_losses(
         some = torch.randint(0, len(chosen), (ROWS // 2,), generator=generator)
         rows = torch.cat((chosen[some], rejected[some]))
         log_probs = token_log_probs(model, samples.rows(rows)).sum(-1)
-        return dpo_loss(*log_probs.chunk(2), *before[rows].chunk(2), config.beta)
+        (better, worse), (better_before, worse_before) = log_probs.chunk(2), before[rows].chunk(2)
+        return dpo_loss(better, worse, better_before, worse_before, beta=config.beta)
 
     return loss
 

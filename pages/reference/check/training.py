@@ -103,7 +103,7 @@ QUESTIONS: tuple[Question, ...] = (
     Choice(
         name="reward",
         level=2,
-        look=Look("finetuning", "Samples at a small β.", {"part": "preference", "beta": 0.01}),
+        look=Look("finetuning", "Samples at a small β.", {"part": "preference", "beta": "0.01"}),
         ask="A policy is tuned towards a reward with hardly any KL penalty, and the reward rises far. What to check?",
         right="The samples themselves, and measures that the reward does not contain: it may be gamed.",
         wrong=(
