@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.preference import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun, reward_hacking
+from tfcore.analysis.training.preference import ALGORITHM_NAMES, ALGORITHMS, PreferenceRun, RewardHacking
 from tfcore.figures import theme
 
 SYMBOLS = ("circle", "square")  # by algorithm, so that they differ without their colour
@@ -73,7 +73,7 @@ def _path(run: PreferenceRun) -> dict[str, Any]:
 
 
 def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:
-    hacked = [reward_hacking(run).hacked for run in runs]
+    hacked = [RewardHacking(run.points[0], run.points[-1]).hacked for run in runs]
     colour = f"@cat{number}"
     return {
         "type": "scatter",
