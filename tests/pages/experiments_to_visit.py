@@ -113,6 +113,7 @@ VISITS = {
     "outliers": ("inference/quantisation/page.py", {"look": "outliers", "of": "stories", "abits": "4"}),
     "flow": ("inside/flow/page.py", {"heads": "2.5*-1.5", "threshold": "1.5"}),
     "in-context learning": ("inside/in_context/page.py", {"model": "induction", "task": "code", "k": "12"}),
+    "steps of in-context learning": ("inside/in_context/page.py", {"show": "Thinking in tokens"}),
     "heads of in-context learning": (
         "inside/in_context/page.py",
         {"show": "Which heads carry it", "model": "induction", "task": "code", "k": "12"},

@@ -1,11 +1,16 @@
-"""In-context learning: examples in the prompt, with right and with random labels, and the heads that use them."""
+"""In-context learning: examples in the prompt, right and random labels, the heads that use them, and written steps."""
 
 from pages.inside.in_context.examples import examples
 from pages.inside.in_context.heads import heads
+from pages.inside.in_context.steps import steps
 from pages.ui import controls, page
 from pages.ui.loading import models
 
-SECTIONS = {"examples": ("Examples in the prompt", examples), "heads": ("Which heads carry it", heads)}
+SECTIONS = {
+    "examples": ("Examples in the prompt", examples),
+    "heads": ("Which heads carry it", heads),
+    "steps": ("Thinking in tokens", steps),
+}
 
 page.begin(
     "What does it learn from the prompt alone?",

@@ -7,7 +7,7 @@ import pytest
 from pages.inside.in_context import experiments
 from pages.ui import cache
 from tests.pages import visits
-from tfcore.analysis.inside.in_context import accuracy, live
+from tfcore.analysis.inside.in_context import accuracy, live, steps
 
 opened = partial(visits.opened, "inside/in_context/page.py")
 
@@ -47,3 +47,14 @@ def test_the_curve_is_what_was_kept(labels):
     ring = shown.figure.data[-1]
     assert ring.x[0] == 4
     assert ring.y[0] == pytest.approx(curve.right[4] / 60)
+
+
+def test_steps_are_shown_as_they_were_kept():
+    test = opened(show="Thinking in tokens", problem="7", way="after steps")
+    assert steps.problem(7).question in words(test)
+    assert "this model reads 256; choose smollm2" in words(test)
+    shown = experiments.by_steps("direct").figure.data[0]
+    right = [
+        one.text.strip() == f"The answer is {steps.problem(one.seed).answer}." for one in steps.kept_steps().direct
+    ]
+    assert shown.y[0] == pytest.approx(sum(right) / len(right))

@@ -1,4 +1,4 @@
-"""Accuracy by the number of examples in the prompt, and the heads that an answer depends on."""
+"""Accuracy by the number of examples in the prompt, the heads that an answer depends on, and written steps."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.inside.in_context.accuracy import Curve, Measured
 from tfcore.analysis.inside.in_context.heads import HeadEffects
+from tfcore.analysis.inside.in_context.steps import WAYS, StepsHelp, Way
 from tfcore.analysis.inside.in_context.tasks import LABELS, Labels
 from tfcore.figures import theme
 
@@ -132,3 +133,33 @@ def heads_figure(found: HeadEffects, height: int) -> go.Figure:
         },
     )
     return theme.build(traces, layout)
+
+
+def steps_figure(found: StepsHelp, chosen: Way, height: int) -> go.Figure:
+    """A bar with its interval for each way to answer; the chosen one is filled."""
+    spans = (found.direct, found.steps)
+    hues = ["@head0" if way == chosen else "@head0/0.35" for way in WAYS]
+    bars: dict[str, Any] = {
+        "type": "bar",
+        "x": list(WAYS.values()),
+        "y": np.array([one.share for one in spans], dtype=np.float32),
+        "width": 0.5,
+        "customdata": [f"{one.low:.0%} to {one.high:.0%}" for one in spans],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": np.array([one.high - one.share for one in spans], dtype=np.float32),
+            "arrayminus": np.array([one.share - one.low for one in spans], dtype=np.float32),
+            "color": "@ink",
+            "thickness": 1.5,
+        },
+        "marker": {"color": hues},
+        "hovertemplate": "%{x}: %{y:.0%} (%{customdata})<extra></extra>",
+    }
+    layout = theme.base_layout(
+        height,
+        margin={"l": 52, "r": 12, "t": 10, "b": 36},
+        xaxis={"fixedrange": True, "showgrid": False},
+        yaxis={"title": "right answers", "range": [0, 1], "tickformat": ".0%", "fixedrange": True},
+    )
+    return theme.build([bars], layout)

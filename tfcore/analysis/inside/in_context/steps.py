@@ -1,0 +1,265 @@
+"""A question of two steps of arithmetic, answered at once or after the steps are written (arXiv:2201.11903).
+
+    python -m tfcore.analysis.inside.in_context.steps smollm2
+
+asks a model all problems in both ways and writes steps.json.
+"""
+
+import json
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.in_context.accuracy import Interval, wilson
+from tfcore.analysis.model.flop_count import flops
+from tfcore.config import ModelConfig
+from tfcore.generation.generate import stream
+from tfcore.loading.checkpoints import load
+from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
+
+Way = Literal["direct", "steps"]
+WAYS: dict[Way, str] = {"direct": "at once", "steps": "after steps"}
+KEPT = Path(__file__).with_name("steps.json")
+PROBLEMS = 40
+SHOTS = 4  # solved problems before each
+SHOT_SEED = 1_000  # of the first of them: none of them is asked
+MOST_TOKENS: dict[Way, int] = {"direct": 12, "steps": 40}
+NAMES = ("Tom", "Lily", "Ben", "Anna", "Max", "Mia", "Sam", "Kate")
+THINGS = ("apples", "books", "stamps", "shells", "coins", "cards", "pears", "eggs")
+
+
+class Problem(NamedTuple):
+    """A question, its steps, and its answer."""
+
+    question: str
+    steps: str
+    answer: int
+
+
+def problem(seed: int) -> Problem:
+    """first + more - away, in words."""
+    rng = random.Random(seed)
+    name, thing = rng.choice(NAMES), rng.choice(THINGS)
+    first, more, away = rng.randint(11, 40), rng.randint(3, 19), rng.randint(2, 9)
+    both = first + more
+    return Problem(
+        f"{name} has {first} {thing}, gets {more} more and then gives {away} away. How many {thing} are left?",
+        f"{first} + {more} = {both}. {both} - {away} = {both - away}.",
+        both - away,
+    )
+
+
+def asked(seed: int, way: Way) -> str:
+    """SHOTS solved problems and the one that is asked, up to where the answer begins."""
+    lines = []
+    for shot in map(problem, range(SHOT_SEED, SHOT_SEED + SHOTS)):
+        steps = f" {shot.steps}" if way == "steps" else ""
+        lines.append(f"Q: {shot.question}\nA:{steps} The answer is {shot.answer}.\n\n")
+    return f"{''.join(lines)}Q: {problem(seed).question}\nA:"
+
+
+def said_answer(written: str) -> int | None:
+    """The number after "answer is" in the first line of what was written."""
+    found = re.search(r"answer is (-?\d+)", written.split("\n")[0])
+    return int(found[1]) if found else None
+
+
+def too_long(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> str | None:
+    """Why prompt and answer do not fit into the model's context, or None."""
+    length, longest = len(tokenizer.encode(asked(seed, way))), model.config.max_seq_len
+    if length + MOST_TOKENS[way] <= longest:
+        return None
+    return (
+        f"the {SHOTS} solved problems and the question are {length} tokens, the answer up to {MOST_TOKENS[way]}, and "
+        f"this model reads {longest}; choose smollm2 or another model with a longer context"
+    )
+
+
+def write(model: Transformer, tokenizer: Tokenizer, seed: int, way: Way) -> Iterator[int]:
+    """The most probable tokens one by one, to the end of the line or MOST_TOKENS.
+
+    Raises:
+        ValueError: prompt and answer do not fit into the model's context.
+    """
+    if (reason := too_long(model, tokenizer, seed, way)) is not None:
+        raise ValueError(reason)
+    ids = tokenizer.encode(asked(seed, way))
+    for step in stream(model, ids, max_new_tokens=MOST_TOKENS[way], temperature=0):
+        if "\n" in tokenizer.decode([step.token]):
+            return
+        yield step.token
+
+
+class Written(NamedTuple):
+    """What a model wrote.
+
+    Args:
+        seed: of the problem.
+        prompt: tokens of the prompt.
+        tokens: that were written.
+        text: the same.
+        operations: floating-point operations of the passes that wrote them; see `operations`.
+    """
+
+    seed: int
+    prompt: int
+    tokens: int
+    text: str
+    operations: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer it gives is right."""
+        return said_answer(self.text) == problem(self.seed).answer
+
+
+def written(config: ModelConfig, tokenizer: Tokenizer, seed: int, way: Way, ids: Sequence[int]) -> Written:
+    """What the tokens say, and what they cost."""
+    prompt = len(tokenizer.encode(asked(seed, way)))
+    return Written(seed, prompt, len(ids), tokenizer.decode(ids), operations(config, prompt, len(ids)))
+
+
+class Kept(NamedTuple):
+    """What a model wrote to every problem, at once and after steps."""
+
+    model: str
+    direct: tuple[Written, ...]
+    steps: tuple[Written, ...]
+
+
+@lru_cache(maxsize=1)
+def kept_steps() -> Kept:
+    """What was measured."""
+    found = json.loads(KEPT.read_text("utf-8"))
+    direct, steps = (tuple(Written(*row) for row in found[way]) for way in WAYS)
+    return Kept(found["model"], direct, steps)
+
+
+def operations(config: ModelConfig, prompt: int, tokens: int) -> float:
+    """Of the matrix products of the passes over the written tokens, the prompt left out: with a KV cache each token
+    costs one pass, over the keys before it."""
+    before = flops(config, prompt, pairs="visible").sequence
+    return float(flops(config, prompt + tokens, pairs="visible").sequence - before)
+
+
+class Sums(NamedTuple):
+    """How many of the additions and subtractions that were written down are right, and how many there are."""
+
+    additions_right: int
+    additions: int
+    subtractions_right: int
+    subtractions: int
+
+
+def sums(rows: Sequence[Written]) -> Sums:
+    """Of lines such as "12 + 11 = 23. 23 - 9 = 14.", each taken by itself."""
+    found = [part for one in rows for part in re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", one.text)]
+    plus = [int(a) + int(b) == int(c) for a, sign, b, c in found if sign == "+"]
+    minus = [int(a) - int(b) == int(c) for a, sign, b, c in found if sign == "-"]
+    return Sums(sum(plus), len(plus), sum(minus), len(minus))
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class StepsHelp(Finding):
+    """Right answers at once and after steps, with what each costs.
+
+    Args:
+        model: its name.
+        problems: how many were asked.
+        direct, steps: shares of right answers, with intervals.
+        tokens: that are written, on average, at once and after steps; each is one forward pass.
+        operations: as many floating-point operations, on average.
+    """
+
+    model: str
+    problems: int
+    direct: Interval
+    steps: Interval
+    tokens: tuple[float, float]
+    operations: tuple[float, float]
+
+    @property
+    def sentence(self) -> str:
+        one, other = (f"{each.share:.0%} ({each.low:.0%} to {each.high:.0%})" for each in (self.direct, self.steps))
+        few, many = self.tokens
+        apart = self.steps.low > self.direct.high or self.direct.low > self.steps.high
+        verdict = "the intervals do not overlap" if apart else "the intervals overlap, so neither is shown to be better"
+        return (
+            f"{self.model}, {self.problems} problems of two steps: right at once in {one}, after written steps in "
+            f"{other}; {verdict}. Steps take {many:.0f} tokens, so {many:.0f} forward passes, instead of {few:.0f}: "
+            f"{self.operations[1] / 1e9:.1f} billion operations instead of {self.operations[0] / 1e9:.1f}."
+        )
+
+
+def steps_help(found: Kept) -> StepsHelp:
+    """From what was written."""
+    both = found.direct, found.steps
+    direct, steps = (wilson(sum(one.right for one in way), len(way)) for way in both)
+    tokens = [sum(one.tokens for one in way) / len(way) for way in both]
+    costs = [sum(one.operations for one in way) / len(way) for way in both]
+    return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class StepErrors(Finding):
+    """Where steps go wrong.
+
+    Args:
+        sums: right additions and subtractions among those that were written.
+        answers: how many different answers are given at once, to so many problems.
+        problems: that were asked.
+        commonest, times: the answer given most often at once, and how often.
+    """
+
+    sums: Sums
+    answers: int
+    problems: int
+    commonest: int
+    times: int
+
+    @property
+    def sentence(self) -> str:
+        one = self.sums
+        return (
+            f"Of the {one.additions} additions that it writes down {one.additions_right} are right, of the "
+            f"{one.subtractions} subtractions {one.subtractions_right}. At once it gives {self.answers} different "
+            f"answers to {self.problems} problems, {self.times} times {self.commonest}."
+        )
+
+
+def step_errors(found: Kept) -> StepErrors:
+    """From what was written."""
+    answers = Counter(number for one in found.direct if (number := said_answer(one.text)) is not None)
+    commonest, times = answers.most_common(1)[0]
+    return StepErrors(sums(found.steps), len(answers), len(found.direct), commonest, times)
+
+
+def main(name: str) -> None:
+    """Ask all problems in both ways."""
+    model, tokenizer = load(name)
+    if tokenizer is None:
+        raise ValueError(f"{name} has no tokenizer, and problems are texts")
+    rows = {
+        way: [
+            written(model.config, tokenizer, seed, way, list(write(model.eval(), tokenizer, seed, way)))
+            for seed in range(PROBLEMS)
+        ]
+        for way in WAYS
+    }
+    lines = [f'"{way}": [\n' + ",\n".join(json.dumps(row) for row in found) + "\n]" for way, found in rows.items()]
+    KEPT.write_text(f'{{\n"model": "{name}",\n' + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "smollm2")
