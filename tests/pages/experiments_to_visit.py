@@ -204,5 +204,6 @@ LIVE_PAGES = {
     "inference/long_context/page.py",
     "inference/quantisation/page.py",
     "model/modern/page.py",
+    "training/finetuning/page.py",
     "training/lab/page.py",
 }

@@ -28,7 +28,8 @@ def new_text(run: FineTuned, others: Sequence[FineTuned]) -> Shown:
 
 def old_text(run: FineTuned, others: Sequence[FineTuned]) -> Shown:
     """A model of stories is tuned on a play: the held-out loss on the stories that it was trained on before."""
-    return Shown(losses_figure(run, others, "old", height=340), (compare_methods([*others, run]),))
+    ended = [one for one in (*others, run) if one.losses[-1].step == one.config.steps]
+    return Shown(losses_figure(run, others, "old", height=340), (compare_methods(ended),))
 
 
 def kept_preference(config: PreferenceConfig) -> PreferenceRun:

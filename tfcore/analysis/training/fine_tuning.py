@@ -143,11 +143,13 @@ class MethodsCompared(Finding):
         (most, gain, forgot), (least, small_gain, little) = self.most, self.least
         if most == least:
             return (
-                f"Of the runs drawn, {most} learns most ({gain:.2f} nats per token) and forgets least ({forgot:.2f})."
+                f"Of the runs that have ended, {most} learns most ({gain:.2f} nats per token) and forgets least "
+                f"({forgot:.2f})."
             )
         return (
-            f"Of the runs drawn, {most} learns most: the loss on the new text falls by {gain:.2f} nats per token, that "
-            f"on the old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and {little:.2f}."
+            f"Of the runs that have ended, {most} learns most: the loss on the new text falls by {gain:.2f} nats per "
+            f"token, that on the old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and "
+            f"{little:.2f}."
         )
 
 
