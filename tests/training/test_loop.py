@@ -125,7 +125,9 @@ def test_two_processes_under_torchrun_get_the_losses_of_one(corpus, under_torchr
             [list(row.values())[-1] for row in one], abs=1e-4
         )
         return
-    files = [path.name for path in folder.glob("*.safetensors") if path.name != SCAN_FILE]
+    folders = [folder / "stories-learned"] if name == "tuned-lens" else [folder]  # that of the model
+    paths = [path for place in folders for path in place.glob("*.safetensors") if path.name != SCAN_FILE]
+    files = [path.relative_to(folder) for path in paths]
     assert files
     for file in files:
         first, second = (load_file(place / file) for place in (folder, folder_of_two))

@@ -50,6 +50,8 @@ def in_small(name: str, dropout: float) -> Any:
     recipe = replace(recipe, settings=settings)
     if name == "transcoders":
         return replace(recipe, n_features=40, top_k=4, seq=24, settings=replace(settings, rows=4))
+    if name == "tuned-lens":
+        return replace(recipe, models=("stories-learned",), seq=24, settings=replace(settings, rows=4))
     if name == "induction":
         return replace(recipe, frames=(0, 4, 8), seq=24)
     if name == "translate":
