@@ -1,6 +1,7 @@
 """The registry of runs of the lab: turns, limits for each visitor, runs that everybody is shown."""
 
 import secrets
+import time
 
 from pages.ui.work.registry import ACTIVE, RefusedError, Registry, State
 from pages.ui.work.run_records import NOBODY, Limits, Run
@@ -73,5 +74,9 @@ class Book(Registry[Run]):
             self.put(run, "running")
         due = [run for run in self.running if not run.away]
         for run in due:
-            run.away = True
+            run.away, run.given = True, time.monotonic()
         return due
+
+    def overdue(self, now: float) -> bool:
+        """Whether a slice has been away for too long."""
+        return any(run.away and now - run.given > self.limits.overdue for run in self.records.values())

@@ -28,6 +28,7 @@ class Limits:
         each, kept: runs that one visitor has; that rest.
         memory: bytes of all that is kept.
         tries: how often a slice that did not come back is given out again.
+        overdue: after which a slice that is not back may have been lost on its way.
     """
 
     slice: float = 0.5
@@ -43,6 +44,7 @@ class Limits:
     kept: int = 400
     memory: int = 400_000_000
     tries: int = 3
+    overdue: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class Run(Record):
         turn: seconds trained since it got its place.
         allowed: steps until it pauses; None: all.
         away: a slice of it is being trained.
+        given: when that was given out, by the monotonic clock.
         lost: slices in a row that did not come back.
         frozen: step -> weights that other pages show.
     """
@@ -91,6 +94,7 @@ class Run(Record):
     turn: float = 0.0
     allowed: int | None = None
     away: bool = False
+    given: float = 0.0
     lost: int = 0
     frozen: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
 

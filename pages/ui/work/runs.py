@@ -162,6 +162,9 @@ class Runs:
                 self._take(run, future)
             self.book.tidy(time.monotonic())
             wanted = bool(self.book.active) and not self._closing
+            overdue = self.book.overdue(time.monotonic())
+        if overdue and self._workers is not None:
+            self._workers.recover()
         if any(_is_broken(future) and w is self._workers for _, w, future in came):
             self._workers = None
         places = self._places() if wanted else 0

@@ -17,11 +17,13 @@ PATIENCE = 10.0  # seconds until a cluster must have answered
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """An executor, how many slices it can train at once, and how it is closed."""
+    """An executor, how many slices it can train at once, how it is closed, and how it is told to notice that one of its
+    processes is gone."""
 
     executor: Executor
     places: Callable[[], int]
     close: Callable[[], None]
+    recover: Callable[[], None] = lambda: None
 
 
 def connect(settings: RunSettings) -> Workers:
@@ -45,7 +47,15 @@ def local(runs: int, threads: int) -> Workers:
     from tfcore.training.lab.worker import prepare  # here, because it imports torch
 
     pool = ProcessPoolExecutor(runs, mp_context=_Context(), initializer=prepare, initargs=(threads,))
-    return Workers(pool, lambda: runs, lambda: pool.shutdown(wait=True, cancel_futures=True))
+
+    def recover() -> None:
+        # Of a process that was killed while it sent a result, the pool waits for the rest, which never comes, nor does
+        # the end: this process holds a copy of the pipe's writing end. Without it the pool reads the end, and breaks.
+        writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
+        if writer is not None:
+            writer.close()
+
+    return Workers(pool, lambda: runs, lambda: pool.shutdown(wait=True, cancel_futures=True), recover)
 
 
 def cluster(address: str, runs: int | None) -> Workers:

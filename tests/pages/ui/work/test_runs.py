@@ -3,8 +3,11 @@
 import ctypes
 import gc
 import os
+import struct
+import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,7 @@ from pages.ui.work import run_settings, workers
 from pages.ui.work.run_records import Limits, RefusedError
 from pages.ui.work.runs import Runs
 from pages.ui.work.workers import Workers
-from tests.pages.waiting import until
+from tests.pages.waiting import SOON, until
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.train import train_slice
 
@@ -261,10 +264,34 @@ def children() -> set[int]:
     return found
 
 
+def die_in_the_middle_of_a_result() -> None:
+    """In a worker: the beginning of a message of 1,000 bytes, and nothing more."""
+    queue = sys._getframe(1).f_locals["result_queue"]
+    os.write(queue._writer.fileno(), struct.pack("!i", 1_000) + b"x")
+    os.kill(os.getpid(), 9)
+
+
+def test_a_worker_killed_while_it_sends_a_result_is_noticed():
+    """By itself the pool waits for the rest for ever."""
+    others = children()
+    local = workers.connect(run_settings.RunSettings(1, 1, ""))
+    future = local.executor.submit(die_in_the_middle_of_a_result)
+    until(lambda: children() - others)
+    (worker,) = children() - others
+    until(
+        lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    )  # dead, not taken leave of
+    assert not future.done()
+    local.recover()
+    with pytest.raises(BrokenProcessPool):
+        future.result(SOON)
+    local.close()
+
+
 def test_ten_runs_abandoned_and_a_killed_worker_leave_nothing_behind():
     threads, others = set(threading.enumerate()), children()
     settings = run_settings.RunSettings(1, 1, "")
-    runs = Runs(lambda: workers.connect(settings), Limits(slice=0, turn=0, pulse=0.1, idle=1))
+    runs = Runs(lambda: workers.connect(settings), Limits(slice=0, turn=0, pulse=0.1, idle=1, overdue=3))
     large = {"d_model": 192, "feed_forward": True, "steps": 20_000}
     names = [runs.start(spec(**large, seed=0), "0")]
     until(lambda: runs.look(names[0]).step > 0)
