@@ -87,7 +87,7 @@ IN_SIGHT = 0.8  # of the window's height, at which a picture has to begin to be 
 # The first picture below the title, marked, and what shows that it is drawn.
 FIRST = """() => {
   const kinds = { ".tf-picture": ".tf-picture .main-svg", ".tf-river-scroll": ".tf-river path",
-    ".tf-planes": ".tf-planes circle", ".tf-line-map": ".tf-line-map circle", ".tf-parts-map": ".tf-parts-map *",
+    ".tf-planes": ".tf-planes [role=slider]", ".tf-line-map": ".tf-line-map circle", ".tf-parts-map": ".tf-parts-map *",
     ".tf-bars": ".tf-bars *" }
   const title = document.querySelector("h1").getBoundingClientRect().bottom
   const boxes = Object.keys(kinds).flatMap(kind => [...document.querySelectorAll(kind)].map(node => ({ kind, node })))

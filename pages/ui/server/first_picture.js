@@ -39,7 +39,7 @@
     const left = size === "wide" ? COLUMN.left + (x - COLUMN.left) * across : x * across
     const frame = document.createElement("div")
     frame.style.cssText = `position:fixed;z-index:1000;overflow:hidden;transition:opacity ${SOON}ms;` +
-      `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px`
+      `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px;pointer-events:none` // the page below is in use already
     const picture = new Image()
     picture.alt = ""
     picture.fetchPriority = "high"
