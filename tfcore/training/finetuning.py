@@ -4,7 +4,7 @@ The model that is trained is loaded for the run alone; the one that pages share 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from tfcore.analysis.block.neuron_scan import load_neuron_scan
 from tfcore.analysis.training.fine_tuning import ALPHA, FineTuneConfig, FineTuned, Losses
+from tfcore.analysis.training.preference import PreferenceRun
 from tfcore.generation.generate import generate
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
@@ -138,7 +139,7 @@ def continuation(model: Transformer, tokenizer: BPETokenizer) -> str:
     return tokenizer.decode([*ids, *new])
 
 
-def save_runs(runs: list[FineTuned], path: Path) -> None:
+def save_runs(runs: Sequence[FineTuned | PreferenceRun], path: Path) -> None:
     """Write runs as JSON."""
     path.write_text(json.dumps([asdict(run) for run in runs], indent=1, ensure_ascii=False) + "\n", "utf-8")
 

@@ -7,7 +7,7 @@ The policy gradient (REINFORCE, Williams 1992) samples from the policy as it is 
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -248,8 +248,3 @@ def kept_preferences() -> list[PreferenceRun]:
         )
         for row in rows
     ]
-
-
-def preferences_json(runs: list[PreferenceRun]) -> str:
-    """Runs as JSON."""
-    return json.dumps([asdict(run) for run in runs], indent=1, ensure_ascii=False) + "\n"

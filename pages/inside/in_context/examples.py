@@ -10,6 +10,7 @@ from pages.inside.in_context.choice import NAMES, choose, of_first
 from pages.ui import cache, fragments, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
+from tfcore.analysis import statistics
 from tfcore.analysis.inside.in_context import accuracy, live, tasks
 from tfcore.analysis.inside.in_context.tasks import Labels
 
@@ -108,7 +109,7 @@ def words(*programs: page.Latest) -> None:
             r"\text{interval} = \frac{1}{1 + z^2/n}\left(p + \frac{z^2}{2n} \pm "
             r"z \sqrt{\frac{p(1-p)}{n} + \frac{z^2}{4n^2}}\right) \end{gathered}"
         ),
-        code=(tasks.draw, tasks.prompt, live.answer, accuracy.measure, accuracy.wilson),
+        code=(tasks.draw, tasks.prompt, live.answer, accuracy.measure, statistics.wilson),
         papers=(
             "Examples in the prompt: arXiv:2005.14165, section 2. Random labels: arXiv:2202.12837, section 4.1; there "
             "they are drawn from the set of labels, as here. Another order: arXiv:2104.08786. An answer counts as "

@@ -12,6 +12,7 @@ from pages.ui import cache, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work.filling import fill
+from tfcore.analysis import statistics
 from tfcore.analysis.inside import knock_outs
 from tfcore.analysis.inside.in_context import heads as analysis
 from tfcore.analysis.inside.in_context.heads import Exact, HeadEffects, Start
@@ -114,7 +115,7 @@ def words(chosen: Choice) -> None:
             r"\text{fall} = \log p(y \mid \text{prompt}) - \log p(y \mid \text{prompt}, z_{l,h} = 0) \approx "
             r"\sum_{\text{tokens}} z_{l,h} \cdot \frac{\partial \log p(y)}{\partial z_{l,h}}"
         ),
-        code=(analysis.heads_of_prompt, analysis.induction_scores, analysis.rank_correlation, analysis.heads_agree),
+        code=(analysis.heads_of_prompt, analysis.induction_scores, statistics.rank_correlation, analysis.heads_agree),
         papers=(
             "Induction heads as a mechanism of in-context learning: arXiv:2209.11895. Attribution patching: "
             "arXiv:2310.10348, section 2. The score is the mean weight on the token after an earlier occurrence of the "

@@ -5,7 +5,7 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from tfcore.analysis.inside.probing import two_classes
-from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable, wilson
+from tfcore.analysis.inside.probing.by_layer import Probed, class_read, probe_each, probed, readable
 from tfcore.analysis.inside.probing.kept import kept_layers
 from tfcore.analysis.inside.probing.sentence_pairs import SentencePair, compare_sentences, similarity
 from tfcore.analysis.inside.probing.steering import (
@@ -31,6 +31,7 @@ from tfcore.analysis.inside.probing.two_classes import (
     told_apart,
 )
 from tfcore.analysis.one_text import first_tokens
+from tfcore.analysis.statistics import wilson
 from tfcore.analysis.token_text import plotly_escape, tick_labels
 from tfcore.figures.block.neurons import promoted_figure
 from tfcore.figures.inside.probing import accuracy_figure, classes_figure

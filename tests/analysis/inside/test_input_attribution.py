@@ -14,10 +14,10 @@ from tfcore.analysis.inside.input_attribution import (
     completeness,
     method_agreement,
     most_named,
-    rank_correlation,
     removed,
 )
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.analysis.statistics import rank_correlation
 from tfcore.inspection.edits import Edit
 from tfcore.part_configs import ExpertsConfig
 
@@ -137,6 +137,12 @@ def test_equal_values_share_their_rank():
     one, other = np.array([1, 2.5, 2.5, 4]) - 2.5, np.array([1, 2, 3, 4]) - 2.5
     expected = (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum())
     assert rank_correlation(a, b) == pytest.approx(expected)
+
+
+def test_rounding_errors_have_no_order():
+    """Tokens that both texts share get none, whatever is left of them in float32."""
+    one, other = np.array([3e-8, 2.0, -1e-8]), np.array([-2e-8, 5.0, 4e-8])
+    assert method_agreement({"one": one, "other": other}, "abc").correlations["one", "other"] == pytest.approx(1)
 
 
 def test_the_named_token_is_the_largest_by_integrated_gradients_and_its_removal_is_exact():

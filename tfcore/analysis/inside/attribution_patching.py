@@ -15,6 +15,7 @@ from tfcore.analysis.inside.knock_outs import ROUNDING, without_rounding
 from tfcore.analysis.inside.patching import Kind, Pair, patched_names
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.statistics import correlation
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -115,7 +116,7 @@ def estimated_shares(
     first = both.differing[0]
     row, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
     return EstimatedShares(
-        _correlation(estimate[:, first:], exact[:, first:]),
+        correlation(estimate[:, first:], exact[:, first:]),
         rows[row],
         tokens[column],
         column,
@@ -174,8 +175,8 @@ def estimate_against_exact(
     large = np.abs(exact) >= max(least, ROUNDING)
     layer, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
     return EstimateAgainstExact(
-        correlation=_correlation(estimate.ravel(), exact.ravel()),
-        heads=_correlation(estimate[is_head], exact[is_head]),
+        correlation=correlation(estimate.ravel(), exact.ravel()),
+        heads=correlation(estimate[is_head], exact[is_head]),
         same_sign=int((np.sign(estimate) == np.sign(exact))[large].sum()),
         counted=int(large.sum()),
         least=least,
@@ -184,9 +185,3 @@ def estimate_against_exact(
         estimate=float(estimate[layer, column]),
         exact=float(exact[layer, column]),
     )
-
-
-def _correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
-    """Pearson's correlation; None where one of the two is the same everywhere."""
-    one, other = a.ravel().astype(np.float64), b.ravel()
-    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None

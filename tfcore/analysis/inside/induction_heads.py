@@ -284,13 +284,17 @@ class HeadKinds:
     score: float
 
 
+def copying_of_random_rows(model: Transformer) -> Copying:
+    """What a model does on rows of random tokens, said twice: always the same ones."""
+    length = tested_length(model.config)
+    return copying(model, twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0)), length)
+
+
 def head_kinds(model: Transformer) -> HeadKinds:
     """Induction heads and previous-token heads of a model, on rows of repeated random tokens."""
-    config = model.config
-    length = tested_length(config)
-    found = copying(model, twice(random_rows(config.vocab_size, length, rows_for(config), 0)), length)
+    found = copying_of_random_rows(model)
     induction, by_score = found.strong("induction"), ranked(found.scores["induction"])
-    top = max((layer for layer, _ in induction), default=config.n_layers)
+    top = max((layer for layer, _ in induction), default=model.config.n_layers)
     previous = [place for place in found.strong("previous token") if place[0] < top]
     near = induction[0][0] if induction else 0
     rest = [place for place in by_score if place not in induction and place not in previous]

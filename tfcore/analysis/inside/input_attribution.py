@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy import ndarray
@@ -15,6 +14,7 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import BATCH, rows_compete
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.statistics import rank_correlation
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -235,20 +235,15 @@ def method_agreement(methods: dict[str, Float[ndarray, " token"]], tokens: Seque
     """Of all pairs of methods."""
     names = list(methods)
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
-    correlations = {pair: rank_correlation(methods[pair[0]], methods[pair[1]]) for pair in pairs}
+    correlations = {pair: rank_correlation(*(without_rounding(methods[name]) for name in pair)) for pair in pairs}
     places = {name: int(np.abs(values).argmax()) for name, values in methods.items()}
     return Agreement(correlations, {name: (tokens[at], at) for name, at in places.items()})
 
 
-def rank_correlation(a: Float[ndarray, " token"], b: Float[ndarray, " token"]) -> float | None:
-    """Spearman's: Pearson's of the ranks, equal values sharing theirs; None where one of the two is constant.
-
-    What is below ROUNDING of the largest by size counts as 0: tokens that both texts share get no attribution, and the
-    rounding errors in its place have no order.
-    """
-    known = (np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values) for values in (a, b))
-    one, other = (pd.Series(values).rank().to_numpy() for values in known)
-    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
+def without_rounding(values: Float[ndarray, " token"]) -> Float[ndarray, " token"]:
+    """What is below ROUNDING of the largest by size as 0: tokens that both texts share get no attribution, and the
+    rounding errors in its place have no order."""
+    return np.where(np.abs(values) < ROUNDING * np.abs(values).max(), 0, values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from itertools import product
 from pathlib import Path
 
 from tfcore.analysis.training.preference import ALGORITHMS, BETAS, PreferenceConfig, PreferenceRun
+from tfcore.training.finetuning import save_runs
 from tfcore.training.loop import Progress
-from tfcore.training.preference import kept_preferences, preferences_json, tune_to_the_end
+from tfcore.training.preference import kept_preferences, tune_to_the_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ def preference(
     """Train every run, write `out`/preferences.json, and return the reward and KL divergence at the end of each."""
     runs = [tune_to_the_end(config) for config in recipe.configs]
     out.mkdir(parents=True, exist_ok=True)
-    (out / "preferences.json").write_text(preferences_json(runs), "utf-8")
+    save_runs(runs, out / "preferences.json")
     return ends(runs)
 
 

@@ -85,7 +85,7 @@ def test_one_pass_answers_like_a_pass_for_each_number(stories):
 def test_the_interval_is_where_the_test_accepts():
     """Wilson's ends solve (p - q)^2 = z^2 q (1 - q) / n for q."""
     for right, of in ((0, 60), (7, 60), (60, 60)):
-        found = accuracy.wilson(right, of)
+        found = accuracy.interval(right, of)
         for end in found[1:]:
             p = right / of
             assert (p - end) ** 2 == pytest.approx(1.959964**2 * end * (1 - end) / of, abs=1e-9)

@@ -7,7 +7,6 @@ to the i-th line depends on the lines before it alone, so the lines of one promp
 """
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +19,13 @@ import torch
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.in_context.tasks import LABELS, MOST_EXAMPLES, TASKS, Labels, Prompt, draw, prompt
 from tfcore.analysis.one_text import one_text
+from tfcore.analysis.statistics import wilson
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 KEPT = Path(__file__).with_name("accuracy.json")
 PROMPTS = 60  # of each task and kind of labels
-Z = 1.959964  # of a 95 % interval of the normal distribution
 
 
 class Interval(NamedTuple):
@@ -37,11 +36,9 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(right: int, of: int) -> Interval:
-    """Wilson's score interval of a binomial proportion: p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2), all by 1 + z^2/n."""
-    p, scale = right / of, 1 + Z * Z / of
-    middle, half = (p + Z * Z / (2 * of)) / scale, Z * math.sqrt(p * (1 - p) / of + Z * Z / (4 * of * of)) / scale
-    return Interval(p, max(0.0, middle - half), min(1.0, middle + half))
+def interval(right: int, of: int) -> Interval:
+    """The share of so many, with Wilson's interval."""
+    return Interval(right / of, *wilson(right, of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Curve:
     @property
     def intervals(self) -> tuple[Interval, ...]:
         """The accuracy after each number of examples."""
-        return tuple(wilson(one, self.prompts) for one in self.right)
+        return tuple(interval(one, self.prompts) for one in self.right)
 
 
 @dataclass(frozen=True, slots=True)

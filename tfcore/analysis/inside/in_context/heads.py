@@ -12,10 +12,11 @@ from numpy import ndarray
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.in_context.tasks import Labels, draw, prompt
-from tfcore.analysis.inside.induction_heads import Place, copying, listed, random_rows, rows_for, tested_length, twice
+from tfcore.analysis.inside.induction_heads import Place, copying_of_random_rows, listed
 from tfcore.analysis.inside.interventions import Part, edits_for
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import plain_run, run_above
+from tfcore.analysis.statistics import rank_correlation
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -77,9 +78,7 @@ def every_head(
 
 def induction_scores(model: Transformer) -> Float[ndarray, "layer head"]:
     """The induction score of every head, as in induction_heads.head_kinds."""
-    length = tested_length(model.config)
-    rows = random_rows(model.config.vocab_size, length, rows_for(model.config), 0)
-    return copying(model, twice(rows), length).scores["induction"]
+    return copying_of_random_rows(model).scores["induction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +106,6 @@ def together(found: Sequence[Start | Exact]) -> HeadEffects:
         if isinstance(one, Exact):
             effect[one.head], exact[one.head] = one.effect, True
     return HeadEffects(effect, exact, start.score)
-
-
-def rank_correlation(one: Float[ndarray, " n"], other: Float[ndarray, " n"]) -> float | None:
-    """Spearman's: Pearson's correlation of the ranks, equal values sharing their mean rank; None where one of the two
-    is the same everywhere."""
-    ranks = [_ranks(values) for values in (one, other)]
-    if any(float(np.ptp(each)) == 0 for each in ranks):
-        return None
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _ranks(values: Float[ndarray, " n"]) -> Float[ndarray, " n"]:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    return ((last - count + 1 + last) / 2)[place]
 
 
 # ---- findings ----

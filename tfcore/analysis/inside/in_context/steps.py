@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.accuracy import Interval, wilson
+from tfcore.analysis.inside.in_context.accuracy import Interval, interval
 from tfcore.analysis.model.flop_count import flops
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import stream
@@ -205,7 +205,7 @@ class StepsHelp(Finding):
 def steps_help(found: Kept) -> StepsHelp:
     """From what was written."""
     both = found.direct, found.steps
-    direct, steps = (wilson(sum(one.right for one in way), len(way)) for way in both)
+    direct, steps = (interval(sum(one.right for one in way), len(way)) for way in both)
     tokens = [sum(one.tokens for one in way) / len(way) for way in both]
     costs = [sum(one.operations for one in way) / len(way) for way in both]
     return StepsHelp(found.model, len(found.direct), direct, steps, (tokens[0], tokens[1]), (costs[0], costs[1]))

@@ -1,6 +1,5 @@
 """What a linear probe reads off the residual stream after each layer, beside a control task (arXiv:1909.03368)."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,12 @@ from tfcore.analysis.finding import Finding
 from tfcore.analysis.inside.probing.logistic import fit_probe
 from tfcore.analysis.inside.probing.properties import label_words
 from tfcore.analysis.inside.probing.tagged_text import TaggedWord, TokenizedWords, tokenize_words
+from tfcore.analysis.statistics import wilson
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 FOLDS = 3  # of the sentences, each held out once
-Z95 = 1.959964  # standard deviations on either side that hold 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +146,6 @@ def probed(model: Transformer, tokenizer: Tokenizer, name: str, target: str, lay
     return Probed(name, target, own.classes, words, own.labels, majority, tuple(layers))
 
 
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """The 95 % interval of a share of independent trials (Wilson 1927, doi:10.2307/2276774)."""
-    share, z = right / total, Z95
-    middle = share + z * z / (2 * total)
-    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
-
-
 # ---- findings ----
 
 
@@ -198,14 +189,15 @@ def readable(found: Probed) -> Readable:
     """The layer that is read best, the first of them where several are."""
     accuracy, total = found.accuracy(), len(found.words)
     best = int(accuracy.argmax())
+    low, high = wilson(found.right(best), total)
     return Readable(
         target=found.target,
         words=total,
         classes=len(found.classes),
         best=best,
         accuracy=float(accuracy[best]),
-        low=wilson(found.right(best), total)[0],
-        high=wilson(found.right(best), total)[1],
+        low=low,
+        high=high,
         control=float(found.control()[best]),
         embedding=float(accuracy[0]),
         majority=found.majority / total,

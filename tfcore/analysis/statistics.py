@@ -1,0 +1,33 @@
+"""Statistics that several analyses need: the interval of a share, and correlations that may not exist."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from numpy import ndarray
+
+Z95 = 1.959964  # standard deviations of a normal distribution, on either side, that hold 95 %
+
+
+def wilson(right: int, of: int) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a share of independent trials (Wilson 1927, doi:10.2307/2276774).
+
+    p + z^2 / 2n +- z sqrt(p (1 - p) / n + z^2 / 4n^2), all by 1 + z^2 / n
+    """
+    p, scale = right / of, 1 + Z95 * Z95 / of
+    middle = (p + Z95 * Z95 / (2 * of)) / scale
+    half = Z95 * math.sqrt(p * (1 - p) / of + Z95 * Z95 / (4 * of * of)) / scale
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
+    """Pearson's; None where one of the two is the same everywhere."""
+    one, other = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
+    return float(np.corrcoef(one, other)[0, 1]) if min(one.std(), other.std()) > 0 else None
+
+
+def rank_correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
+    """Spearman's: Pearson's of the ranks, equal values sharing their mean rank; None as there."""
+    one, other = (pd.Series(values.ravel()).rank().to_numpy() for values in (a, b))
+    return correlation(one, other)
