@@ -11,7 +11,7 @@ from pages.block.pitfalls.words import WORDS
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.block.pitfall_findings import SYMPTOMS, finding, half_precision
 from tfcore.analysis.block.pitfalls import (
     DOSES,
@@ -89,18 +89,6 @@ def say(config: PitfallConfig, looks: list[Look]) -> None:
     st.markdown(f"**Found.** {finding(config, looks)}")
 
 
-def draw(job: jobs.Job) -> None:
-    """The training as it is now."""
-    with beside:
-        done = job.items[-1].step if job.items else 0
-        live.bar(config, job, done, config.steps, {"seed": (config.seed + 1) % 21})
-    with picture:
-        if job.items:
-            show(config, list(job.items))
-        else:
-            st.info("Nothing is trained yet: it begins as soon as there is room.")
-
-
 page.begin(
     "Break it on purpose",
     "A Transformer with a mistake seldom crashes: it trains, and something is a little off. Here each mistake is "
@@ -117,7 +105,14 @@ with right:
     st.markdown(words.claim)
     picture = st.container()
     st.code(words.change, language="diff", wrap_lines=True)
-live.watch(config, draw, live.begin(config, lambda: train_twins(config)))
+live.watch_training(
+    config,
+    lambda: train_twins(config),
+    lambda look: look.step,
+    {"seed": (config.seed + 1) % 21},
+    (beside, picture),
+    lambda looks: show(config, looks),
+)
 if kind == "half":
     st.caption(str(half_precision(config)))
 page.what_to_see(words.see)

@@ -9,7 +9,7 @@ from pages.foundations.recurrence import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.foundations.recurrence import alignment
 from tfcore.analysis.foundations.recurrence.alignment import LENGTHS, AlignmentConfig, AlignmentLook, Order
 from tfcore.analysis.foundations.recurrence.alignment_findings import place_kept
@@ -47,24 +47,15 @@ def panel() -> None:
         with right:
             show(alignment.kept_alignment(order), order, attention)
     else:
-        watch(config, attention, right, beside)
+        live.watch_training(
+            config,
+            lambda: alignment.align(config),
+            lambda look: look.step,
+            {"aligned_seed": (config.seed + 1) % 21},
+            (beside, right),
+            lambda looks: show(looks[-1], order, attention),
+        )
     words(begun, order, attention)
-
-
-def watch(config: AlignmentConfig, attention: bool, picture: Any, beside: Any) -> None:
-    """The training on this server, as it goes on."""
-
-    def draw(job: jobs.Job) -> None:
-        with beside:
-            done = job.items[-1].step if job.items else 0
-            live.bar(config, job, done, config.steps, {"aligned_seed": (config.seed + 1) % 21})
-        with picture:
-            if job.items:
-                show(job.items[-1], config.order, attention)
-            else:
-                st.info("Nothing is trained yet: it begins as soon as there is room.")
-
-    live.watch(config, draw, live.begin(config, lambda: alignment.align(config)))
 
 
 def show(look: AlignmentLook, order: Order, attention: bool) -> None:

@@ -9,7 +9,7 @@ from pages.foundations.recurrence import experiments
 from pages.ui import controls, page, text
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.foundations.recurrence import comparison, networks
 from tfcore.analysis.foundations.recurrence.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, TaskName
 from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, NetworkConfig
@@ -63,7 +63,14 @@ def panel() -> None:
         with picture:
             show(comparison.kept_comparison(task), against)
     else:
-        watch(config, against, picture, beside)
+        live.watch_training(
+            config,
+            lambda: training.compare(config),
+            lambda found: found.last.step,
+            {"seed_here": (config.seed + 1) % 21},
+            (beside, picture),
+            lambda found: show(found[-1], against),
+        )
         begun = made(training.compared, config)
     words(task, begun, against)
 
@@ -84,23 +91,6 @@ def choose(begin: ComparisonConfig) -> ComparisonConfig | str:
         return ComparisonConfig(**chosen)
     except ValueError as problem:
         return text.escape(str(problem), 300)
-
-
-def watch(config: ComparisonConfig, against: Any, picture: Any, beside: Any) -> None:
-    """The training on this server, as it goes on."""
-
-    def draw(job: jobs.Job) -> None:
-        found = job.items[-1] if job.items else None
-        with beside:
-            done = found.last.step if found else 0
-            live.bar(config, job, done, config.steps, {"seed_here": (config.seed + 1) % 21})
-        with picture:
-            if found is None:
-                st.info("Nothing is trained yet: it begins as soon as there is room.")
-            else:
-                show(found, against)
-
-    live.watch(config, draw, live.begin(config, lambda: training.compare(config)))
 
 
 def show(found: Comparison, against: Any) -> None:

@@ -6,7 +6,7 @@ from pages.inside.induction import experiments
 from pages.inside.induction import training_steps as film
 from pages.ui import controls, page
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.inside import phase_change
 from tfcore.analysis.inside.phase_change import Moment
 from tfcore.training.growing import GrowConfig, grow
@@ -32,19 +32,13 @@ def grow_one() -> None:
         picture = st.container()
     config = GrowConfig(n_layers=layers, steps=steps, seed=seed)
 
-    def draw(job: jobs.Job) -> None:
-        moments: list[Moment] = list(job.items)
+    def draw(moments: list[Moment]) -> None:
         with beside:
-            live.bar(config, job, moments[-1].step if moments else 0, steps, {"seed": (seed + 1) % 21})
-            if moments:
-                film.numbers(moments, -1, config.vocab_size)
-        with picture:
-            if moments:
-                show(moments, config)
-            else:
-                st.info("Nothing is trained yet: it begins as soon as there is room.")
+            film.numbers(moments, -1, config.vocab_size)
+        show(moments, config)
 
-    live.watch(config, draw, live.begin(config, lambda: grow(config)))
+    again = {"seed": (seed + 1) % 21}
+    live.watch_training(config, lambda: grow(config), lambda moment: moment.step, again, (beside, picture), draw)
     page.what_to_see(
         "Wait for the phase change: with two layers the loss on the second copy falls steeply after some hundred "
         "steps, and the stripes form in the same steps. Another seed moves the step and the heads. With one layer "

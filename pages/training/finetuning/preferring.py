@@ -4,13 +4,12 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.training.finetuning import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.training.preference import (
     ALGORITHM_NAMES,
     ALGORITHMS,
@@ -54,7 +53,15 @@ def panel() -> None:
     picture = right.container()
     kept = any(run.config == config for run in kept_preferences())
     if wanted:
-        _watch(config, beside, picture)
+        live.watch_training(
+            config,
+            lambda: preference.tune(config),
+            lambda run: run.points[-1].step,
+            {"draws": (config.seed + 1) % 10},
+            (beside, picture),
+            lambda runs: _show(runs[-1]),
+            PATIENCE,
+        )
         run = made(preference.tune_to_the_end, config)
     else:
         beside.caption(KEPT if kept else NOT_KEPT)
@@ -74,22 +81,6 @@ def _choose() -> tuple[PreferenceConfig, bool]:
         reward = controls.select("Reward", "reward", list(REWARD_NAMES), "animals", REWARD_LABELS)
         seed = controls.slider("Seed of samples", "draws", 0, 9, 0)
     return PreferenceConfig(algorithm=algorithm, reward=reward, beta=beta, seed=seed), wanted
-
-
-def _watch(config: PreferenceConfig, beside: DeltaGenerator, picture: DeltaGenerator) -> None:
-    """Train, and draw the run as it grows."""
-
-    def draw(job: jobs.Job) -> None:
-        with beside:
-            done = job.items[-1].points[-1].step if job.items else 0
-            live.bar(config, job, done, config.steps, {"draws": (config.seed + 1) % 10})
-        with picture:
-            if job.items:
-                _show(job.items[-1])
-            else:
-                st.info("Nothing is trained yet: it begins as soon as there is room.")
-
-    live.watch(config, draw, live.begin(config, lambda: preference.tune(config), PATIENCE))
 
 
 def _show(run: PreferenceRun) -> None:

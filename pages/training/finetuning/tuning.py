@@ -4,14 +4,13 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.training.finetuning import experiments
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.analysis.quantities import amount, whole
 from tfcore.analysis.training.fine_tuning import (
     METHODS,
@@ -56,7 +55,15 @@ def panel() -> None:
     picture = right.container()
     kept = [run for run in kept_runs() if run.config == config]
     if wanted:
-        _watch(config, beside, picture)
+        live.watch_training(
+            config,
+            lambda: finetuning.fine_tune(config),
+            lambda run: run.losses[-1].step,
+            {"seed": (config.seed + 1) % 10},
+            (beside, picture),
+            lambda runs: _show(runs[-1]),
+            PATIENCE,
+        )
         run = made(finetuning.fine_tune_to_the_end, config)
     else:
         told = KEPT if kept else NOT_KEPT
@@ -66,22 +73,6 @@ def panel() -> None:
         with picture:
             _show(next(run for run in kept_runs() if run.config == config))
     _words(config, run)
-
-
-def _watch(config: FineTuneConfig, beside: DeltaGenerator, picture: DeltaGenerator) -> None:
-    """Train, and draw the run as it grows."""
-
-    def draw(job: jobs.Job) -> None:
-        with beside:
-            done = job.items[-1].losses[-1].step if job.items else 0
-            live.bar(config, job, done, config.steps, {"seed": (config.seed + 1) % 10})
-        with picture:
-            if job.items:
-                _show(job.items[-1])
-            else:
-                st.info("Nothing is trained yet: it begins as soon as there is room.")
-
-    live.watch(config, draw, live.begin(config, lambda: finetuning.fine_tune(config), PATIENCE))
 
 
 def _choose(method: Method) -> tuple[FineTuneConfig, bool]:

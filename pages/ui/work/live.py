@@ -3,6 +3,7 @@
 job = live.begin(config, lambda: train(config))
 live.watch(config, draw, job)          # draw(job) runs again and again while there is more to come
 live.bar(config, job, done, total)     # in draw: how far it is, and the button
+live.watch_training(...)               # all of this for a training with a bar in one place and pictures in another
 
 Other work than that of JOBS, such as a run of the lab, is watched by `follow`.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import controls, fragments
 from pages.ui.session import session
@@ -39,6 +41,38 @@ def begin(key: Hashable, work: jobs.Work, patience: float = float("inf"), wait: 
 def watch(key: Hashable, draw: Callable[[jobs.Job], None], job: jobs.Job, every: float = EVERY) -> None:
     """Draw the job as it is now, and again by itself, every so many seconds, while there is more to come."""
     follow(lambda: jobs.JOBS.look(key, jobs.visitor()) or jobs.Job("refused"), draw, job.active, every)
+
+
+def watch_training(
+    config: Any,
+    work: jobs.Work,
+    step_of: Callable[[Any], int],
+    again: dict[str, Any],
+    places: tuple[DeltaGenerator, DeltaGenerator],
+    show: Callable[[list[Any]], None],
+    patience: float = float("inf"),
+) -> None:
+    """Begin a training and draw it as it grows: the bar in the first of the places, its pictures in the second.
+
+    Args:
+        config: the key of the job; its `steps` are how many there will be.
+        step_of: how many steps were done when a result came.
+        again: controls to set for another one.
+        show: draws the results there are, at least one.
+    """
+    beside, picture = places
+
+    def draw(job: jobs.Job) -> None:
+        found = list(job.items)
+        with beside:
+            bar(config, job, step_of(found[-1]) if found else 0, config.steps, again)
+        with picture:
+            if found:
+                show(found)
+            else:
+                st.info("Nothing is trained yet: it begins as soon as there is room.")
+
+    watch(config, draw, begin(config, work, patience))
 
 
 def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:

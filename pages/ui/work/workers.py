@@ -17,8 +17,14 @@ PATIENCE = 10.0  # seconds until a cluster must have answered
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """An executor, how many slices it can train at once, how it is closed, and how it is told to notice that one of its
-    processes is gone."""
+    """What slices are trained on.
+
+    Args:
+        executor: takes them.
+        places: how many can be trained at once.
+        close: ends the executor.
+        recover: makes the executor notice a process that is gone.
+    """
 
     executor: Executor
     places: Callable[[], int]
