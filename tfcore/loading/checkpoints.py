@@ -67,6 +67,28 @@ def shipped(*architectures: Architecture) -> list[str]:
     return [name for name in found if read_json(PRETRAINED / name / "config.json")["architecture"] in architectures]
 
 
+def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, recipe: str) -> Path:
+    """The folder of what was trained for a shipped model and stands beside its weights; a Path is that folder itself.
+
+    Args:
+        below: the folder's name below that of the model.
+        known: models that have one.
+        what: is missing elsewhere, as in "tuned lens".
+        recipe: that makes it.
+
+    Raises:
+        CheckpointError: the model has none.
+    """
+    if isinstance(name_or_folder, Path):
+        return name_or_folder
+    if name_or_folder in known:
+        return PRETRAINED / name_or_folder / below
+    raise CheckpointError(
+        f"{name_or_folder} has no {what}; {', '.join(known) or 'no model'} has: "
+        f"`python -m tfcore.training {recipe}` makes them"
+    )
+
+
 def available(*architectures: Architecture) -> list[str]:
     """Names of the models that come with tfcore and of the real models that were fetched; only of these architectures,
     where some are given. `load` takes each by its name."""

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
-from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.checkpoints import PRETRAINED, beside
 from tfcore.loading.weights import CheckpointError, read_floats, read_json
 
 FOLDER = "transcoders"  # below the folder of their model
@@ -75,15 +75,7 @@ def load_transcoders(name_or_folder: str | Path) -> Transcoders:
     Raises:
         CheckpointError: it has none, or one is damaged; the message says which file.
     """
-    if isinstance(name_or_folder, Path):
-        folder = name_or_folder
-    elif name_or_folder in (known := with_transcoders()):
-        folder = PRETRAINED / name_or_folder / FOLDER
-    else:
-        raise CheckpointError(
-            f"{name_or_folder} has no transcoders; {', '.join(known) or 'no model'} has: "
-            "`python -m tfcore.training transcoders` makes them"
-        )
+    folder = beside(name_or_folder, FOLDER, with_transcoders(), "transcoders", "transcoders")
     read = [_read(folder, config) for config in _configs(folder / "config.json")]
     return _sorted(folder, read)
 

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.loading.checkpoints import PRETRAINED, beside
 from tfcore.loading.weights import CheckpointError, read_floats
 
 FOLDER = "tuned_lens"  # below the folder of its model
@@ -45,15 +45,7 @@ def load_tuned_lens(name_or_folder: str | Path) -> TunedLens:
     Raises:
         CheckpointError: it has none, or it is damaged; the message says which file.
     """
-    if isinstance(name_or_folder, Path):
-        folder = name_or_folder
-    elif name_or_folder in (known := with_tuned_lens()):
-        folder = PRETRAINED / name_or_folder / FOLDER
-    else:
-        raise CheckpointError(
-            f"{name_or_folder} has no tuned lens; {', '.join(known) or 'no model'} has: "
-            "`python -m tfcore.training tuned-lens` makes them"
-        )
+    folder = beside(name_or_folder, FOLDER, with_tuned_lens(), "tuned lens", "tuned-lens")
     return _assembled(folder / FILE, read_floats(folder / FILE))
 
 

@@ -25,8 +25,8 @@ from tfcore.analysis.foundations.recurrence.comparison import (
 from tfcore.analysis.foundations.recurrence.gradients import ROWS as GRADIENT_ROWS
 from tfcore.analysis.foundations.recurrence.gradients import Arriving, arriving
 from tfcore.analysis.foundations.recurrence.networks import KINDS, Network, NetworkConfig, logits_of, network
-from tfcore.analysis.foundations.recurrence.passes import machine
 from tfcore.analysis.foundations.recurrence.recall import TOKENS, recall_rows
+from tfcore.analysis.inference.attention_timing import on_cpu
 from tfcore.training.data import IGNORE
 from tfcore.training.lab.recipes import own_text
 from tfcore.training.lab.spec import LabSpec
@@ -153,7 +153,7 @@ def compare(config: ComparisonConfig) -> Iterator[Comparison | None]:
             continue
         looks.append(look_at(trainees, rows.held_out, places, done))
         last = tuple(final_gradients(trainees, rows.held_out)) if done == config.steps else ()
-        yield Comparison(config, tuple(looks), places, last, machine())
+        yield Comparison(config, tuple(looks), places, last, on_cpu())
 
 
 def compared(config: ComparisonConfig) -> Comparison:

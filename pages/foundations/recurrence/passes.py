@@ -14,6 +14,7 @@ from pages.ui.work import jobs, live
 from tfcore.analysis.foundations.recurrence import networks, passes
 from tfcore.analysis.foundations.recurrence.networks import KINDS
 from tfcore.analysis.foundations.recurrence.passes import PassConfig, Passes
+from tfcore.analysis.inference.attention_timing import on_cpu
 
 HEIGHT = 400
 RUNS = {"kept": "kept", "now": "here, now"}
@@ -46,7 +47,7 @@ def panel() -> None:
                 total = len(KINDS) * len(passes.LENGTHS)
                 live.bar(config, job, len(job.items), total, {}, work="measurement", step="point", fresh="")
             with right:
-                show(job.items[-1] if job.items else Passes(config, (), passes.machine()))
+                show(job.items[-1] if job.items else Passes(config, (), on_cpu()))
 
         live.watch(config, draw, live.begin(config, lambda: passes.time_passes(config)))
     words(config, begun)

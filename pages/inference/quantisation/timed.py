@@ -10,7 +10,7 @@ from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
 from pages.ui.work import jobs, live
-from tfcore.analysis.inference.attention_timing import where
+from tfcore.analysis.inference.attention_timing import on_cpu
 from tfcore.analysis.inference.quantisation import speed
 
 SEEDS = 20
@@ -58,7 +58,7 @@ def words(experiment: page.Experiment) -> None:
         "way from memory; then one token is faster too, since reading the weights is what takes the time."
     )
     st.caption(
-        f"Measured on {where()}; a matrix of {speed.ROWS:,} × {speed.COLUMNS:,} random numbers, the quickest of up to "
+        f"Measured on {on_cpu()}; a matrix of {speed.ROWS:,} × {speed.COLUMNS:,} random numbers, the quickest of up to "
         f"{speed.REPEATS} runs. The times are those of the machine."
     )
     page.question(

@@ -89,9 +89,13 @@ def where() -> str:
     place = device()
     if place.type == "cuda":
         return f"{torch.cuda.get_device_name(place)}, torch {torch.__version__}, float32"
+    return on_cpu() if place.type == "cpu" else f"{place.type}, torch {torch.__version__}, float32"
+
+
+def on_cpu() -> str:
+    """What is measured on the CPU, whatever else there is, runs on, in words."""
     threads = torch.get_num_threads()
-    words = f"{threads} CPU thread{'s' if threads > 1 else ''}" if place.type == "cpu" else place.type
-    return f"{words}, torch {torch.__version__}, float32"
+    return f"{threads} CPU thread{'s' if threads > 1 else ''}, torch {torch.__version__}, float32"
 
 
 def computed_bytes(config: TimingConfig, n: int, way: Way) -> int:

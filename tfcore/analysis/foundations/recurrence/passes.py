@@ -11,7 +11,7 @@ import torch
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, Kind, NetworkConfig, logits_of, network
-from tfcore.analysis.inference.attention_timing import milliseconds
+from tfcore.analysis.inference.attention_timing import milliseconds, on_cpu
 from tfcore.checks import check_whole
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -68,12 +68,6 @@ class Passes:
     machine: str
 
 
-def machine() -> str:
-    """What the passes run on, in words."""
-    threads = torch.get_num_threads()
-    return f"{threads} CPU thread{'s' if threads > 1 else ''}, torch {torch.__version__}, float32"
-
-
 def time_passes(config: PassConfig) -> Iterator[Passes | None]:
     """Every network at every length, from short to long: yields all points so far after each, and None in between."""
     models = {kind: network(config.networks, kind).eval() for kind in KINDS}
@@ -88,7 +82,7 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
                 seconds.append(run())
                 yield None
             points.append(Pass(n, kind, min(seconds)))
-            yield Passes(config, tuple(points), machine())
+            yield Passes(config, tuple(points), on_cpu())
 
 
 def timed(config: PassConfig) -> Passes:
