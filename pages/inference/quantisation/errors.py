@@ -3,8 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from pages.inference.quantisation import experiments as experiments
-from pages.inference.quantisation import settings as settings
+from pages.inference.quantisation import experiments, settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference.quantisation import experiments as experiments
-from pages.inference.quantisation import settings as settings
+from pages.inference.quantisation import experiments, settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models

@@ -2,14 +2,7 @@
 
 from collections.abc import Callable
 
-from pages.inference.quantisation import block as block
-from pages.inference.quantisation import cached as cached
-from pages.inference.quantisation import errors as errors
-from pages.inference.quantisation import loss as loss
-from pages.inference.quantisation import outliers as outliers
-from pages.inference.quantisation import row as row
-from pages.inference.quantisation import settings as settings
-from pages.inference.quantisation import timed as timed
+from pages.inference.quantisation import block, cached, errors, loss, outliers, row, settings, timed
 from pages.ui import controls, page
 from pages.ui.loading import models
 

@@ -5,10 +5,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference.quantisation import experiments as experiments
-from pages.inference.quantisation import settings as settings
+from pages.inference.quantisation import experiments, settings
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import figure
+from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.inference.quantisation import formats, weights
 from tfcore.analysis.inference.quantisation.matrices import kinds_of
@@ -23,7 +23,9 @@ TRY: dict[str, dict[str, Any]] = {
     "two bits": {"format": "int2", "per": "32"},
     "fp8": {"format": "float8", "per": "row"},
     "int8 per row": {"format": "int8", "per": "row"},
-    "rounded before": {"model": "smollm2", "format": "int4", "per": "32", "minimum": True},
+}
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "rounded before": {"model": "smollm2", "format": "int4", "per": "32", "minimum": True}
 }
 
 row_of = cache.of_model(max_entries=128)(weights.row_on_grid)
@@ -33,7 +35,7 @@ shape_of = cache.of_model(max_entries=64)(weights.shape_of)
 
 def panel() -> None:
     """The section."""
-    page.try_this(TRY if settings.first_model() != "stories" else dict(list(TRY.items())[:-1]))
+    page.try_this(TRY if settings.first_model() == models.DEFAULT else TRY | TRY_REAL)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         places = [st.container(width=width) for width in (150, 330, 130)]
         with page.more_settings():

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.inference.quantisation import experiments as experiments
+from pages.inference.quantisation import experiments
 from pages.ui import cache, controls
 from pages.ui.loading import models
 from tfcore import available

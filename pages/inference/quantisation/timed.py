@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.inference.quantisation import experiments as experiments
+from pages.inference.quantisation import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made

@@ -6,17 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inside.probing import experiments
-from pages.inside.probing.defaults import (
-    CLASS_CHARACTERS,
-    JOY,
-    PAIRS,
-    REAL,
-    SORROW,
-    choose_layer,
-    choose_model,
-    has_real,
-    unusable,
-)
+from pages.inside.probing.defaults import PAIRS, REAL, choose_layer, choose_model, class_boxes, has_real, unusable
 from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
@@ -45,10 +35,7 @@ Given = tuple[str, str, Method, int]  # sentences of the classes, method, index 
 def classes() -> None:
     """The section."""
     left, right, beside = st.columns([5, 5, 3], vertical_alignment="top")
-    with left:
-        one = controls.text_area("First class, a sentence a line", "one", JOY, CLASS_CHARACTERS, height=76)
-    with right:
-        two = controls.text_area("Second class", "two", SORROW, CLASS_CHARACTERS, height=76)
+    one, two = class_boxes(76, (left, right))
     with beside:
         model = choose_model()
     page.try_this({**TRY, **(TRY_REAL if has_real() else {})})

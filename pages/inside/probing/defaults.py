@@ -3,6 +3,7 @@
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import controls
 from pages.ui.loading import models
@@ -82,12 +83,13 @@ def choose_layer(model: str) -> int:
     return controls.slider("Layer (-1: the embedding)", "after", -1, layers - 1, (layers + 1) // 2 - 1) + 1
 
 
-def class_boxes(height: int) -> tuple[str, str]:
-    """Two boxes of sentences, the first class and the second."""
-    return (
-        controls.text_area("First class, a sentence a line", "one", JOY, CLASS_CHARACTERS, height=height),
-        controls.text_area("Second class", "two", SORROW, CLASS_CHARACTERS, height=height),
-    )
+def class_boxes(height: int, places: tuple[DeltaGenerator, DeltaGenerator]) -> tuple[str, str]:
+    """Two boxes of sentences, the first class and the second, each in its place."""
+    with places[0]:
+        one = controls.text_area("First class, a sentence a line", "one", JOY, CLASS_CHARACTERS, height=height)
+    with places[1]:
+        two = controls.text_area("Second class", "two", SORROW, CLASS_CHARACTERS, height=height)
+    return one, two
 
 
 def unusable(one: str, two: str) -> bool:

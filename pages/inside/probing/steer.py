@@ -74,7 +74,7 @@ def steer() -> None:
         with st.container(width=230):
             factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
         with page.more_settings():
-            one, two = class_boxes(180)
+            one, two = class_boxes(180, (st.container(), st.container()))
     if source != "feature" and unusable(one, two):
         return
     reading = _reading.checked(model, pasted, TOKENS)

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from pages.training.finetuning import preferring as preferring
-from pages.training.finetuning import tuning as tuning
+from pages.training.finetuning import preferring, tuning
 from pages.ui import controls, page
 
 PARTS: dict[str, Callable[[], None]] = {"tuning": tuning.panel, "preference": preferring.panel}
