@@ -46,6 +46,7 @@ from tfcore.analysis.inside.patching import (
     Pair,
     PatchedColumns,
     all_shares,
+    known_shares,
     pair,
     patch,
     patch_each,
@@ -243,8 +244,7 @@ def patched(
 ) -> Shown:
     """Activations of another text put into the run of this one: which of them carry the difference? `found` are the
     exact shares that are there, from the end; the others are estimates until then."""
-    exact = all_shares(found, len(both.target)) if found else np.full_like(estimate, np.nan)
-    shares, names = np.where(np.isnan(exact), estimate, exact), patched_names(model.config, kind)
+    shares, names = known_shares(found, estimate), patched_names(model.config, kind)
     titles = [patched_title(name, kind) for name in names]
     tokens = tokenizer.tokens(both.target)
     pairs = zip(tick_labels(tokenizer.tokens(both.source), 10), tick_labels(tokens, 10), strict=True)

@@ -147,7 +147,7 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.
     def draw(found: Sequence[PatchedColumns]) -> None:
         exact = list(found)
         shown = experiments.patched(network, tokenizer, both, exact, estimate, change, kind, row, position)
-        shares = patching.all_shares(found, n) if found else estimate
+        shares = patching.known_shares(found, estimate)
         if len(found) == steps:
             agree = experiments.patches_agree(network, tokenizer, both, exact, estimate, kind)
             where = f" {patching.where_it_is(shares, kind, titles, target.tokens)} {agree}"

@@ -13,6 +13,7 @@ from tfcore.analysis.inside.patching import (
     Pair,
     ReadAtTheEnd,
     all_shares,
+    known_shares,
     pair,
     patch,
     patch_each,
@@ -139,6 +140,10 @@ def test_longer_texts_are_patched_in_groups(monkeypatch):
     part = all_shares(columns[:2], 21)
     assert np.isnan(part[:, :12]).all()
     whole = all_shares(columns, 21)
+    merged = known_shares(columns[:2], np.full((len(whole), 21), 7.0))
+    np.testing.assert_array_equal(merged[:, 12:], whole[:, 12:])
+    assert (merged[:, :12] == 7).all()
+    assert (known_shares([], merged) == merged).all()
     np.testing.assert_array_equal(part[:, 12:], whole[:, 12:])
     monkeypatch.setattr("tfcore.analysis.inside.patching.TOGETHER", 3)
     np.testing.assert_allclose(shares_of(model, both, "residual"), whole, atol=1e-5)

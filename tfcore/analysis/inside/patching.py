@@ -161,6 +161,14 @@ def all_shares(found: Sequence[PatchedColumns], seq: int) -> Float[ndarray, "row
     return shares
 
 
+def known_shares(found: Sequence[PatchedColumns], estimate: Float[ndarray, "row seq"]) -> Float[ndarray, "row seq"]:
+    """The exact shares, and the estimates where there is none yet."""
+    if not found:
+        return estimate
+    exact = all_shares(found, estimate.shape[1])
+    return np.where(np.isnan(exact), estimate, exact)
+
+
 def patched_title(name: str, kind: Kind) -> str:
     """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"."""
     if kind != "residual":
