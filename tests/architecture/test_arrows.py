@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.architecture.sources import ROOT, files, imports, module_name, targets
+from tests.architecture.sources import ROOT, broken, files, imports, module_name, targets
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 CORE = ("positions", "masks", "linear", "norms", "feedforward", "attention", "experts", "routing", "initialise")
@@ -94,9 +94,8 @@ def library(module: str, own: int, top: str) -> list[str]:
 SOURCES = [path for path in files("tfcore", "pages") if path.name != "__main__.py"]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_name)
-def test_imports_point_one_way(path):
-    assert complaints(module_name(path), path.read_text("utf-8")) == []
+def test_imports_point_one_way():
+    assert [line for path in SOURCES for line in complaints(module_name(path), path.read_text("utf-8"))] == []
 
 
 WRONG = {
@@ -157,9 +156,8 @@ def results_only(source: str, read=lambda module: (ROOT / (module.replace(".", "
     return found
 
 
-@pytest.mark.parametrize("path", files("tfcore/figures"), ids=module_name)
-def test_figures_take_result_types_from_analyses(path):
-    assert results_only(path.read_text("utf-8")) == []
+def test_figures_take_result_types_from_analyses():
+    assert broken(results_only, files("tfcore/figures")) == {}
 
 
 def test_a_figure_that_measures_is_found():

@@ -1,8 +1,7 @@
 """A page calls its experiment: what it shows and what it gives away as a program are one computation."""
 
 import ast
-
-import pytest
+from pathlib import Path
 
 from tests.architecture.sources import ROOT, module_name
 
@@ -29,10 +28,14 @@ def called(source: str) -> set[str]:
     return {node.attr for node in used if isinstance(node.value, ast.Name) and node.value.id == "experiments"}
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=module_name)
-def test_a_page_calls_its_experiments(path):
+def only_given_away(path: Path) -> set[str]:
+    """The experiments in a file that no other file of its page calls."""
     parts = [part for part in path.parent.glob("*.py") if part != path]
-    assert offered(path.read_text("utf-8")) <= set().union(*(called(part.read_text("utf-8")) for part in parts))
+    return offered(path.read_text("utf-8")).difference(*(called(part.read_text("utf-8")) for part in parts))
+
+
+def test_a_page_calls_its_experiments():
+    assert {module_name(path): found for path in EXPERIMENTS if (found := only_given_away(path))} == {}
 
 
 def test_an_experiment_that_is_only_given_away_is_found():

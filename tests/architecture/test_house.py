@@ -8,9 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from tests.architecture.sources import ROOT, files, module_name
+from tests.architecture.sources import ROOT, broken, files
 
 LONGEST = 400
 
@@ -21,9 +19,8 @@ def prints(source: str) -> list[int]:
     return [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
 
 
-@pytest.mark.parametrize("path", [p for p in files("tfcore") if p.name != "__main__.py"], ids=module_name)
-def test_the_library_does_not_print(path):
-    assert prints(path.read_text("utf-8")) == []
+def test_the_library_does_not_print():
+    assert broken(prints, [path for path in files("tfcore") if path.name != "__main__.py"]) == {}
 
 
 def test_a_print_is_found_and_a_docstring_is_none():
@@ -33,9 +30,17 @@ def test_a_print_is_found_and_a_docstring_is_none():
 OWN = [*files("tfcore", "pages", "benchmarks", "tools", "deploy", "tests"), ROOT / "app.py"]
 
 
-@pytest.mark.parametrize("path", OWN, ids=module_name)
-def test_files_are_short(path):
-    assert len(path.read_text("utf-8").splitlines()) <= LONGEST
+def beyond_the_longest(source: str) -> int:
+    """How many lines too many."""
+    return max(0, len(source.splitlines()) - LONGEST)
+
+
+def test_files_are_short():
+    assert broken(beyond_the_longest, OWN) == {}
+
+
+def test_a_long_file_is_found():
+    assert [beyond_the_longest("\n" * lines) for lines in (LONGEST, LONGEST + 2)] == [0, 2]
 
 
 def broken_docstrings(source: str) -> list[str]:
@@ -45,9 +50,8 @@ def broken_docstrings(source: str) -> list[str]:
     return [words for words in said if re.search(r' "\n\s*"', words)]
 
 
-@pytest.mark.parametrize("path", OWN, ids=module_name)
-def test_docstrings_are_whole(path):
-    assert broken_docstrings(path.read_text("utf-8")) == []
+def test_docstrings_are_whole():
+    assert broken(broken_docstrings, OWN) == {}
 
 
 def test_a_broken_docstring_is_found():
@@ -60,10 +64,10 @@ def streamlit_calls(source: str, *names: str) -> list[int]:
     return [node.lineno for node in used if isinstance(node.value, ast.Name) and node.value.id == "st"]
 
 
-@pytest.mark.parametrize("path", [p for p in files("pages") if p.name != "fragments.py"], ids=module_name)
-def test_fragments_and_early_ends_go_through_one_door(path):
+def test_fragments_and_early_ends_go_through_one_door():
     """Past pages/ui/fragments.py, notices would be lost, or end in an error."""
-    assert streamlit_calls(path.read_text("utf-8"), "fragment", "stop") == []
+    others = [path for path in files("pages") if path.name != "fragments.py"]
+    assert broken(lambda source: streamlit_calls(source, "fragment", "stop"), others) == {}
 
 
 def test_a_fragment_past_the_door_is_found():
@@ -80,9 +84,8 @@ def leads_elsewhere(source: str) -> list[int]:
     return views + [call.lineno for call, name in named if name == "switch_page"]
 
 
-@pytest.mark.parametrize("path", [p for p in files("pages") if p.name != "links.py"], ids=module_name)
-def test_links_to_views_go_through_one_door(path):
-    assert leads_elsewhere(path.read_text("utf-8")) == []
+def test_links_to_views_go_through_one_door():
+    assert broken(leads_elsewhere, [path for path in files("pages") if path.name != "links.py"]) == {}
 
 
 def test_a_link_past_the_door_is_found():
