@@ -7,9 +7,9 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
+import jaxtyping
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
 # Only tests that ask for the real models have them, so that all others are the same whether they were fetched or not.
 _FOLDER = os.environ.get("TFCORE_REAL_MODELS", str(Path(__file__).resolve().parents[1] / "models"))
@@ -19,7 +19,7 @@ os.environ["TFCORE_REAL_MODELS"] = ""
 TFCORE = Path(__file__).resolve().parents[1] / "tfcore"
 SHAPED = [file for file in TFCORE.rglob("*.py") if "from jaxtyping import" in file.read_text("utf-8")]
 NAMES = [".".join(file.relative_to(TFCORE.parent).with_suffix("").parts) for file in SHAPED]
-install_import_hook(NAMES, "beartype.beartype")  # before tfcore is imported
+jaxtyping.install_import_hook(NAMES, "beartype.beartype")  # before tfcore is imported
 
 import torch  # noqa: E402
 
@@ -36,6 +36,13 @@ LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "")
 @pytest.fixture(autouse=True)
 def _seeded():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def unchecked(monkeypatch) -> None:
+    """Shapes are not checked while the test runs: half the time of a page, or of a training, goes into checks of
+    functions whose own tests check them."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
 
 
 @pytest.fixture

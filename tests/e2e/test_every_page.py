@@ -6,13 +6,14 @@ import tomllib
 import pytest
 from playwright.sync_api import expect
 
+from pages.ui.server import first_pictures
 from tests.e2e.checks import accessible
 from tests.e2e.serving import ROOT
 from tests.e2e.visitor import LAST, WITHOUT_FIGURES, Visitor
 from tests.pages.test_router import listed
 
 SHORT = {"/pitfalls": "?steps=40", "/balance": "?steps=40"}  # trainings end before the page is looked at
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 LOOK = """() => ({
   paper: getComputedStyle(document.querySelector('[data-testid="stApp"]')).backgroundColor,
@@ -30,6 +31,12 @@ FIRST_PICTURE = """() => {
     .map(box => box.top + main.scrollTop)
   return Math.min(...tops)
 }"""
+# Where the live picture is whose first one was seen: the same left and top.
+THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(node => {
+  const box = node.getBoundingClientRect()
+  return Math.abs(box.left - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
+})"""
+BOXES = ".tf-picture, .tf-river-scroll, .tf-planes, .tf-line-map, .tf-parts-map, .tf-bars"
 LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
 NO_PICTURE = ("/glossary",)
 # What sticks out of the window, unless it scrolls in a box of its own.
@@ -70,6 +77,16 @@ def assert_complete(visitor: Visitor, scheme: str) -> int:
     return len(look["inks"])
 
 
+def assert_first_picture_fits(visitor: Visitor, path: str, size: str) -> None:
+    """The live picture stands where the first one stood, if there was one, which has gone."""
+    place = first_pictures.places().get(path.strip("/"))
+    if place is None or getattr(place, size) is None or place.model:  # those of real models stand where they are
+        return
+    x, y, *_ = getattr(place, size)
+    visitor.wait_until(THERE, [BOXES, x, y])
+    visitor.page.wait_for_selector("#tf-first", state="detached")
+
+
 @pytest.fixture(scope="module")
 def desk(visit_for_long, server):
     """A window that goes from page to page: a new session each, without fetching the app anew."""
@@ -86,6 +103,8 @@ def phone(visit_for_long, server):
 def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
     desk.page.emulate_media(color_scheme="light")
     visitor = desk.open(path + SHORT.get(path, ""))
+    if path not in SHORT:
+        assert_first_picture_fits(visitor, path, "wide")
     figures = assert_complete(visitor, "light")
     if path not in NO_PICTURE:
         visitor.wait_until(f"lowest => ({FIRST_PICTURE})() <= lowest", LOWEST)
@@ -127,6 +146,7 @@ def test_faults_would_be_noticed(visit, server):
 @pytest.mark.parametrize("path", LAST)
 def test_a_phone_shows_everything_without_scrolling_sideways(phone, path):
     visitor = phone.open(path)
+    assert_first_picture_fits(visitor, path, "narrow")
     assert visitor.page.evaluate(OVERFLOW) == []
     if path not in NO_PICTURE:
         visitor.wait_until(f"lowest => ({FIRST_PICTURE})() <= lowest", LOWEST_ON_PHONE)

@@ -1,33 +1,11 @@
-"""What a page begins with is in sight before any of its scripts have run, where the live figure will stand."""
+"""What a page begins with is in sight before any of its scripts have run. That the live figure stands in its place is
+seen where every page is visited (test_every_page.py)."""
 
 import pytest
 
 from pages.ui.server import first_pictures
-from tests.e2e.test_every_page import PHONE
 
 IN_SIGHT = """() => { const img = document.querySelector("#tf-first img"); return Boolean(img && img.naturalWidth) }"""
-# Where the live picture is whose first one was seen: the same left and top.
-THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(node => {
-  const box = node.getBoundingClientRect()
-  return Math.abs(box.left - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
-})"""
-BOXES = ".tf-picture, .tf-river-scroll, .tf-planes, .tf-line-map, .tf-parts-map, .tf-bars"
-WINDOWS = [("wide", {}), ("narrow", PHONE)]
-PLACES = [
-    (url, size, window)
-    for url, place in first_pictures.places().items()
-    for size, window in WINDOWS
-    if getattr(place, size) is not None and not place.model  # those of real models are as they are where they are
-]
-
-
-@pytest.mark.parametrize(("url", "size", "window"), PLACES, ids=[f"{url or 'home'} {size}" for url, size, _ in PLACES])
-def test_the_live_picture_stands_where_the_first_one_stood(visit, server, url, size, window):
-    visitor = visit(server, **window).open(f"/{url}")
-    x, y, *_ = getattr(first_pictures.places()[url], size)
-    visitor.wait_until(THERE, [BOXES, x, y])
-    visitor.page.wait_for_selector("#tf-first", state="detached")
-    visitor.check()
 
 
 def test_it_is_there_first_and_goes_when_the_live_one_is_drawn(visit, server):

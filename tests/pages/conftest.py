@@ -20,6 +20,11 @@ from tfcore.analysis.inference import attention_timing
 
 
 @pytest.fixture(autouse=True)
+def _unchecked(unchecked) -> None:
+    """What a page calls is tested without it."""
+
+
+@pytest.fixture(autouse=True)
 def _short_training(monkeypatch):
     """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere.
 

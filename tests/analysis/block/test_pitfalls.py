@@ -14,6 +14,8 @@ from tfcore.analysis.block.pitfalls import DOSES, KINDS, Look, PitfallConfig, Tw
 from tfcore.model import Transformer
 from tfcore.norms import rms_norm
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # trainings
+
 
 def looks(**values: object) -> list[Look]:
     return [look for look in train_twins(PitfallConfig(**values)) if look is not None]

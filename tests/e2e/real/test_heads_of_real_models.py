@@ -12,7 +12,6 @@ from tfcore.analysis.foundations.attention_maps import attention_maps
 from tfcore.analysis.foundations.attention_sink import without_keys
 
 TIRED = "The animal didn't cross the street because it was too tired."
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def test_a_head_is_chosen_found_and_seen_without_the_sink(visit, real_server, pa
     assert drawn(visitor)[8, 1] == pytest.approx(0.75, abs=0.005)
 
 
-@pytest.mark.parametrize("window", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("window", ["desktop", "phone"])
 @pytest.mark.parametrize(
     "view",
     [
@@ -68,10 +67,10 @@ def test_a_head_is_chosen_found_and_seen_without_the_sink(visit, real_server, pa
         "model=stories",
     ],
 )
-def test_no_words_lie_over_others(visit, real_server, real_models, view, window):
-    visitor = visit(real_server, **window)
-    visitor.open(f"/heads?{view}")
+def test_no_words_lie_over_others(desk_and_phone, real_models, view, window):
+    visitor = desk_and_phone[window].open(f"/heads?{view}")
     assert overlapping(visitor.page) == []
+    visitor.check()
 
 
 def test_words_over_others_are_noticed(visit):

@@ -14,7 +14,6 @@ MARY = "When Mary and John went to the store, John gave a drink to"
 OTHER = MARY.replace("John gave", "Mary gave")
 TEXT = f"model=smollm2&text={MARY}"
 NAMES = "token=another+token&own=+Mary&against=another+token&own_against=+John"
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 pytestmark = pytest.mark.usefixtures("real_models")
 
 
@@ -111,9 +110,9 @@ VIEWS = [
 
 
 @pytest.mark.parametrize(
-    ("view", "window"), [*((view, {}) for view in VIEWS), *((view, PHONE) for view in VIEWS[:6:2])]
+    ("view", "window"), [*((view, "desktop") for view in VIEWS), *((view, "phone") for view in VIEWS[:6:2])]
 )
-def test_no_words_lie_over_others(visit, real_server, view, window):
-    visitor = visit(real_server, **window)
-    visitor.open(view)
+def test_no_words_lie_over_others(desk_and_phone, view, window):
+    visitor = desk_and_phone[window].open(view)
     assert overlapping(visitor.page) == []
+    visitor.check()
