@@ -90,18 +90,17 @@ def assert_first_picture_fits(visitor: Visitor, path: str, size: str) -> None:
 @pytest.fixture(scope="module")
 def desk(visit_for_long, server):
     """A window that goes from page to page: a new session each, without fetching the app anew."""
-    return visit_for_long(server)
+    return visit_for_long(server, color_scheme="light")
 
 
 @pytest.fixture(scope="module")
 def phone(visit_for_long, server):
-    """The same on a phone."""
-    return visit_for_long(server, **PHONE)
+    """The same on a phone, in dark."""
+    return visit_for_long(server, **PHONE, color_scheme="dark")
 
 
 @pytest.mark.parametrize("path", LAST)
-def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
-    desk.page.emulate_media(color_scheme="light")
+def test_a_page_is_complete_in_light(desk, path):
     visitor = desk.open(path + SHORT.get(path, ""))
     if path not in SHORT:
         assert_first_picture_fits(visitor, path, "wide")
@@ -110,9 +109,14 @@ def test_a_page_is_complete_in_light_and_when_the_system_turns_dark(desk, path):
         visitor.wait_until(f"lowest => ({FIRST_PICTURE})() <= lowest", LOWEST)
     assert bool(figures) == (path not in WITHOUT_FIGURES)
     assert accessible.unreachable(visitor.page) == []
+    visitor.check()
+
+
+def test_a_page_stays_complete_when_the_system_turns_dark(visit, server):
+    visitor = visit(server, color_scheme="light").open("/residuals")
+    figures = assert_complete(visitor, "light")
     visitor.page.emulate_media(color_scheme="dark")
     assert assert_complete(visitor, "dark") == figures
-    visitor.check()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,9 +148,11 @@ def test_faults_would_be_noticed(visit, server):
 
 
 @pytest.mark.parametrize("path", LAST)
-def test_a_phone_shows_everything_without_scrolling_sideways(phone, path):
-    visitor = phone.open(path)
-    assert_first_picture_fits(visitor, path, "narrow")
+def test_a_phone_shows_everything_in_dark_without_scrolling_sideways(phone, path):
+    visitor = phone.open(path + SHORT.get(path, ""))
+    assert_complete(visitor, "dark")
+    if path not in SHORT:
+        assert_first_picture_fits(visitor, path, "narrow")
     assert visitor.page.evaluate(OVERFLOW) == []
     if path not in NO_PICTURE:
         visitor.wait_until(f"lowest => ({FIRST_PICTURE})() <= lowest", LOWEST_ON_PHONE)

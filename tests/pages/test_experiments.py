@@ -6,7 +6,6 @@ import subprocess
 import sys
 import wave
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +42,12 @@ def offered(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
 
     monkeypatch.setattr(page, "experiment_of", noted)
     return found
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, Program]:
+    """The programs of all visits, for what is asked of all of them at once."""
+    return {}
 
 
 @pytest.fixture
@@ -118,7 +123,7 @@ def execute(parts: Program, folder: Any, monkeypatch) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", VISITS)
-def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tries, tmp_path, monkeypatch, capsys):
+def test_a_program_comes_to_the_numbers_of_the_page(name, offered, written, tries, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
     test = opened(file, **address)
     shown = [numbers(found["data"]) for _, found in figures(test).values()]
@@ -137,18 +142,20 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, offered, tries, tmp_pa
             assert [finding for finding in result.findings if str(finding) not in words] == []
             assert printed.endswith(f"{result}\n")
         check_notebook(parts)
-    assert_tidy(tmp_path, offered)
+    written.update({f"{name} {i}": program(*given) for i, given in enumerate(offered)})
     seen = record(test)
     assert compare(name, ({"controls": seen["controls"]} if name in LIVE else seen) | {"tries": tries}) == []
 
 
-def assert_tidy(folder: Path, offered: list[tuple[Any, dict[str, Any]]]) -> None:
-    """What is downloaded is formatted like the house, and imports what it uses and nothing else."""
-    for function, values in offered:
-        parts = program(function, values)
-        (folder / f"{parts.name}.py").write_text(script(parts), "utf-8")
-        (folder / f"{parts.name}.ipynb").write_text(notebook(parts), "utf-8")
-    house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
+@pytest.mark.parametrize("form", [script, notebook])
+def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path):
+    """And imports what it uses and nothing else: the programs of the visits above, all at once."""
+    if not written:
+        pytest.skip("no page was visited before")
+    for i, parts in enumerate(written.values()):
+        (tmp_path / str(i)).mkdir()
+        (tmp_path / str(i) / f"{parts.name}.{'py' if form is script else 'ipynb'}").write_text(form(parts), "utf-8")
+    house = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
     own = 'lint.isort.known-first-party=["tfcore"]'  # as in the root of the repository
     commas = "format.skip-magic-trailing-comma=false"  # long values stand one a line
     for work in (["check", "--ignore", "T20,RUF", "--config", own], ["format", "--diff", "--config", commas]):

@@ -18,7 +18,7 @@ from tests.pages.test_router import listed
 from tests.walker import WRONG, Control, Walker, drawn
 
 NIGHTLY = settings.default is settings.get_profile("nightly")
-WALKS, LENGTH = (400, 50) if NIGHTLY else (3, 50)
+WALKS, LENGTH = (400, 50) if NIGHTLY else (3, 30)
 SEED = Random().randrange(10**6) if NIGHTLY else 0
 ADDRESSES = [f"/{url}" for *_, url in listed()]
 
