@@ -24,19 +24,20 @@ ifneq ($(REAL),no)
 	@test -f models/smollm2/CARD.md -a -f models/minilm/CARD.md || $(BIN)/python -m tfcore.loading
 endif
 
+# Python compiles what is used when it is first used: pip would compile all of it, for half the time of the set-up.
 $(VENV)/.installed: requirements.txt
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
 	$(PYTHON) -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))" 2> /dev/null || { echo >&2 \
 	"$(PYTHON) is missing, older than 3.11 or cannot make a virtual environment: on Debian and Ubuntu," \
 	"apt-get install python3-venv; elsewhere name another Python, as in make PYTHON=python3.12"; exit 1; }
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
-	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --quiet --no-deps --retries 0 --timeout 10 \
+	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --quiet --no-compile --no-deps --retries 0 --timeout 10 \
 	--extra-index-url $(TORCH_INDEX) $$(grep '^torch==' requirements.txt))
-	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.txt
 	touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --requirement requirements.txt \
+	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.txt \
 	--requirement requirements-dask.txt --requirement requirements-dev.txt
 	touch $@
 

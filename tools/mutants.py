@@ -35,6 +35,7 @@ COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streaml
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
 TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
+CHOICES = "tests/pages/test_every_page.py::test_every_choice_and_the_sliders_that_come_with_it_at_both_ends"
 LONGEST = 600  # seconds for the tests of one mutant; more is a loop that does not end
 SWAPS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul")
 COMPARISONS = (
@@ -180,8 +181,9 @@ def tests_of(path: str) -> list[str]:
     if not chosen:  # nobody imports the router
         chosen = ["tests/pages/test_router.py"]
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
-    tries = [f"{TRIES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages) if page.name != "home"]
-    return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries]
+    every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
+    tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
+    return [*chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]  # the slowest last
 
 
 def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:
