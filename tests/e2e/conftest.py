@@ -46,23 +46,32 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 
 @pytest.fixture(scope="session")
-def windows() -> list[Visitor]:
-    """The window that tests use one after another, once there is one; they begin it, so a lost one is replaced."""
-    return []
+def windows() -> dict[str, Visitor]:
+    """The windows that tests use one after another, once there are some; they begin them, so a lost one is replaced."""
+    return {}
 
 
 @pytest.fixture
-def visitor(browser: Browser, windows: list[Visitor], server: str) -> Iterator[Visitor]:
+def visitor(browser: Browser, windows: dict[str, Visitor], server: str) -> Iterator[Visitor]:
     """One window on a desktop, on the shared server. Only the app's compiled scripts are left of the test before:
     a window of its own would compile them anew, for three seconds."""
-    if not windows or windows[-1].page.is_closed():
-        windows.append(open_window(browser, server))
-    visitor = windows[-1]
-    yield visitor
+    yield from shared(browser, windows, server, "visitor")
+
+
+@pytest.fixture
+def stranger(browser: Browser, windows: dict[str, Visitor], server: str) -> Iterator[Visitor]:
+    """The window of somebody else, who has nothing in common with `visitor` but the server."""
+    yield from shared(browser, windows, server, "stranger")
+
+
+def shared(browser: Browser, windows: dict[str, Visitor], server: str, name: str) -> Iterator[Visitor]:
+    if name not in windows or windows[name].page.is_closed():
+        windows[name] = open_window(browser, server)
+    yield windows[name]
     try:
-        visitor.check()
+        windows[name].check()
     finally:
-        visitor.forget()
+        windows[name].forget()
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def wait_for_points(visitor: Visitor, other_than: str | None = None) -> None:
     )
 
 
-def test_a_point_is_dragged_with_the_mouse(visitor, visit, server):
+def test_a_point_is_dragged_with_the_mouse(visitor, stranger, server):
     visitor.open("/attention")
     point, before, written = handle(visitor, "query of cat"), visitor.drawn("steps"), cells(visitor)
     x, y = middle(point)
@@ -87,7 +87,7 @@ def test_a_point_is_dragged_with_the_mouse(visitor, visit, server):
     visitor.wait_for_address(token="cat")  # whose query is dragged, that is looked at
 
     path = visitor.page.url.removeprefix(server)
-    other = visit(server).open(path)
+    other = stranger.open(path)
     other.expect_drawing("steps", same=visitor.drawn("steps"))
     expect(handle(other, "query of cat")).to_have_attribute("aria-valuetext", point.get_attribute("aria-valuetext"))
 
@@ -104,7 +104,7 @@ def test_nothing_can_be_taken_before_it_has_its_place(visitor):
     expect(handle(visitor, "query of cat")).to_have_css("position", "absolute")
 
 
-def test_a_point_is_moved_with_keys(visitor, visit, server):
+def test_a_point_is_moved_with_keys(visitor, stranger, server):
     visitor.open("/attention")
     tab_to(visitor, "tf-query")
     tab_to(visitor, "tf-value")
@@ -124,7 +124,7 @@ def test_a_point_is_moved_with_keys(visitor, visit, server):
     expect_numbers(visitor, computed(told(visitor)))
     assert visitor.traces("steps")[2]["z"] == weights, "values change no weight"
     assert "tf-value" in visitor.focused(), "the focus stays where it was"
-    other = visit(server).open(visitor.page.url.removeprefix(server))
+    other = stranger.open(visitor.page.url.removeprefix(server))
     other.expect_drawing("steps", same=visitor.drawn("steps"))
 
 

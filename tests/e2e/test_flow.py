@@ -48,7 +48,7 @@ def river(visitor):
     return River(visitor)
 
 
-def test_a_text_a_head_and_three_words(river, visit, server):
+def test_a_text_a_head_and_three_words(river, stranger):
     first = river.drawn()
     river.expect_next("·he, 69.")
     river.head("2.5").click()
@@ -59,7 +59,7 @@ def test_a_text_a_head_and_three_words(river, visit, server):
         river.page.get_by_role("button", name="Write the next token").click()
         expect(river.visitor.box()).to_have_value(re.compile(f"{words}$"))
         river.visitor.settle(LAST["/flow"])
-    other = River(visit(server).open(copied(river.visitor)))
+    other = River(stranger.open(copied(river.visitor)))
     river.expect_drawing(other.drawn())
     expect(other.head("2.5")).to_have_attribute("aria-valuetext", "off")
     river.page.get_by_role("button", name="All heads as they are").click()

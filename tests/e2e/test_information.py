@@ -25,7 +25,7 @@ def wait_for(visitor: Visitor, key: str) -> None:
     visitor.wait_until("key => new URLSearchParams(location.search).has(key)", key)
 
 
-def test_a_bar_is_dragged_and_the_others_give_in_proportion(visitor, visit, server):
+def test_a_bar_is_dragged_and_the_others_give_in_proportion(visitor, stranger, server):
     visitor.open("/information")
     bar, before = handle(visitor, "distribution P: A"), visitor.drawn("areas")
     grip = bar.locator(".tf-grip")
@@ -46,7 +46,7 @@ def test_a_bar_is_dragged_and_the_others_give_in_proportion(visitor, visit, serv
     visitor.settle()
     expect(visitor.page.get_by_text(f"{expected.own:.5f} + {expected.forward:.5f}")).to_be_visible()
     assert metric(visitor, "H(P)") == f"{expected.own:.3f}"
-    other = visit(server).open(visitor.page.url.removeprefix(server))
+    other = stranger.open(visitor.page.url.removeprefix(server))
     other.expect_drawing("areas", same=visitor.drawn("areas"))
 
 

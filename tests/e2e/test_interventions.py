@@ -3,10 +3,10 @@
 PLAIN = "/interventions?parts="
 
 
-def test_edits_of_one_window_are_not_seen_in_another(visit, server):
-    other = visit(server).open(PLAIN)
+def test_edits_of_one_window_are_not_seen_in_another(visitor, stranger, visit, server):
+    other = stranger.open(PLAIN)
     plain = other.drawn("prediction")
-    one = visit(server).open("/interventions?parts=0.3&action=off")
+    one = visitor.open("/interventions?parts=0.3&action=off")
     off = one.expect_drawing("prediction", unlike=plain)
     one.click_cell("board", 5, 2)
     one.wait_for_address(parts="0.3 2.5")

@@ -39,7 +39,7 @@ def same_picture(first, second) -> None:
         second.expect_drawing(name, same=first.drawn(name))
 
 
-def test_the_whole_view_of_a_head_travels(visitor, visit, server):
+def test_the_whole_view_of_a_head_travels(visitor, stranger):
     visitor.open("/heads")
     drawn = visitor.drawn("closer")
     visitor.paste(TEXT, LAST["/heads"])
@@ -58,7 +58,7 @@ def test_the_whole_view_of_a_head_travels(visitor, visit, server):
     visitor.expect_drawing("mosaic", unlike=order)
     visitor.settle(LAST["/heads"])
 
-    other = visit(server).open(copied(visitor))
+    other = stranger.open(copied(visitor))
     expect(other.box()).to_have_value(TEXT)
     other.expect_title("Layer 1, head 4")
     for key in ("layer", "head", "token"):
@@ -107,12 +107,12 @@ if os.environ.get("HYPOTHESIS_PROFILE") == "nightly":
 
 
 @pytest.mark.parametrize(("path", "seed"), SET)
-def test_whatever_is_set_travels_and_is_accessible(visitor, visit, server, path, seed):
+def test_whatever_is_set_travels_and_is_accessible(visitor, stranger, path, seed):
     visitor.open(path)
     set_at_random(visitor, Random(seed))
     visitor.settle(END)
     visitor.wait_until_still()
-    other = visit(server).open(copied(visitor), END)
+    other = stranger.open(copied(visitor), END)
     other.wait_until_still()
     assert other.page.evaluate(HELD) == visitor.page.evaluate(HELD)
     if visitor.names() or not visitor.page.get_by_test_id("stAlert").count():  # or the page says why it draws nothing
@@ -147,7 +147,7 @@ def test_a_link_in_the_app_sets_all_it_says_and_back_leads_to_what_one_left(visi
 
 
 @pytest.mark.parametrize("path", ["/positions", "/masks"])
-def test_a_moved_slider_travels(visitor, visit, server, path):
+def test_a_moved_slider_travels(visitor, stranger, path):
     visitor.open(path)
     slider = visitor.page.get_by_role("slider").first
     before = {name: visitor.drawn(name) for name in visitor.names()}
@@ -155,19 +155,19 @@ def test_a_moved_slider_travels(visitor, visit, server, path):
     visitor.wait_until("() => location.search !== ''")
     visitor.settle(LAST[path])
     visitor.expect_change(before)
-    other = visit(server).open(copied(visitor))
+    other = stranger.open(copied(visitor))
     expect(other.page.get_by_role("slider").first).to_have_value(slider.input_value())
     same_picture(visitor, other)
 
 
-def test_a_text_too_long_to_be_read_in_an_address_travels_packed(visitor, visit, server):
+def test_a_text_too_long_to_be_read_in_an_address_travels_packed(visitor, stranger):
     text = "Ünï çödé. " * 190
     visitor.open("/heads")
     drawn = visitor.drawn("closer")
     visitor.paste(text, LAST["/heads"])
     visitor.expect_drawing("closer", unlike=drawn)
     assert set(visitor.said()) >= {"z"}
-    other = visit(server).open(copied(visitor))
+    other = stranger.open(copied(visitor))
     expect(other.box()).to_have_value(text)
     same_picture(visitor, other)
 
