@@ -46,7 +46,7 @@ def unchecked(monkeypatch) -> None:
 
 
 @pytest.fixture
-def real_models(monkeypatch):
+def real_models(monkeypatch, unchecked):
     """The folder of the real models, which tfcore and the app have in this test."""
     from tfcore.loading.real_models import MODELS, SETTING, installed
 

@@ -42,10 +42,12 @@ def test_the_chi_square_test_finds_what_is_off():
     assert p_value([600, 250, 150], [0.5, 0.3, 0.2]) < 1e-6
 
 
+thousands_of_rounds = pytest.mark.usefixtures("unchecked")
 P = torch.tensor([[0.5, 0.2, 0.3, 0.0], [0.1, 0.1, 0.1, 0.7], [0.25, 0.25, 0.25, 0.25]])
 Q = torch.tensor([[0.1, 0.6, 0.1, 0.2], [0.4, 0.0, 0.3, 0.3]])
 
 
+@thousands_of_rounds
 def test_accepted_and_replaced_tokens_have_the_models_distribution():
     """Two guesses and a token after them, each pair of positions counted where both exist."""
     generator, n = torch.Generator().manual_seed(0), 2_000
@@ -67,6 +69,7 @@ def test_accepted_and_replaced_tokens_have_the_models_distribution():
     assert kept / n == pytest.approx(rate, abs=0.05)
 
 
+@thousands_of_rounds
 @pytest.mark.parametrize(("guess", "rate", "n"), [(0, 1.0, 500), (1, 1 / 3, 8_000), (2, 1.0, 500), (3, 0.0, 500)])
 def test_a_guess_is_accepted_with_probability_p_over_q(guess, rate, n):
     """Algorithm 1, for each token by itself: min(1, p / q). A tenth too often would be six standard deviations off."""
@@ -75,6 +78,7 @@ def test_a_guess_is_accepted_with_probability_p_over_q(guess, rate, n):
     assert accepted / n == pytest.approx(rate, abs=0.015 if 0 < rate < 1 else 0)
 
 
+@thousands_of_rounds
 def test_the_acceptance_rate_is_the_overlap_and_the_token_has_the_models_distribution():
     """alpha = sum min(p, q) (theorem 3.5); whatever q is, the first token follows p (appendix A.1)."""
     p, q = torch.tensor([[0.6, 0.4]] * 2), torch.tensor([[1.0, 0.0]])
@@ -132,6 +136,7 @@ def joint(model, ids, n, settings):
 FILTERS = {"temperature": 0.7, "top_p": 0.9, "min_p": 0.05, "repetition_penalty": 1.4}
 
 
+@thousands_of_rounds
 @pytest.mark.parametrize(("guess", "settings"), [(2, {}), (1, {"temperature": 1.5}), (4, FILTERS)], ids=str)
 def test_texts_have_the_distribution_of_the_model_alone(guess, settings):
     model, draft, n, ids = Table(0), Table(10_000), 500, [0, 1]
