@@ -1,11 +1,12 @@
 """What the pages of this chapter share: a text as a model reads it, and its top predictions."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import cache, fragments, links, notices, page, text
-from pages.ui.reading import FirstTokens, begin_of, choose_bos, first_tokens
+from pages.ui.reading import FirstTokens, choose_bos, first_tokens
 from tfcore import shipped
 from tfcore.analysis.training.text_loss import Likeliest, every_next
 from tfcore.config import ModelConfig
@@ -72,12 +73,11 @@ def checked(model: str, pasted: str, limit: int, name: str = "text", bos: bool |
     return reading
 
 
-def more_settings(model: str) -> bool | None:
-    """More settings: with or without the BOS token, as in first_tokens; nothing to set for a model that has none."""
-    if begin_of(model) is None:
-        return None
-    with page.more_settings():
-        return choose_bos(model)
+def more_settings(model: str) -> tuple[Any, bool | None]:
+    """The container of More settings, for those of a section; in it, with or without BOS, as in first_tokens."""
+    more = page.more_settings()
+    with more:
+        return more, choose_bos(model)
 
 
 @cache.data(max_entries=128)

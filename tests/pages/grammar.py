@@ -1,8 +1,10 @@
 """The grammar of a page: title, claim, text with Run, Try this, figure, what to see, question, how it is computed."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from streamlit.proto.LabelVisibility_pb2 import LabelVisibility
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.experiments_to_visit import LIVE_PAGES
@@ -18,6 +20,9 @@ PICTURES = (
     "tf_attention_stage",
 )
 DRAWER = "How it is computed"
+SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills", "button_group", "toggle", "checkbox")
+IN_SIGHT = 3
+FOLDED = ("popover", "expander", "expandable")
 # A list of terms, a conversation, and trainings that have just begun.
 WITHOUT_PICTURE = {"reference/glossary/page.py", "inside/induction/page.py", *LIVE_PAGES}
 
@@ -48,10 +53,48 @@ def faults(test: AppTest, file: str) -> list[str]:
         found += [] if "Code" in tabs else ["no code is shown"]
     places = [(place, name) for name, place in order.items() if place is not None]
     found += [f"{two} comes before {one}" for (a, one), (b, two) in pairwise(places) if b < a]
+    found += [
+        f"{len(names)} controls are in sight under “{part}”: {', '.join(names)}"
+        for part, names in in_sight(test).items()
+        if len(names) > IN_SIGHT
+    ]
     formula, picture = _first(nodes, "latex"), order.get("a picture")
     if formula is not None and picture is not None and formula < picture:
         found.append("a formula comes before the picture")
     return found
+
+
+def in_sight(test: AppTest) -> dict[str, list[str]]:
+    """Names of the controls that need no click to be seen, by the heading that they stand under.
+
+    The model and the sections of a page belong to the text that is read, and are not counted; a row of switches or
+    sliders that differ by their number ("Score x1", "Score x2") is one control.
+    """
+    parts: dict[str, list[str]] = {"": []}
+    for node, folded in _leaves(test.main):
+        kind = getattr(node, "type", "")
+        if kind in ("header", "subheader"):
+            parts.setdefault(node.value, [])
+        elif kind in SETTINGS and not folded and node.key != "model" and not _nameless(node):
+            last, name = parts[list(parts)[-1]], node.label.rstrip("0123456789") or node.key
+            last += [name] if name not in last else []
+    return parts
+
+
+def _leaves(node: Any, folded: bool = False) -> Iterator[tuple[Any, bool]]:
+    """Each element under a node, and whether it is hidden until something is opened."""
+    children = getattr(node, "children", None)
+    if children is None:
+        yield node, folded
+        return
+    for child in children.values():
+        yield from _leaves(child, folded or getattr(node, "type", "") in FOLDED)
+
+
+def _nameless(node: Any) -> bool:
+    """A choice whose label is for screen readers alone: the sections of a page."""
+    collapsed = node.proto.DESCRIPTOR.fields_by_name.get("label_visibility")
+    return collapsed is not None and node.proto.label_visibility.value == LabelVisibility.COLLAPSED
 
 
 def _named(node: Any) -> tuple[str, str]:

@@ -56,7 +56,8 @@ def show() -> None:
         layer = controls.slider("Layer", "layer", 0, layers - 1, 3)
         neuron = controls.slider("Neuron", "neuron", 0, width - 1, 462)
         either = "The activation of a gated neuron can have either sign; the two go with different inputs"
-        side = controls.segmented("Activations", "side", list(SIDES), 0, SIDES, help=either)
+        with page.more_settings():
+            side = controls.segmented("Activations", "side", list(SIDES), 0, SIDES, help=either)
     found = promotion(MODEL, MODEL, layer, neuron, side)
     with left:
         st.metric("Strongest activation", found.strongest)

@@ -109,7 +109,8 @@ def first_steps() -> None:
         )
         peak = controls.select("Learning rate", "rate", RATES, 0.006, {r: f"{r:g}" for r in RATES})
         warm = controls.slider("Warm-up: steps to reach it", "warmup", 5, depth.RUN_STEPS, 40, 5)
-        seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
+        with page.more_settings():
+            seed = controls.slider("Seed of weights and data", "seed", 0, 9, 0)
         beside = st.container()
     key = ("first steps", n_layers, peak, warm, seed)
     job = live.begin(key, lambda: depth.first_steps(n_layers, peak, warm, seed))

@@ -33,7 +33,8 @@ def dropout() -> None:
         seed = controls.slider("Draw", "draw", 0, 99, 0)
         model_name = models.choose("decoder", "encoder", default=MODEL, why_not=models.attention_alone)
         n_layers = models.config(model_name).n_layers
-        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
+        with page.more_settings():
+            layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(1, n_layers - 1))
     drawn, apart = draws(model_name, TEXT, TOKENS, layer, p, training, seed), TwoPasses(passes(p, training))
     with left:
         st.metric(

@@ -41,8 +41,8 @@ def swept(name: str, pasted: str, seed: int) -> RoutingSweep:
     return sweep(reading.network(name)[0], reading.first_tokens(name, pasted).ids, CAPACITIES, NOISES, seed)
 
 
-def choose(now: reading.Reading) -> RouterChange:
-    """The rules."""
+def choose(now: reading.Reading) -> tuple[RouterChange, int, int]:
+    """The rules; and the layer that is drawn, with its place among those with experts."""
     who = controls.segmented("Routing", "who", list(get_args(Routing)), "tokens", WHO)
     k = controls.slider(
         "Experts per token, k",
@@ -62,9 +62,12 @@ def choose(now: reading.Reading) -> RouterChange:
             CAPACITY_NAMES,
             help="Capacity of an expert: c times an even share. Tokens beyond it are dropped.",
         )
-    noise = controls.slider("Noise σ on the scores", "noise", 0.0, 4.0, 0.0, 0.25)
-    seed = controls.slider("Seed of the noise", "seed", 0, 20, 0)
-    return RouterChange(top_k=k, routing=who, capacity=room or None, noise=noise, seed=seed if noise else 0)
+    with page.more_settings():
+        layer, at = reading.choose_layer(now)
+        noise = controls.slider("Noise σ on the scores", "noise", 0.0, 4.0, 0.0, 0.25)
+        seed = controls.slider("Seed of the noise", "seed", 0, 20, 0)
+    change = RouterChange(top_k=k, routing=who, capacity=room or None, noise=noise, seed=seed if noise else 0)
+    return change, layer, at
 
 
 def show() -> None:
@@ -72,8 +75,7 @@ def show() -> None:
     left, right = st.columns([1, 3], gap="large")
     with left:
         now = reading.read()
-        layer, at = reading.choose_layer(now)
-        change = choose(now)
+        change, layer, at = choose(now)
     before, after = reading.routed(now.model, now.pasted), reading.routed(now.model, now.pasted, change)
     shown = experiments.other_rules((before, after), change, at)
     with right:

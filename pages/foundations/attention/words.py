@@ -91,14 +91,13 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
     n = len(tokens)
     n_layers, n_heads = result.scores.shape[:2]
     left, right = st.columns(2, gap="medium")
-    one, two, three, four = st.columns(4)
+    one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
     with one:
         first = controls.slider("First word (position)", "first", 0, n - 1, min(7, n - 1))
     with two:
         second = controls.slider("Second word (position)", "second", 0, n - 1, min(10, n - 1))
-    with three:
+    with three, page.more_settings():
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(2, n_layers - 1))
-    with four:
         head = controls.slider("Head", "head", 0, n_heads - 1, min(3, n_heads - 1))
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")

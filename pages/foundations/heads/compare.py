@@ -34,7 +34,8 @@ def side_by_side(choice: Choice) -> None:
     against = controls.segmented("Compare with", "with", list(WITH), "head", WITH)
     one, two = st.columns(2, gap="medium")
     first_layer, first_head = first_view(choice)[:2]
-    with one:
+    first = one if against == "text" else choice.more  # the other head is the one to choose
+    with first:
         layer = controls.slider("Layer", "layer", 0, n_layers - 1, first_layer)
         head = controls.slider("Head", "head", 0, n_heads - 1, first_head)
     other, other_text, other_layer, other_head = reading, "", layer, head

@@ -58,7 +58,6 @@ def find_heads(choice: Choice) -> Found:
     ranks = {by: label for by, label in RANKS.items() if by in (KIND, PAIR, ENTROPY, DISTANCE) or by in scores}
     with choice.more:
         by = controls.select("Colour and rank heads by", "rank", list(ranks), KIND, ranks)
-    with left:
         query, key = _pair(choice) if by == PAIR else (0, 0)
     with right:
         one, other = st.columns(2)

@@ -68,7 +68,7 @@ parts = model_parts(name)
 hide_sink, log, bos, more = False, False, None, None
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("See", "show", list(SECTIONS), "heads", SECTIONS)
-    part = controls.segmented("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
+    part = controls.sections("Attention of", "part", parts, parts[-1], PARTS) if len(parts) > 1 else parts[0]
     if section != "cuts":
         more = page.more_settings()
         with more:

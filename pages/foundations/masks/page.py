@@ -115,7 +115,7 @@ def leak(model: str, pasted: str, mask: MaskConfig, position: int) -> Leak:
     return leak_test(network, ids, mask, position, other, unchanged(model, pasted, mask))
 
 
-def choose_mask() -> MaskConfig:
+def choose_mask(more: Any) -> MaskConfig:
     kind = controls.select("Mask", "kind", list(NAMES), "causal", NAMES)
     st.caption(MASKS[kind][1])
     values: dict[str, Any] = {}
@@ -123,7 +123,8 @@ def choose_mask() -> MaskConfig:
         label, low, high, default = SLIDERS[key]
         values[key] = controls.slider(label, key, low, high, default)
     if kind == "padding":
-        values["padded_first"] = controls.toggle("Padding comes first", "padded_first")
+        with more:
+            values["padded_first"] = controls.toggle("Padding comes first", "padded_first")
         values["and_causal"] = controls.toggle("Causal as well", "and_causal")
     return MaskConfig(kind=kind, **values)
 
@@ -184,11 +185,14 @@ page.try_this(TRY)
 beside, picture = st.columns([2, 3], gap="large")
 with beside:
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=110)
-    config = choose_mask()
-    model_name = models.choose("decoder", "encoder")
+    box, more = st.container(), page.more_settings()
+    with box:
+        config = choose_mask(more)
+        model_name = models.choose("decoder", "encoder")
     n_layers, n_heads = cache.model(model_name)[0].config.n_layers, cache.model(model_name)[0].config.n_heads
-    layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
-    head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
+    with more:
+        layer = controls.slider("Layer", "layer", 0, n_layers - 1, min(3, n_layers - 1))
+        head = controls.slider("Head", "head", 0, n_heads - 1, min(5, n_heads - 1))
 offer_real(model_name, pasted)
 ids, tokens, total = first_tokens(model_name, pasted, TOKENS)
 n, labels, name = len(ids), text.tick_labels(tokens), NAMES[config.kind]

@@ -38,10 +38,11 @@ def sinusoidal() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
         d_model = controls.slider("Width d_model", "d_model", 8, 512, 128, 8)
         base = base_slider("base10")
         with page.more_settings():
+            length = controls.slider("Length (positions)", "length", 16, 512, 128, 8)
+            start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
             first = controls.slider("Pair of dimensions i", "pair", 0, d_model // 2 - 1, 4)
             second = controls.slider("and another", "pair2", 0, d_model // 2 - 1, 16)
     result, pairs = table(length, d_model, base), (first, second)
@@ -71,7 +72,7 @@ def sinusoidal() -> None:
         )
     with right:
         wavelengths(waves, base, pairs)
-    _shifts(length, d_model, base)
+    _shifts(length, d_model, base, start)
     page.what_to_see(
         "The left columns of the table change fast with the position, the right ones slowly. The product of two "
         "position vectors depends only on their distance, so the dots lie on the line wherever they start; and one "
@@ -108,13 +109,12 @@ def _curves(result: sinusoidal_positions.SinusoidalTable, pairs: tuple[int, int]
     return pd.DataFrame({f"dimension {d}": result.table[:, d] for pair in pairs for d in (2 * pair, 2 * pair + 1)})
 
 
-def _shifts(length: int, d_model: int, base: float) -> None:
+def _shifts(length: int, d_model: int, base: float, start: int) -> None:
     """What a step of k does: the product by offset, and the matrix."""
     left, right = st.columns([1, 3], gap="medium")
     with left:
         st.markdown("**A step of k**")
         k = controls.slider("Offset k", "k", 0, 128, 5)
-        start = controls.slider("Starting point p of the dots", "start", 0, 1000, 40)
         result = shift(length, d_model, base, k, start)
         moved, found = (
             sinusoidal_positions.shift_error(result, k),

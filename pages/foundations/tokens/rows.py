@@ -63,7 +63,8 @@ def series() -> None:
         return
     with left:
         length = controls.slider("Window P (steps)", "points", 1, min(LONGEST, steps), min(16, steps))
-        stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
+        with page.more_settings():
+            stride = controls.slider("Stride S (steps)", "stride", 1, LONGEST, 8)
         result = windows(pasted, found.index, STEPS, length, stride)
         n = len(result.starts)
         at = controls.slider("Window to look at", "window", 0, n - 1, min(12, n - 1))

@@ -73,7 +73,6 @@ def filters(first: Mapping[str, Any] = FIRST, more: Any = None) -> tuple[Samplin
         format="%.2f",
         help="Logits are divided by it. 1 leaves them as they are, 0 takes the most likely token: greedy.",
     )
-    top_k = controls.slider("Top-k", "top_k", 0, 100, first["top_k"], help="Keep the k most likely tokens. 0 is off.")
     top_p = controls.slider(
         "Top-p",
         "top_p",
@@ -86,6 +85,9 @@ def filters(first: Mapping[str, Any] = FIRST, more: Any = None) -> tuple[Samplin
     )
     more = page.more_settings() if more is None else more
     with more:
+        top_k = controls.slider(
+            "Top-k", "top_k", 0, 100, first["top_k"], help="Keep the k most likely tokens. 0 is off."
+        )
         penalty = controls.slider(
             "Repetition penalty",
             "penalty",

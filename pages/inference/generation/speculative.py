@@ -57,8 +57,8 @@ def show(prompt: Prompt) -> None:
     with left:
         kind = controls.select("Draft model", "draft", list(found), next(iter(found)), found)
         guesses = controls.slider("Draft length γ", "guesses", 1, LONGEST, 2)
-        temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
         with page.more_settings():
+            temperature = controls.slider("Temperature", "temperature", 0.0, 2.0, 0.8, 0.05, format="%.2f")
             tokens = controls.slider("Max new tokens", "tokens", 10, 120, 40, 10)
             chosen_seed = seed()
         beside = st.container()

@@ -67,17 +67,18 @@ def panel() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        chosen = models.choose_model()
+        given, more = st.container(), page.more_settings()
+    with given:
+        chosen = models.choose_model(more)
         users = controls.slider("Concurrent sequences (users)", "users", 1, 512, 16)
         tokens = models.choose_tokens()
-        gpus = controls.select("GPUs", "gpus", GPUS, 8)
-        unit = models.choose_unit()
-        each = controls.slider("Memory of one GPU (GiB)", "memory", 8, 288, 80, help=SOLD)
-    with right:
-        place = st.container()
-        service = choose_way(chosen, users, tokens, gpus, each * GIB)
+        with more:
+            gpus = controls.select("GPUs", "gpus", GPUS, 8)
+            each = controls.slider("Memory of one GPU (GiB)", "memory", 8, 288, 80, help=SOLD)
+            service = choose_way(chosen, users, tokens, gpus, each * GIB)
+            unit = models.choose_unit()
     found = budgets(service, BLOCK)
-    with place:
+    with right:
         asked, need = found["asked"]
         picture(chosen, found, unit)
         facts(asked, need, unit)
@@ -87,22 +88,18 @@ def panel() -> None:
 
 def choose_way(chosen: Model, users: int, tokens: int, gpus: int, memory: int) -> Service:
     """How it is served before any remedy."""
-    first, second, third = st.columns(3, gap="medium")
-    with first:
-        sharing = controls.select("KV heads", "sharing", list(models.WAYS), "mha", models.WAYS)
-        parallel = controls.select(
-            "Tensor parallelism",
-            "parallel",
-            kv_cache.even_parts(gpus),
-            min(4, gpus),
-            help="GPUs that share one copy of the weights",
-        )
-    with second:
-        weights = models.choose_precision("Data type of weights", "weights")
-        kept = models.choose_precision("Data type of the cache", "precision")
-    with third:
-        filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
-        in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
+    sharing = controls.select("KV heads", "sharing", list(models.WAYS), "mha", models.WAYS)
+    parallel = controls.select(
+        "Tensor parallelism",
+        "parallel",
+        kv_cache.even_parts(gpus),
+        min(4, gpus),
+        help="GPUs that share one copy of the weights",
+    )
+    weights = models.choose_precision("Data type of weights", "weights")
+    kept = models.choose_precision("Data type of the cache", "precision")
+    filled = controls.slider("Mean length (% of max)", "filled", 5, 100, 50, 5)
+    in_blocks = controls.toggle("Paged cache", "blocks", help=f"memory in blocks of {BLOCK} tokens")
     shape = kv_cache.shared(chosen.shape, sharing)
     return Service(
         parameters=serving.regrouped(chosen.parameters, chosen.shape, shape, chosen.kv_head),

@@ -1,5 +1,7 @@
 """The models of the page on the KV cache: published decoders, ours, one with latent attention, one's own."""
 
+from typing import Any
+
 from pages.ui import cache, controls
 from pages.ui.loading import models
 from pages.ui.loading.presets import NAMES, known
@@ -37,13 +39,14 @@ def described(key: str, name: str) -> Model:
     return Model(name, parameters(config).total, shape, config.max_seq_len, kv_head_parameters(config))
 
 
-def choose_model() -> Model:
-    """A model from the list, one that this visitor brought, or one's own by sliders."""
+def choose_model(more: Any) -> Model:
+    """A model from the list, one that this visitor brought, or one's own by sliders in `more`."""
     listed = all_known()
     names = {key: model.name for key, model in listed.items()} | {OWN: "your own, by sliders"}
     chosen = models.choose("decoder", key="of", default="llama3_70b", options=names)
     if chosen == OWN:
-        return by_sliders()
+        with more:
+            return by_sliders()
     return listed[chosen] if chosen in listed else described(chosen, chosen)
 
 

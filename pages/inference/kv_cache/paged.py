@@ -23,12 +23,11 @@ def panel() -> None:
         block = controls.select("Block size (tokens)", "block", BLOCKS, 16)
         slots = controls.slider("Memory (tokens)", "slots", 1_024, 4_096, 2_048, 256, format="localized")
         every = controls.slider("Steps between requests", "every", 1.0, 12.0, 3.0, 0.5, format="%.1f")
-        view = controls.segmented("Colour by", "colour", list(COLOUR_BY), "state", COLOUR_BY)
-    with right:
-        place = st.container()
-        traffic = choose_traffic(every)
+        with page.more_settings():
+            view = controls.segmented("Colour by", "colour", list(COLOUR_BY), "state", COLOUR_BY)
+            traffic = choose_traffic(every)
     runs = compare(traffic, slots, block)
-    with place:
+    with right:
         picture(runs, view == "request")
         shares, crowd = st.columns(2, gap="medium")
         with shares:
@@ -53,15 +52,10 @@ def panel() -> None:
 
 def choose_traffic(every: float) -> Traffic:
     """The other settings of the requests."""
-    first, second, third, fourth = st.columns(4, gap="medium")
-    with first:
-        prompt = controls.slider("Prompt, mean tokens", "prompt", 8, 128, 32, 8)
-    with second:
-        output = controls.slider("Output, mean tokens", "output", 8, 128, 64, 8)
-    with third:
-        longest = controls.slider("Maximum length", "longest", 256, 512, 256, 64)
-    with fourth:
-        seed = controls.slider("Seed of the trace", "trace", 0, 20, 0)
+    prompt = controls.slider("Prompt, mean tokens", "prompt", 8, 128, 32, 8)
+    output = controls.slider("Output, mean tokens", "output", 8, 128, 64, 8)
+    longest = controls.slider("Maximum length", "longest", 256, 512, 256, 64)
+    seed = controls.slider("Seed of the trace", "trace", 0, 20, 0)
     return Traffic(prompt=prompt, output=output, every=every, longest=longest, seed=seed)
 
 

@@ -37,11 +37,14 @@ def panel() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        chosen = models.choose_model()
+        given, more = st.container(), page.more_settings()
+    with given:
+        chosen = models.choose_model(more)
         tokens = models.choose_tokens()
         batch = controls.slider("Batch size (sequences)", "batch", 1, 256, 1)
-        precision = models.choose_precision("Data type", "precision")
-        unit = models.choose_unit()
+        with more:
+            precision = models.choose_precision("Data type", "precision")
+            unit = models.choose_unit()
     with right:
         found = ways(chosen, tokens, batch, precision, unit)
         facts(found, unit)

@@ -37,17 +37,20 @@ def panel() -> None:
     page.try_this(TRY)
     left, right = st.columns([1, 4], gap="medium")
     with left:
-        chosen = source.choose()
+        box, more = st.container(), page.more_settings()
+    with box:
+        chosen = source.choose(more)
         n, d_head = len(chosen.read.ids), cache.model(source.MODEL)[0].config.head_size
-        sram = controls.slider(
-            "SRAM: values that fit",
-            "sram",
-            8 * d_head,
-            64 * d_head,
-            32 * d_head,
-            4 * d_head,
-            help="The M of the paper; a tile has M / 4d tokens in a side.",
-        )
+        with more:
+            sram = controls.slider(
+                "SRAM: values that fit",
+                "sram",
+                8 * d_head,
+                64 * d_head,
+                32 * d_head,
+                4 * d_head,
+                help="The M of the paper; a tile has M / 4d tokens in a side.",
+            )
         order = controls.segmented("Outer loop over", "order", list(ORDERS), "queries", ORDERS, help=WHICH)
         row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
     given = *chosen.key, chosen.layer, chosen.head, sram, order, row

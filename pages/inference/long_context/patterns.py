@@ -46,14 +46,15 @@ pairs = cache.data(max_entries=128)(length_cost.pairs_kept)
 changed_token = cache.of_model(max_entries=64)(experiments.changed_token)
 
 
-def choose() -> tuple[MaskConfig, dict[str, Any]]:
+def choose(more: Any) -> tuple[MaskConfig, dict[str, Any]]:
     """The pattern, and the values of all sliders, those not shown at their defaults."""
     kind = controls.select("Pattern", "kind", list(PATTERNS), "window", NAMES)
     st.caption(PATTERNS[kind][0])
     values: dict[str, Any] = {key: default for key, (_, _, _, default) in SLIDERS.items()}
-    for key in PATTERNS[kind][1]:
+    for i, key in enumerate(PATTERNS[kind][1]):
         label, low, high, default = SLIDERS[key]
-        values[key] = controls.slider(label, key, low, high, default)
+        with more if i else st.container():
+            values[key] = controls.slider(label, key, low, high, default)
     return MaskConfig(kind=kind, **values), values
 
 
@@ -71,9 +72,12 @@ def panel() -> None:
     )
     left, right = st.columns([1, 3], gap="medium")
     with left:
-        config, values = choose()
+        box, more = st.container(), page.more_settings()
+    with box:
+        config, values = choose(more)
         layers = controls.slider("Layers", "layers", 1, MOST, 4)
         player("layers", 1, MOST, layers, label="Layer after layer", period=0.6)
+    with more:
         at = controls.slider("Length: 2 to the power of", "power", 6, 17, 15) - 6
     found = reach(config, N, layers)
     with right:

@@ -34,7 +34,9 @@ def panel() -> None:
     )
     left, right = st.columns([1, 4], gap="medium")
     with left:
-        chosen = source.choose()
+        box, more = st.container(), page.more_settings()
+    with box:
+        chosen = source.choose(more)
         n = len(chosen.read.ids)
         devices = controls.slider("Devices", "devices", 1, min(DEVICES, n), min(4, n))
         layout = controls.segmented(
@@ -46,8 +48,9 @@ def panel() -> None:
             help="Contiguous: the first device has the beginning, the last one the end. "
             "Striped: token i is on device i mod N.",
         )
-        causal = controls.toggle("Causal", "causal_ring", True)
-        row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
+        with more:
+            causal = controls.toggle("Causal", "causal_ring", True)
+            row = controls.slider("Query to follow", "row", 0, n - 1, n - 1)
     given = *chosen.key, chosen.layer, chosen.head, devices, layout, causal, row
     result = around(*given)
     with right, st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,6 +1,6 @@
 """The text, layer and head whose queries, keys and values the panels on flash and ring attention use."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -36,13 +36,14 @@ def read(pasted: str) -> FirstTokens:
     return first_tokens(MODEL, pasted, TOKENS)
 
 
-def choose() -> Head:
-    """The controls; without a text nothing more is drawn."""
+def choose(more: Any) -> Head:
+    """The controls, layer and head in the container of More settings; without a text nothing more is drawn."""
     models.only(MODEL, "tiles and rings do the same with the heads of any model; only the numbers differ.")
     config = cache.model(MODEL)[0].config
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
-    layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
-    head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
+    with more:
+        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, 1)
+        head = controls.slider("Head", "head", 0, config.n_heads - 1, 4)
     found = read(pasted)
     notices.tokens(found.total, len(found.ids))
     if not found.ids:

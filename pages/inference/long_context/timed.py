@@ -29,7 +29,8 @@ def panel() -> None:
         heads = controls.slider("Heads", "heads", 1, 8, 2)
         d_head = controls.select("Width of a head, d", "head_size", [32, 64, 128], 64)
         causal = controls.toggle("Causal", "causal_timed", True)
-        seed = controls.slider("Seed of the vectors", "seed", 0, 20, 0)
+        with page.more_settings():
+            seed = controls.slider("Seed of the vectors", "seed", 0, 20, 0)
         beside = st.container()
     config = TimingConfig(heads=heads, d_head=d_head, causal=causal, seed=seed)
 

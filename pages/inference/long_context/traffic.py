@@ -33,7 +33,6 @@ def panel() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         n = 2 ** controls.slider("Sequence length n: 2 to the power of", "length", 9, 17, 12)
-        d_head = controls.select("Width of a head, d", "width", [32, 64, 128, 256], 64)
         kilobytes = controls.slider(
             "SRAM, kB",
             "kilobytes",
@@ -44,7 +43,9 @@ def panel() -> None:
             help="192 kB for each multiprocessor of an A100, 256 of an H100.",
         )
         order = controls.segmented("Outer loop over", "loop", list(ORDERS), "keys", ORDERS, help=WHICH)
-        causal = controls.toggle("Causal: skip masked tiles", "causal")
+        with page.more_settings():
+            d_head = controls.select("Width of a head, d", "width", [32, 64, 128, 256], 64)
+            causal = controls.toggle("Causal: skip masked tiles", "causal")
     every = [compare(n, d_head, size * KB, order, causal, BYTES) for size in SIZES]
     at = SIZES.index(kilobytes)
     found = every[at]

@@ -232,12 +232,11 @@ with row, page.more_settings():
         0.5,
         help="0 follows everything, and the streams of every layer add up to 1; arXiv:2403.00824 prunes routes",
     )
+    choice = choose_token(usual)
     temperature = controls.slider(
         "Temperature of what is written", "temperature", 0.0, 2.0, 0.0, 0.1, help="0: the most probable"
     )
 with row:
-    with st.container(width=220):
-        choice = choose_token(usual)
     drawn = river.read(model, pasted, choice, threshold / 100)
     explained = choose_explained(drawn)
     if cache.model(model)[0].config.architecture == "decoder":

@@ -75,13 +75,13 @@ def one_by_one(model_name: str, kind: str, pasted: str, length: int, seed: int) 
     return analysis.ablate_each_head(model, ids, length or None)
 
 
-def choose(model_name: str, kind: str) -> tuple[str, str, int, int]:
+def choose(model_name: str, kind: str, more: Any) -> tuple[str, str, int, int]:
     """What is read: how, the text, the tokens of one copy (0 where there are no copies), the seed."""
     config = cache.model(model_name)[0].config
     most = min(TOKENS, config.max_seq_len)
     if kind == "random":
         length = controls.slider("Random tokens, repeated", "length", 4, min(most // 2, config.vocab_size), LENGTH)
-        with page.more_settings():
+        with more:
             return kind, "", length, controls.slider("Draw", "draw", 0, 99, 0)
     pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=100)
     most = most // 2 if kind == "twice" else most
@@ -119,11 +119,13 @@ def find() -> None:
     left, right = st.columns([2, 3], gap="large")
     found, config = kinds(model_name), cache.model(model_name)[0].config
     with left:
-        what = choose(model_name, kind)
+        box, more, beside = st.container(), page.more_settings(), st.container()
+    with box:
+        what = choose(model_name, kind, more)
         first = found.best if _reading.begins_with_strongest(config) else (min(3, config.n_layers - 1), 0)
-        layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, first[0])
-        head = controls.slider("Head", "head", 0, config.n_heads - 1, first[1])
-        beside = st.container()
+        with more:
+            layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, first[0])
+            head = controls.slider("Head", "head", 0, config.n_heads - 1, first[1])
     with right:
         above = st.container()
     st.subheader("Zero ablation: set heads to zero, and measure the loss", anchor=False)

@@ -29,16 +29,16 @@ COLUMN = 30  # pixels of a token, at least
 attributed = cache.of_model(max_entries=64)(experiments.attributed)
 
 
-def inputs(reading: Reading) -> None:
+def inputs(reading: Reading, more: Any) -> None:
     """The section; what is measured is chosen below the figures, which begin higher for it."""
     offered = metric.candidates(reading, TOKENS)
     drawn = st.container()
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        quantity = metric.choose(offered, default=defaults().by(offered.rival), section="inputs")
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs")
+        with more:
+            quantity = metric.choose_tokens(kind, offered)
         baseline = controls.segmented("Baseline", "baseline", list(BASELINES), "text", BASELINES)
         occlusion = controls.segmented("Occluded token", "occlude", list(OCCLUSIONS), "replaced", OCCLUSIONS)
-        chooser = st.container(width=240)
     other = None
     if baseline == "text":
         other = controls.text_area(
@@ -57,8 +57,8 @@ def inputs(reading: Reading) -> None:
     what = reading.model, reading.pasted, TOKENS, quantity, other, reading.bos
     with st.spinner("Running the text with every token occluded, and on the way from the baseline"):
         found = attributed(*what)
-    with chooser:
-        most = analysis.most_named(found)
+    most = analysis.most_named(found)
+    with more:
         position = controls.slider("Token to leave out", "out", 0, len(reading.ids) - 1, most)
     with drawn:
         against = "zero vectors" if other is None else "the other text"

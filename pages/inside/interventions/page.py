@@ -22,7 +22,7 @@ REAL = "smollm2"  # a model that knows more than children's stories
 TEXT = _reading.BOY
 BALL = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
 MAX, HAT = "Max had a red ball. One day Max lost the red", "Max had a red hat. One day Max lost the red"
-SECTIONS: dict[str, tuple[str, Callable[[Reading], None], int]] = {
+SECTIONS: dict[str, tuple[str, Callable[[Reading, Any], None], int]] = {
     "switch": ("Ablate and scale", switching.switch, switching.TOKENS),
     "patch": ("Activation patching", patching.patch, patching.TOKENS),
     "inputs": ("Input attribution", attributing.inputs, attributing.TOKENS),
@@ -90,13 +90,13 @@ above = st.container()
 row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
 with row:
     names = {**{key: name for key, (name, _, _) in SECTIONS.items()}, "sets": SETS}
-    section = controls.segmented("Experiment", "show", list(names), "switch", names)
+    section = controls.sections("Experiment", "show", list(names), "switch", names)
 has_real = REAL in models.fitting("decoder", why_not=models.silent)
 with beside:
     first = models.first() if section == "sets" else models.DEFAULT
     model = models.choose("decoder", why_not=models.silent, default=first)
 with row:
-    bos = _reading.more_settings(model)
+    more, bos = _reading.more_settings(model)
 if section == "sets":
     with above:
         real_sets = {name: {**USUAL, **values} for name, values in TRY_SETS_REAL.items()} if has_real else {}
@@ -113,4 +113,4 @@ else:
         page.try_this(examples)
     _, show, limit = SECTIONS[section]
     notices.drop("tokens of other text")  # unless it is still on the page
-    show(_reading.checked(model, pasted, limit, bos=bos))
+    show(_reading.checked(model, pasted, limit, bos=bos), more)

@@ -86,7 +86,7 @@ def plain(model: str, pasted: str, bos: bool | None) -> list[int]:
     return interventions.continue_text(cache.model(model)[0], ids, [], NEW_TOKENS)
 
 
-def patch(reading: Reading) -> None:
+def patch(reading: Reading, more: Any) -> None:
     """The section; what is measured is chosen below the map, which begins higher for it."""
     drawn = st.container()
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
@@ -94,7 +94,7 @@ def patch(reading: Reading) -> None:
     source = _reading.checked(reading.model, other, TOKENS, "other text", reading.bos)
     side_by_side(reading, source)
     with row:
-        answers = choose_answers(reading)
+        answers = choose_answers(reading, more)
     texts: Texts = (reading.model, other, reading.pasted, reading.bos, answers)
     programs: list[page.Experiment] = []
     try:
@@ -103,17 +103,18 @@ def patch(reading: Reading) -> None:
         st.info(f"{str(problem).capitalize()}.")
     else:
         with drawn:
-            programs.append(picture(reading, source, both, texts))
+            programs.append(picture(reading, source, both, texts, more))
     words(reading, answers, programs)
 
 
-def choose_answers(reading: Reading) -> Answers:
+def choose_answers(reading: Reading, more: Any) -> Answers:
     """What is measured: at first what tells both texts apart."""
     kind = metric.choose_kind(ANSWERS, FOUND, "patch")
     if kind == FOUND:
         return None
     of: quantities.Kind = "prediction" if kind == "prediction" else "difference"
-    quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
+    with more:
+        quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
     if quantity.kind == "prediction":
         return quantity.token, quantity.token
     return quantity.against, quantity.token  # 0 is what this text predicts
@@ -129,16 +130,16 @@ def side_by_side(target: Reading, source: Reading) -> None:
             text.chips(mine.tokens, key=f"chips {title}", hues=[DIFFERENT if one else SAME for one in new], label=title)
 
 
-def picture(target: Reading, source: Reading, both: Pair, texts: Texts) -> page.Experiment:
+def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: Any) -> page.Experiment:
     """The map over layers and positions, and the prediction with the chosen patch."""
     network, tokenizer = cache.model(target.model)
     n = len(both.target)
     kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
     above = st.container()
-    with st.container(horizontal=True, gap="medium"):
-        kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
-        names = patching.patched_names(network.config, kind)
-        titles = [patching.patched_title(name, kind) for name in names]
+    kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
+    names = patching.patched_names(network.config, kind)
+    titles = [patching.patched_title(name, kind) for name in names]
+    with more:
         row = controls.slider("Row", "row", 0, len(names) - 1, min(3, len(names) - 1))
         position = controls.slider("Position", "position", 0, n - 1, n - 1)
     at = (*texts, names[row], position)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -57,20 +58,22 @@ class Changes:
         return interventions.described(self.parts, self.action, self.factor)
 
 
-def switch(reading: Reading) -> None:
+def switch(reading: Reading, more: Any) -> None:
     """The section; what is measured is chosen below the board, which begins higher for it."""
     offered = metric.candidates(reading, TOKENS)
     left, right = st.columns([5, 6], gap="large")
     with left:
         board = st.container()  # above the controls that it depends on
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-            quantity = metric.choose(offered, default=defaults().by(offered.rival), section="switch")
+            kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "switch")
+            with more:
+                quantity = metric.choose_tokens(kind, offered)
         action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
     alone: Action = "mean" if action == "mean" else "zero"
     estimate = estimated(reading.model, reading.pasted, TOKENS, quantity, alone, reading.bos)
     every = interventions.parts_of(cache.model(reading.model)[0].config)
     with left:
-        changes = choose(reading, action, knock_outs.strongest_head(estimate, every))
+        changes = choose(reading, more, action, knock_outs.strongest_head(estimate, every))
     with board:
         every_effect(reading, changes, quantity, alone, estimate)
     with right:
@@ -78,10 +81,11 @@ def switch(reading: Reading) -> None:
     words(reading, quantity, alone, changes)
 
 
-def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
+def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Changes:
     """Which parts are edited, how, and where."""
     config = cache.model(reading.model)[0].config
-    edit = controls.segmented("Edited parts", "edit", list(CHOSEN), defaults().edit, CHOSEN)
+    with more:
+        edit = controls.segmented("Edited parts", "edit", list(CHOSEN), defaults().edit, CHOSEN)
     chosen: tuple[Part, ...] = (strongest,)
     if edit == "own":
         words = controls.text_area(
@@ -101,13 +105,15 @@ def choose(reading: Reading, action: Action, strongest: Part) -> Changes:
         st.caption(
             f"Edited: {interventions.part_title(strongest)}, by the estimate. Click a field to add or remove one."
         )
-    where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
+    with more:
+        where = controls.segmented("At", "where", [EVERYWHERE, ONE], EVERYWHERE)
     factor, position = 0.0, None
     if action == "scale":
         factor = controls.slider("Factor: 1 changes nothing, −1 flips the sign", "factor", -4.0, 4.0, -2.0, 0.25)
     if where == ONE:
         n = len(reading.ids)
-        position = controls.slider("Token", "at", 0, n - 1, n - 1)
+        with more:
+            position = controls.slider("Token", "at", 0, n - 1, n - 1)
         st.caption(f"Only at {_reading.shown(reading.tokens[position])}.")
     return Changes(chosen, action, factor, position)
 

@@ -1,6 +1,7 @@
 """The page on the residual stream: which text, position and token are looked at."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -55,16 +56,22 @@ class Choice:
         return self.reading.model, self.reading.pasted, self.reading.bos, self.position
 
 
-def choose(reading: Reading, has_reference: bool) -> Choice:
-    """The controls for position and metric, and for what a single logit is measured against where that matters."""
+def choose(reading: Reading, more: Any, *, has_reference: bool = False, tokens: Any = None, row: Any = None) -> Choice:
+    """The controls for position and metric, and for what a single logit is measured against where that matters.
+
+    Args:
+        more: the container of More settings; the position stands there, as a click on a token sets it too.
+        tokens: where the tokens of the metric stand; None: beside it.
+        row: where the metric stands; None: in a row of its own.
+    """
     n = len(reading.ids)
-    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
-    with row:
-        with st.container(width=280):
-            position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
+    with more:
+        position = controls.slider("Position of the prediction", "position", 0, n - 1, n - 1)
+    with row or st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         offered = metric.candidates(reading, TOKENS, position, follows=True)
         kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")
-        quantity = metric.choose_tokens(kind, offered)
+        with tokens or st.container(width="content"):
+            quantity = metric.choose_tokens(kind, offered)
         against: Against = "mean"
         if quantity.kind == "difference":
             against = quantity.against

@@ -66,13 +66,14 @@ def choose_row(event: Event) -> None:
         controls.set_values(position=int(event["y"]))
 
 
-def logit_lens(reading: Reading, tuned: str | None) -> None:
+def logit_lens(reading: Reading, tuned: str | None, more: Any) -> None:
     """The section."""
     picture = st.container()
-    choice = choose(reading, has_reference=False)
-    stages = choose_stages(reading.model)
+    choice = choose(reading, more)
+    with more:
+        stages, first = choose_stages(reading.model), choose_rows(len(reading.ids))
     with picture:
-        grid(choice, stages, tuned)
+        grid(choice, stages, tuned, first)
     page.what_to_see(
         f"Read a row from left to right. {about_lens(reading, tuned)} The correct next token, framed, is often "
         "the prediction some layers before the end, and sometimes lost again."
@@ -133,10 +134,9 @@ def choose_stages(model: str) -> tuple[str, ...]:
     if len(names) <= WIDTH:
         return names
     last = config.n_layers - 1
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
-        begin = controls.slider("From layer", "from_layer", 0, last, 0)
-        end = controls.slider("to layer", "to_layer", 0, last, last)
-        by_block = controls.toggle("One column a block, not two", "blocks", True)
+    begin = controls.slider("From layer", "from_layer", 0, last, 0)
+    end = controls.slider("to layer", "to_layer", 0, last, last)
+    by_block = controls.toggle("One column a block, not two", "blocks", True)
     blocks = range(min(begin, end), max(begin, end) + 1)
     within = [name for name in names[1:] if int(name.split(".")[1]) in blocks]
     if by_block:
@@ -144,14 +144,17 @@ def choose_stages(model: str) -> tuple[str, ...]:
     return analysis.spread_out([*names[:1], *within] if 0 in blocks else within, COLUMNS)
 
 
-def grid(choice: Choice, stages: tuple[str, ...], tuned: str | None) -> None:
+def choose_rows(n: int) -> int:
+    """The first position that has a row, of a text of n tokens."""
+    return controls.slider("First position shown", "from", 0, n - ROWS, n - ROWS) if n > ROWS else 0
+
+
+def grid(choice: Choice, stages: tuple[str, ...], tuned: str | None, first: int) -> None:
     """The top predictions, printed."""
     reading = choice.reading
     found, pieces = every_guess(reading.model, reading.pasted, TOKENS, stages, reading.bos, tuned)
     printed = cells(reading.model, reading.pasted, reading.bos, stages, tuned)
-    n, first = len(reading.ids), 0
-    if n > ROWS:
-        first = controls.slider("First position shown", "from", 0, n - ROWS, n - ROWS)
+    n = len(reading.ids)
     shown = experiments.grid(found, printed, reading.tokens, choice.position, first, ROWS)
     figure(
         shown.figure,

@@ -67,9 +67,9 @@ page.try_this(examples)
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections("Look at", "show", list(SECTIONS), "who", SECTIONS)
     tuned = choose_lens(model) if section == "lens" else None
-    bos = _reading.more_settings(model)
+    more, bos = _reading.more_settings(model)
 reading = _reading.checked(model, pasted, TOKENS, bos=bos)
 if section == "lens":
-    logit_lens(reading, tuned)
+    logit_lens(reading, tuned, more)
 else:
-    DRAWN[section](reading)
+    DRAWN[section](reading, more)

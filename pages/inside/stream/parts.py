@@ -1,6 +1,7 @@
 """Section of the page on the residual stream: direct logit attribution, each part's share in one token's logit."""
 
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -53,13 +54,13 @@ def promoted(model: str, pasted: str, bos: bool | None, position: int, layer: in
     return attribution.most_promoted(*cache.model(model), parts, layer, head, UP, DOWN)
 
 
-def who_wrote(reading: Reading) -> None:
+def who_wrote(reading: Reading, more: Any) -> None:
     """The section."""
     left, right = st.columns([5, 6], gap="large")
-    choice, latest = choose(reading, has_reference=True), page.Latest()
+    choice, latest = choose(reading, more, has_reference=True), page.Latest()
     found = split(*choice.key, choice.token, choice.against)
     with left:
-        adding_up(choice, found)
+        adding_up(choice, found, more)
     with right:
         one_part(choice, found, latest)
     page.what_to_see(
@@ -95,23 +96,22 @@ def who_wrote(reading: Reading) -> None:
     )
 
 
-def adding_up(choice: Choice, found: Contributions) -> None:
+def adding_up(choice: Choice, found: Contributions, more: Any) -> None:
     """The sum, part after part."""
     total = attribution.logit_sum(found, choice.piece)
     many = len(attribution.instalments(found)) > attribution.LARGEST + 1
-    picture = st.container()
-    whole = many and controls.toggle("Every part", "whole", False)
+    with more:
+        whole = many and controls.toggle("Every part", "whole", False)
     shown = experiments.summed(found, choice.piece, whole)
-    with picture:
-        figure(
-            shown.figure,
-            key="sum",
-            height=shown.figure.layout.height,
-            table=lambda: table(found),
-            alt=shown.alt,
-            caption=f"Shares in the order of computation, all heads of a layer in one bar"
-            f"{'; the largest, and all others in one' if many and not whole else ''}. {shown.findings[1]}",
-        )
+    figure(
+        shown.figure,
+        key="sum",
+        height=shown.figure.layout.height,
+        table=lambda: table(found),
+        alt=shown.alt,
+        caption=f"Shares in the order of computation, all heads of a layer in one bar"
+        f"{'; the largest, and all others in one' if many and not whole else ''}. {shown.findings[1]}",
+    )
     st.markdown(
         f"Logit of **{_reading.shown(choice.piece)}** after {_reading.shown(choice.reading.tokens[choice.position])}, "
         f"{choice.versus}: **{total.logit_text}**. Sum of the {total.count} parts: **{total.total_text}** "
@@ -134,7 +134,7 @@ def one_part(choice: Choice, found: Contributions, latest: page.Latest) -> None:
     shares, parts = attribution.shares_by_part(found)
     n_layers = len(shares)
     picture = st.container()
-    with st.container(horizontal=True, gap="medium"):
+    with page.more_settings():
         first = (min(3, n_layers - 1), parts[0])
         if _reading.begins_with_strongest(cache.model(choice.reading.model)[0].config):
             first = attribution.largest_place(found)

@@ -1,5 +1,7 @@
 """Section of the page on the residual stream: its norm, and its cosine to the final state."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -18,10 +20,10 @@ MEASURES: tuple[Measure, ...] = ("norm", "cosine")
 shape_of = cache.of_model(max_entries=12)(experiments.shape_of)
 
 
-def shape(reading: Reading) -> None:
+def shape(reading: Reading, more: Any) -> None:
     """The section."""
     pictures = st.columns(2, gap="medium")
-    choice = choose(reading, has_reference=False)
+    choice = choose(reading, more)
     position, found = choice.position, shape_of(reading.model, reading.pasted, TOKENS, reading.bos)
     for place, measure in zip(pictures, MEASURES, strict=True):
         values = found.norm if measure == "norm" else found.cosine

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -41,13 +42,15 @@ def one_skip(model: str, pasted: str, bos: bool | None, position: int, names: tu
     return interventions.effect(cache.model(model)[0], ids, skipping.skip_edits(names), position)
 
 
-def skip(reading: Reading) -> None:
+def skip(reading: Reading, more: Any) -> None:
     """The section."""
     picture = st.container()
     skips = skipping.skips(cache.model(reading.model)[0].config)
     titles = [skipping.skip_name(names) for names in skips]
-    chosen = controls.select("Skipped", "skip", titles, titles[-1])
-    row, choice = titles.index(chosen), choose(reading, has_reference=False)
+    line = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with line:
+        chosen = controls.select("Skipped", "skip", titles, titles[-1])
+    row, choice = titles.index(chosen), choose(reading, more, tokens=more, row=line)
     found = one_skip(*choice.key, skips[row])
     with picture:
         prediction(reading, choice.position, found, ("whole model", f"without {chosen}"), choice.token, choice.other)

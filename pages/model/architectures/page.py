@@ -127,7 +127,7 @@ page.what_to_see(
 )
 
 st.header("Each at its own task", anchor=False)
-job = controls.segmented("Task", "job", jobs(), jobs()[0], JOBS)
+job = controls.sections("Task", "job", jobs(), jobs()[0], JOBS)
 SHOW[job]()
 
 st.header("Which real models are which?", anchor=False)

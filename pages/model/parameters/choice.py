@@ -13,20 +13,27 @@ OWN = "own"
 KINDS: dict[Activation, str] = {"gelu": "GELU, two matrices", "swiglu": "SwiGLU, three matrices"}
 
 
-def by_sliders() -> ModelConfig | None:
-    """A decoder of one's own; None, with a sentence that says why, where the numbers do not go together."""
+def by_sliders(more: Any) -> ModelConfig | None:
+    """A decoder of one's own; None, with a sentence that says why, where the numbers do not go together.
+
+    Args:
+        more: the container of More settings, where most of them stand.
+    """
     d_model = controls.slider("Width d_model", "d_model", 64, 16_384, 768, 64)
     n_layers = controls.slider("Layers", "n_layers", 1, 128, 12)
     n_heads = controls.slider("Heads", "n_heads", 1, 128, 12)
-    group = controls.slider("Query heads per KV head (1: MHA)", "group", 1, n_heads, 1)
-    activation = controls.segmented("Feed-forward", "activation", list(KINDS), "gelu", KINDS)
-    d_ff = controls.slider("Its width d_ff", "d_ff", 64, 65_536, 3_072, 64)
-    vocab = controls.slider("Vocabulary", "vocab", 256, 262_144, 50_257, 1)
-    tied = controls.toggle("Unembedding tied to the embedding", "tied", True)
-    n_experts = controls.slider("Experts per layer (1: none)", "n_experts", 1, 64, 1)
-    top_k = (
-        controls.slider("Experts per token (top-k)", "top_k", 1, n_experts, min(2, n_experts)) if n_experts > 1 else 1
-    )
+    with more:
+        group = controls.slider("Query heads per KV head (1: MHA)", "group", 1, n_heads, 1)
+        activation = controls.segmented("Feed-forward", "activation", list(KINDS), "gelu", KINDS)
+        d_ff = controls.slider("Its width d_ff", "d_ff", 64, 65_536, 3_072, 64)
+        vocab = controls.slider("Vocabulary", "vocab", 256, 262_144, 50_257, 1)
+        tied = controls.toggle("Unembedding tied to the embedding", "tied", True)
+        n_experts = controls.slider("Experts per layer (1: none)", "n_experts", 1, 64, 1)
+        top_k = (
+            controls.slider("Experts per token (top-k)", "top_k", 1, n_experts, min(2, n_experts))
+            if n_experts > 1
+            else 1
+        )
     parts: dict[str, Any] = {}
     if n_experts > 1:
         parts["experts"] = ExpertsConfig(n_experts=n_experts, top_k=top_k)

@@ -70,10 +70,13 @@ left, right = st.columns([1, 3], gap="medium")
 with left:
     listed = {**names, OWN: "your own, by sliders"}
     chosen = models.choose(default="gpt2_small", options=listed)
-    config = by_sliders() if chosen == OWN else known(chosen)
-    view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
-    versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
-    with page.more_settings():
+    given, more = st.container(), page.more_settings()
+    with given:
+        config = by_sliders(more) if chosen == OWN else known(chosen)
+    with more if chosen == OWN else given:
+        view = controls.segmented("Show", "view", list(VIEWS), "ring", VIEWS)
+        versus = controls.select("Compare with", "versus", [NONE, *names], NONE, {NONE: "nothing", **names})
+    with more:
         batch = controls.slider("Batch size", "batch", 1, 256, 1)
         seq = controls.slider("Sequence length (tokens)", "seq", 16, 32_768, 1_024, 16)
         dtype = controls.segmented("Data type", "dtype", list(DTYPES), "bfloat16", DTYPES)

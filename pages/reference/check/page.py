@@ -57,7 +57,8 @@ page.try_this({name: {"question": 1, "sheet": False, **values} for name, values 
 chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     level = controls.segmented("Level", "level", list(LEVELS), 0, LEVELS)
-    sheet = controls.toggle("All on one sheet", "sheet")  # links go to pages whose keys must not be among these
+    with page.more_settings():
+        sheet = controls.toggle("All on one sheet", "sheet")  # links go to pages whose keys must not be among these
     st.button("New round", on_click=another, icon=":material/casino:")
 number = round_number()
 slots = draw(number, chapters, level)

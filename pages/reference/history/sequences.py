@@ -10,7 +10,7 @@ from pages.reference.history import experiments
 from pages.ui import controls, page
 from pages.ui.components.figure import figure
 from pages.ui.program import made
-from tfcore.analysis.foundations.token_counts import SEQUENCES
+from tfcore.analysis.foundations.token_counts import SEQUENCES, Knob
 from tfcore.analysis.model.flop_count import sequence_cost
 from tfcore.analysis.reference.history import length_range, sequence_length
 
@@ -23,6 +23,21 @@ TRY: dict[str, dict[str, Any]] = {
     "DNA, base by base": {"kind": "dna", "dna_bases": 131_072, "dna_pooled": 1},
     "the timeline again": {"show": "time"},
 }
+
+IN_SIGHT = 2  # knobs, beside the kind of data; the others are under More settings
+
+
+def turn(kind: str, knob: Knob) -> Any:
+    """The control of a knob."""
+    return controls.slider(
+        knob.label,
+        f"{kind}_{knob.name}",
+        knob.low,
+        knob.high,
+        knob.default,
+        knob.step,
+        format="%.1f" if isinstance(knob.default, float) else None,
+    )
 
 
 def panel() -> None:
@@ -38,18 +53,10 @@ def panel() -> None:
     with left:
         kind = controls.select("Kind of data", "kind", order, "image", names)
         one = SEQUENCES[kind]
-        values: dict[str, Any] = {
-            knob.name: controls.slider(
-                knob.label,
-                f"{kind}_{knob.name}",
-                knob.low,
-                knob.high,
-                knob.default,
-                knob.step,
-                format="%.1f" if isinstance(knob.default, float) else None,
-            )
-            for knob in one.knobs
-        }
+        values = {knob.name: turn(kind, knob) for knob in one.knobs[:IN_SIGHT]}
+        if len(one.knobs) > IN_SIGHT:
+            with page.more_settings():
+                values |= {knob.name: turn(kind, knob) for knob in one.knobs[IN_SIGHT:]}
     found = sequence_length(kind, values)
     shown = experiments.cut(kind, found)
     with right:

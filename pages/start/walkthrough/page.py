@@ -197,6 +197,7 @@ notices.tokens(followed.total, len(followed.ids), which="last")
 hidden: int | None = None
 if fills_blanks(model_name):
     last = len(followed.ids) - 1
-    hidden = controls.slider("Masked token", "hidden", 0, last, last)
+    with choice, page.more_settings():
+        hidden = controls.slider("Masked token", "hidden", 0, last, last)
 page.try_this(TRY)
 stroll(model_name, pasted, hidden)

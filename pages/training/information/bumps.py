@@ -67,9 +67,10 @@ def _live(latest: page.Latest) -> None:
     with left:
         distance = controls.slider("Distance of the two bumps", "distance", 0.0, 8.0, 5.0, 0.2, format="%.1f")
         balance = controls.slider("Share of the right bump", "balance", 0.05, 0.95, 0.4, 0.05, format="%.2f")
-        width = controls.slider("Width of each bump", "width", 0.4, 1.5, 0.7, 0.1, format="%.1f")
         mean = controls.slider("Mean of your bump", "mean", *MEANS[:2], 1.0, MEANS[2], format="%.1f")
-        own_width = controls.slider("Width of your bump", "own", *WIDTHS[:2], 1.5, WIDTHS[2], format="%.2f")
+        with page.more_settings():
+            width = controls.slider("Width of each bump", "width", 0.4, 1.5, 0.7, 0.1, format="%.1f")
+            own_width = controls.slider("Width of your bump", "own", *WIDTHS[:2], 1.5, WIDTHS[2], format="%.2f")
     given = distance, balance, width
     result = fitted(*given)
     curves = experiments.bumps(result, mean, own_width)

@@ -30,7 +30,8 @@ def panel() -> None:
         flops = ten_to("Budget C, operations", "c", 17.0, 28.0, 23.76)
         ratio = ten_to("Tokens per parameter", "r", 0.0, 4.5, 2.3, 0.05)
         served = ten_to("Inference tokens T", "t", 9.0, 17.0, 13.0, 0.1)
-        name = choose_law()
+        with page.more_settings():
+            name = choose_law()
     found = over_training.over_training(LAWS[name], flops, ratio)
     with right:
         first, second = st.columns(2, gap="medium")

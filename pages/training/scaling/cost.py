@@ -125,13 +125,16 @@ def choose_plan() -> Plan:
     else:
         n, d = TRAINED[run]
     st.caption(f"{round_count(n)} parameters active per token, {round_count(d)} tokens.")
-    hardware = controls.select("Accelerator", "on", list(HARDWARE), "h100", HARDWARE_NAMES)
-    count = controls.stops("How many", "count", COUNTS, 16384, {count: whole(count) for count in COUNTS})
-    mfu = controls.slider(
-        "MFU, % of the peak", "mfu", 5, 70, 40, help="model FLOPs utilisation: 6 N D over peak and time"
-    )
-    price = controls.slider("Dollars per accelerator hour", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
-    pue = controls.slider("PUE", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f", help=PUE)
+    given, more = st.container(), page.more_settings()
+    with more if run == OWN else given:
+        hardware = controls.select("Accelerator", "on", list(HARDWARE), "h100", HARDWARE_NAMES)
+        count = controls.stops("How many", "count", COUNTS, 16384, {count: whole(count) for count in COUNTS})
+    with more:
+        mfu = controls.slider(
+            "MFU, % of the peak", "mfu", 5, 70, 40, help="model FLOPs utilisation: 6 N D over peak and time"
+        )
+        price = controls.slider("Dollars per accelerator hour", "price", 0.1, 12.0, 2.0, 0.1, format="%.2f")
+        pue = controls.slider("PUE", "pue", 1.0, 2.0, 1.2, 0.05, format="%.2f", help=PUE)
     return Plan(n=n, d=d, hardware=hardware, count=count, mfu=mfu / 100, price=price, pue=pue)
 
 

@@ -40,10 +40,11 @@ def panel() -> None:
     with left:
         name = controls.select("Law", "of", list(NAMES), "refit", NAMES)
         st.caption(FROM[name])
-        against = controls.segmented("Loss against", "against", list(AGAINST), "size", AGAINST)
         n = ten_to("Your parameters N", "n", 6.0, 13.0, 10.84)
         d = ten_to("Your tokens D", "d", 8.0, 14.0, 12.14)
-        above = controls.toggle("Reducible loss only", "above", help="L − E: a power law is then a straight line.")
+        with page.more_settings():
+            against = controls.segmented("Loss against", "against", list(AGAINST), "size", AGAINST)
+            above = controls.toggle("Reducible loss only", "above", help="L − E: a power law is then a straight line.")
     shown = experiments.law(name, against, n, d, above)
     by_compute = name == "kaplan" and against == "compute"
     with right:

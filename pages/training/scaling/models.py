@@ -49,8 +49,9 @@ def panel() -> None:
     left, right = st.columns([1, 3], gap="medium")
     with left:
         view = controls.segmented("Size against", "view", list(VIEWS), "plane", VIEWS)
-        kind = controls.select("Kind", "kind", list(KINDS), "all", KINDS)
-        until = controls.slider("Published until", "until", FIRST, LAST, LAST)
+        with page.more_settings():
+            kind = controls.select("Kind", "kind", list(KINDS), "all", KINDS)
+            until = controls.slider("Published until", "until", FIRST, LAST, LAST)
         least = controls.stops("Tokens per parameter, at least", "least", list(RATIOS), 0, RATIOS)
         chosen = controls.select("Model", "who", NAMES, "Chinchilla", help="or click a point")
         st.caption(str(known_models.model_facts(chosen)))

@@ -54,7 +54,9 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server
     assert len(bars["x"]) == 14  # the twelve largest, all others, the sum
     assert bars["x"][-1] == pytest.approx(lead(), abs=2e-3)
     assert sum(bars["x"][:-1]) == pytest.approx(bars["x"][-1], abs=1e-3)
+    visitor.more_settings("layer")
     assert visitor.control("layer").input_value() == "23"  # the layer of the head that writes most
+    visitor.page.keyboard.press("Escape")
     before = visitor.drawn("writes")
     visitor.click_cell("board", 6, 20)
     visitor.wait_for_address(layer="20", part="head 6")
@@ -64,6 +66,7 @@ def test_the_parts_of_the_stream_add_up_to_the_lead_of_a_name(visit, real_server
     (cells,) = [trace for trace in visitor.traces("lens") if trace["type"] == "heatmap"]
     assert len(cells["text"][-1]) == 11
     assert cells["text"][-1][-1] == "·Mary"
+    visitor.more_settings("from_layer")
     visitor.control("from_layer").press("End")
     visitor.wait_for_address(from_layer="29")
 
