@@ -21,8 +21,8 @@ def by_sliders(more: Any) -> ModelConfig | None:
     """
     d_model = controls.slider("Width d_model", "d_model", 64, 16_384, 768, 64)
     n_layers = controls.slider("Layers", "n_layers", 1, 128, 12)
-    n_heads = controls.slider("Heads", "n_heads", 1, 128, 12)
     with more:
+        n_heads = controls.slider("Heads", "n_heads", 1, 128, 12)
         group = controls.slider("Query heads per KV head (1: MHA)", "group", 1, n_heads, 1)
         activation = controls.segmented("Feed-forward", "activation", list(KINDS), "gelu", KINDS)
         d_ff = controls.slider("Its width d_ff", "d_ff", 64, 65_536, 3_072, 64)
