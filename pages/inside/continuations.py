@@ -1,15 +1,33 @@
 """How texts continue, side by side, with the tokens marked that an edit has changed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
 from pages.ui import cache, text
-from tfcore.analysis.inside import interventions
+from pages.ui.work.filling import FEW
+from tfcore.analysis.inside import interventions, knock_outs
 
 NEW_TOKENS = 12
 SAME = 3  # hues of chips
 CHANGED = 4
+
+
+def when_asked(model: str, tokens: int, rows: Mapping[str, Callable[[], list[int]]]) -> None:
+    """The continuations, where they take long only once a visitor opens them: every change of an edit makes new ones.
+
+    Args:
+        tokens: of the text.
+        rows: title -> what makes the ids; as of continuations.
+    """
+    if knock_outs.operations(cache.model(model)[0], NEW_TOKENS * len(rows), tokens) > FEW:
+        drawer = st.expander("How the text continues", key="continued", on_change="rerun")
+        if not drawer.open:
+            return
+    else:
+        drawer = st.container()
+    with drawer:
+        continuations(model, {title: make() for title, make in rows.items()})
 
 
 def continuations(model: str, rows: Mapping[str, list[int]]) -> None:

@@ -14,7 +14,7 @@ from tfcore.analysis.foundations.part_texts import Part
 from tfcore.analysis.inside import flow_columns, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
 from tfcore.analysis.inside.head_measures import HeadEffects
-from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
+from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, LayerShares, written_factors
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
@@ -81,9 +81,23 @@ def measure_all(
 
 
 read_text = cache.of_model(max_entries=256)(passages.read_passage)
-traced = cache.of_model(max_entries=256)(information_flow.read_flow)
 guessed = cache.of_model(max_entries=256)(information_flow.read_guesses)
 measured = cache.of_model(max_entries=64)(measure_all)
+
+
+@cache.shared(max_entries=8)
+def shares(model: str, pasted: str, choice: int | None, heads: str) -> tuple[LayerShares, ...]:
+    """Of a text, whatever is followed of it: 4 MB of 40 tokens of smollm2."""
+    network = cache.model(model)[0]
+    factors = information_flow.factors_of(network, heads)
+    return information_flow.layer_shares(network, read_text(model, pasted, TOKENS, choice), factors)
+
+
+@cache.data(max_entries=256)
+def traced(model: str, pasted: str, choice: int | None, threshold: float, heads: str) -> Flow:
+    config = cache.model(model)[0].config
+    passage = read_text(model, pasted, TOKENS, choice)
+    return information_flow.follow(config, passage, shares(model, pasted, choice, heads), threshold)
 
 
 def read(model: str, pasted: str, choice: int | None = None, threshold: float = 0.0) -> Drawn:
@@ -95,7 +109,7 @@ def read(model: str, pasted: str, choice: int | None = None, threshold: float = 
     config = cache.model(model)[0].config
     heads = written_factors(river.read("heads", len(attention_layers(config)), config.n_heads))
     given = model, pasted, TOKENS, choice
-    flow: Flow = traced(*given, threshold, heads)
+    flow = traced(model, pasted, choice, threshold, heads)
     plain, changed = guessed(*given, ""), guessed(*given, heads)
     return Drawn(model, pasted, choice, read_text(*given), heads, flow, changed, plain.ranked(NEXT))
 

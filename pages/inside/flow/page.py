@@ -181,7 +181,12 @@ def explain(
             r"\lVert y \rVert_1 - \lVert z - y \rVert_1)}{\sum_{z'} \max(0,\, \lVert y \rVert_1 - \lVert z' - y "
             r"\rVert_1)} \end{gathered}"
         ),
-        code=(information_flow.trace, information_flow.layer_guesses, head_measures.direct_by_head),
+        code=(
+            information_flow.layer_shares,
+            information_flow.follow,
+            information_flow.layer_guesses,
+            head_measures.direct_by_head,
+        ),
         papers=(
             "Information flow routes: arXiv:2403.00824, section 2; logit lens: arXiv:2303.08112, section 2; direct "
             "logit attribution: arXiv:2211.00593, section 3.1; estimates of effects: arXiv:2310.10348."

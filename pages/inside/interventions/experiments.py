@@ -24,6 +24,7 @@ from tfcore.analysis.inside.input_attribution import (
 from tfcore.analysis.inside.interventions import (
     ABLATIONS,
     Action,
+    EditedRun,
     Effect,
     continue_text,
     edits_for,
@@ -32,6 +33,7 @@ from tfcore.analysis.inside.interventions import (
     parts_of,
     prediction_change,
     read_parts,
+    run_edited,
 )
 from tfcore.analysis.inside.knock_outs import (
     LayerEffects,
@@ -120,7 +122,7 @@ def every_part(
     return list(by_layer(model, tokenizer, text, limit, quantity, action, bos))
 
 
-def edited(
+def edited_run(
     model: Transformer,
     tokenizer: Tokenizer,
     text: str,
@@ -130,12 +132,11 @@ def edited(
     factor: float,
     position: int | None,
     bos: bool | None = None,
-) -> Effect:
-    """What an intervention does to the prediction at the end of a text, and to its loss."""
+) -> EditedRun:
+    """A text run under an intervention."""
     ids = first_tokens(model, tokenizer, text, limit, bos).ids
     where = None if position is None else [position]
-    edits = edits_for(model, ids, read_parts(parts, model.config), action, factor, where)
-    return effect(model, ids, edits, len(ids) - 1)
+    return run_edited(model, ids, edits_for(model, ids, read_parts(parts, model.config), action, factor, where))
 
 
 def continued(

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.continuations import NEW_TOKENS, continuations
+from pages.inside.continuations import NEW_TOKENS, when_asked
 from pages.inside.effects import prediction
 from pages.inside.interventions import experiments
 from pages.inside.reading import Reading
@@ -180,12 +180,13 @@ def picture(target: Reading, source: Reading, both: Pair, texts: Texts, more: An
     patched = patching.patched_words(names[row], kind, target.tokens[position], position)
     token, against = both.answers
     prediction(target, n - 1, change, ("this text", patched), token, None if against == token else against)
-    continuations(
+    when_asked(
         target.model,
+        n,
         {
-            "This text continues": plain(target.model, target.pasted, target.bos),
-            f"With {patched}": continued(*at),
-            "The source text continues": plain(target.model, source.pasted, target.bos),
+            "This text continues": lambda: plain(target.model, target.pasted, target.bos),
+            f"With {patched}": lambda: continued(*at),
+            "The source text continues": lambda: plain(target.model, source.pasted, target.bos),
         },
     )
     model = target.model

@@ -1,6 +1,6 @@
 """Section of the page on interventions: zero ablation, mean ablation, and scaling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from pages.inside import metric
 from pages.inside import reading as _reading
-from pages.inside.continuations import NEW_TOKENS, continuations
+from pages.inside.continuations import NEW_TOKENS, when_asked
 from pages.inside.effects import prediction
 from pages.inside.interventions import experiments
 from pages.inside.interventions.defaults import CHOSEN, defaults
@@ -35,7 +35,7 @@ ONE = "one token"
 
 estimated = cache.of_model(max_entries=128)(experiments.estimated)
 every_part = cache.of_model(max_entries=64)(experiments.every_part)
-edited = cache.of_model(max_entries=256)(experiments.edited)
+run = cache.of_model(max_entries=64)(experiments.edited_run)
 continued = cache.of_model(max_entries=256)(experiments.continued)
 
 
@@ -120,17 +120,19 @@ def choose(reading: Reading, more: Any, action: Action, strongest: Part) -> Chan
 
 def prediction_column(reading: Reading, changes: Changes, quantity: Quantity) -> None:
     """The prediction with the edits, and how the text continues with them."""
-    found = edited(reading.model, reading.pasted, TOKENS, *changes.values, reading.bos)
+    text_values = reading.model, reading.pasted, TOKENS
+    whole = run(*text_values, "", "zero", 0.0, None, reading.bos)
+    changed = run(*text_values, *changes.values, reading.bos)
+    found = interventions.effect_between(cache.model(reading.model)[0], whole, changed, -1)
     best = int(found.before.argmax())
     token = best if quantity.kind == "text" else quantity.token
     against = quantity.against if quantity.kind == "difference" else None
     prediction(reading, len(reading.ids) - 1, found, ("whole model", changes.words), token, against)
-    text_values = reading.model, reading.pasted, TOKENS
-    rows = {
-        "Whole model continues": continued(*text_values, "", "zero", 0.0, None, NEW_TOKENS, reading.bos),
-        changes.words.capitalize(): continued(*text_values, *changes.values, NEW_TOKENS, reading.bos),
+    rows: dict[str, Callable[[], list[int]]] = {
+        "Whole model continues": lambda: continued(*text_values, "", "zero", 0.0, None, NEW_TOKENS, reading.bos),
+        changes.words.capitalize(): lambda: continued(*text_values, *changes.values, NEW_TOKENS, reading.bos),
     }
-    continuations(reading.model, rows)
+    when_asked(reading.model, len(reading.ids), rows)
 
 
 def every_effect(reading: Reading, changes: Changes, quantity: Quantity, alone: Action, estimate: ndarray) -> None:

@@ -23,10 +23,12 @@ from tfcore.analysis.inside.interventions import (
     divergence,
     edits_for,
     effect,
+    effect_between,
     parts_of,
     prediction_change,
     read_parts,
     run_each,
+    run_edited,
     written,
 )
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
@@ -158,6 +160,16 @@ def test_an_effect_has_the_numbers_of_two_passes():
     p, q = (logits[4].double().softmax(-1) for logits in (plain, edited))
     assert found.bits == pytest.approx(float((p * (p / q).log2()).sum()), rel=1e-3)
     assert effect(model, TEXT, [], 4).bits == 0
+
+
+@pytest.mark.parametrize("position", [0, 3, -1])
+def test_two_runs_that_are_kept_say_what_one_batch_of_both_does(position):
+    model = small.model()
+    wanted = effect(model, TEXT, SETS[2], position)
+    found = effect_between(model, run_edited(model, TEXT, ()), run_edited(model, TEXT, SETS[2]), position)
+    for name in ("before", "after", "losses_before", "losses_after"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
+    assert np.abs(found.before - found.after).max() > 1e-4
 
 
 def test_divergence_of_certain_predictions():

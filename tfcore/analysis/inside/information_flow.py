@@ -3,7 +3,7 @@ back from the last layer to the embeddings (arXiv:2403.00824)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -89,19 +89,34 @@ def edits_of(config: ModelConfig, factors: Factors) -> list[Edit]:
     return [Edit.scale(layers[k].activation("z"), by, heads=[head]) for (k, head), by in sorted(factors.items())]
 
 
+class LayerShares(NamedTuple):
+    """Shares in the sums that one attention layer makes, of each of its tokens.
+
+    Args:
+        rows: the tokens whose sums these are; keys: those that they attend to, both as places in the passage.
+        heads: (row, head, key), of what each head brings from each token in the sum after attention.
+        kept: (row, part), of the stream as it was and, in a parallel block, of what its feed-forward layer writes.
+        feedforward: of what the feed-forward layer writes in the sum after it; None where that is not another sum.
+    """
+
+    rows: range
+    keys: range
+    heads: Float[ndarray, "row head key"]
+    kept: Float[ndarray, "row part"]
+    feedforward: Float[ndarray, " row"] | None
+
+
 @torch.no_grad()
-def trace(model: Transformer, passage: Passage, threshold: float = 0.0, factors: Factors | None = None) -> Flow:
-    """Trace the state at a token back through the model, from one pass.
+def layer_shares(model: Transformer, passage: Passage, factors: Factors | None = None) -> tuple[LayerShares, ...]:
+    """The shares in all sums of one pass, by attention layer; whatever is traced back is traced through these.
 
     In each layer the stream at a token is a sum: of itself before, and of what every head brings from every token,
     A[i, j] v[j] W_O; then again of itself and of what the feed-forward layer writes. A term's share in its sum is its
     proximity, max(0, |sum|_1 - |term - sum|_1), over that of all terms: they add up to 1 (arXiv:2403.00824, section
-    2, after arXiv:2203.04212). Shares multiply along a route. Biases have no share, and norms after a sublayer are held
-    at the scale they have in this pass.
+    2, after arXiv:2203.04212). Biases have no share, and norms after a sublayer are held at the scale they have in this
+    pass.
 
     Args:
-        passage: the text, and the token whose last state is explained.
-        threshold: at each token, heads' contributions below this share are not followed.
         factors: heads whose output is multiplied.
     """
     config, factors = model.config, factors or {}
@@ -109,37 +124,60 @@ def trace(model: Transformer, passage: Passage, threshold: float = 0.0, factors:
     starts = {layer.prefix for layer in layers}
     names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
     here = {name: value[0] for name, value in passage.run(model, names, edits_of(config, factors)).activations.items()}
+    found = []
+    for k, layer in enumerate(layers):
+        block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
+        mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
+        by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
+        rows, keys = passage.places(layer)
+        forward = None
+        if layer.is_last and block.has_mlp and not block.parallel:
+            before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
+            parts = torch.stack([before, mine["mlp_out"]])  # (part, row, d_model)
+            forward = shares(parts, parts.sum(0))[1]
+        found.append(LayerShares(rows, keys, *attended(layer, model, mine, range(len(rows)), by), forward))
+    return tuple(found)
+
+
+def trace(model: Transformer, passage: Passage, threshold: float = 0.0, factors: Factors | None = None) -> Flow:
+    """Trace the state at a token back through the model, from one pass; see layer_shares and follow."""
+    return follow(model.config, passage, layer_shares(model, passage, factors), threshold)
+
+
+def follow(config: ModelConfig, passage: Passage, found: Sequence[LayerShares], threshold: float = 0.0) -> Flow:
+    """Trace the state at a token back: shares multiply along a route.
+
+    Args:
+        passage: the text, and the token whose last state is explained.
+        found: from layer_shares.
+        threshold: at each token, heads' contributions below this share are not followed.
+    """
+    layers = attention_layers(config)
     n_layers, n = len(layers), len(passage.tokens)
     stream = np.zeros((n_layers + 1, n))
     straight, feedforward, faint = (np.zeros((n_layers, n)) for _ in range(3))
     carried, moved = np.zeros(n_layers), np.zeros((n_layers, n, n))
     routes: list[Route] = []
     stream[-1, passage.target] = 1.0
-    for k, layer in reversed(list(enumerate(layers))):
-        block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
-        mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
-        by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.n_heads)])
+    for k, one in reversed(list(enumerate(found))):
         arrived = stream[k + 1]
-        rows, keys = passage.places(layer)
-        reached = [i for i in rows if arrived[i] >= LEAST]
-        local = [i - rows.start for i in reached]
-        if layer.is_last and block.has_mlp and not block.parallel:
-            before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
-            parts = torch.stack([before, mine["mlp_out"]])[:, local]  # (part, row, d_model)
-            feedforward[k, reached] = arrived[reached] * shares(parts, parts.sum(0))[1]
+        reached = [i for i in one.rows if arrived[i] >= LEAST]
+        local = [i - one.rows.start for i in reached]
         here_now = arrived[reached]
+        heads, kept = one.heads[local], one.kept[local]
         brought, followed = np.zeros((2, len(reached), config.n_heads, n))
-        heads, kept = attended(layer, model, mine, local, by)  # (row, head, key), (row, part)
-        brought[:, :, keys.start : keys.stop] = heads * here_now[:, None, None]
-        followed[:, :, keys.start : keys.stop] = heads * (heads >= threshold)
+        brought[:, :, one.keys.start : one.keys.stop] = heads * here_now[:, None, None]
+        followed[:, :, one.keys.start : one.keys.stop] = heads * (heads >= threshold)
         moved[k, reached] = followed.sum(1)
         moved[k, reached, reached] += kept.sum(1)
         followed *= here_now[:, None, None]
         straight[k, reached] = here_now * kept.sum(1)
-        if block.parallel:  # the feed-forward layer reads the same stream
+        if one.feedforward is not None:
+            feedforward[k, reached] = here_now * one.feedforward[local]
+        elif kept.shape[1] > 1:  # a parallel block: its feed-forward layer reads the same stream
             feedforward[k, reached] = here_now * kept[:, -1]
         faint[k, reached] = (brought - followed).sum((1, 2))
-        apart = [i for i in range(n) if i not in rows]  # tokens of the other stack: nothing happens to them
+        apart = [i for i in range(n) if i not in one.rows]  # tokens of the other stack: nothing happens to them
         straight[k, apart] = arrived[apart]
         moved[k, apart, apart] = 1.0
         stream[k] = straight[k] + followed.sum((0, 1))
@@ -256,10 +294,11 @@ def read_flow(
 
     Args:
         limit, choice: see read_passage.
-        threshold: see trace.
+        threshold: see follow.
         heads: what is multiplied, as in "2.5*0 1.3*-1".
     """
-    return trace(model, read_passage(model, tokenizer, text, limit, choice), threshold, factors_of(model, heads))
+    passage = read_passage(model, tokenizer, text, limit, choice)
+    return trace(model, passage, threshold, factors_of(model, heads))
 
 
 def read_guesses(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -67,6 +67,35 @@ def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], positi
     before, after = both[:, position].softmax(-1).cpu().numpy()
     losses_before, losses_after = next_losses(both, ids).cpu().numpy()
     return Effect(before, after, losses_before, losses_after)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedRun:
+    """One pass over a text under edits, small enough to be kept: from it the prediction after each position follows.
+
+    Args:
+        hidden: the states that the unembedding reads.
+        losses: nats, of every next token of the text.
+    """
+
+    hidden: Float[Tensor, "seq d_model"]
+    losses: Float[ndarray, " next"]
+
+
+@torch.no_grad()
+def run_edited(model: Transformer, ids: Sequence[int], edits: Sequence[Edit]) -> EditedRun:
+    """A text run under edits."""
+    output = model(one_text(model, ids), edits=edits)
+    return EditedRun(output.hidden[0], next_losses(output.logits.float(), ids)[0].cpu().numpy())
+
+
+@torch.no_grad()
+def effect_between(model: Transformer, before: EditedRun, after: EditedRun, position: int) -> Effect:
+    """What `effect` returns, of two runs that are there already."""
+    states = torch.stack([before.hidden[position], after.hidden[position]])
+    logits = cast("Tensor", model.to_logits(states)).float()
+    first, second = logits.softmax(-1).cpu().numpy()
+    return Effect(first, second, before.losses, after.losses)
 
 
 def run_each(
