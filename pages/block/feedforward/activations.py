@@ -1,5 +1,7 @@
 """Panel of the page on the feed-forward layer: activation functions, and the inputs of a trained layer."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -9,7 +11,14 @@ from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
 from tfcore.analysis.block import activation_functions as functions
-from tfcore.analysis.block.activation_functions import ACTIVATION_NAMES, GeluDifference, curve_point
+from tfcore.analysis.block.activation_functions import (
+    ACTIVATION_NAMES,
+    GeluDifference,
+    LayerInputs,
+    curve_point,
+    inputs_among,
+    pre_activations,
+)
 from tfcore.config import Activation, ModelConfig
 from tfcore.feedforward import FeedForward
 
@@ -24,7 +33,19 @@ FORMULAS: dict[Activation, str] = {
 }
 
 curves = cache.data(max_entries=1)(functions.activation_curves)
-inputs_of = cache.of_model(max_entries=8)(experiments.inputs_of)
+
+
+@cache.shared(max_entries=2)
+def all_inputs(model_name: str, pasted: str) -> list[Any]:
+    """Of every layer, from one pass: 6 MB of 30 tokens of smollm2."""
+    network, tokenizer = cache.model(model_name)
+    ids = tokenizer.encode(pasted)[: network.config.max_seq_len]
+    return pre_activations(network, ids, range(network.config.n_layers))
+
+
+@cache.data(max_entries=64)
+def inputs_of(model_name: str, pasted: str, layer: int) -> LayerInputs:
+    return inputs_among(all_inputs(model_name, pasted)[layer])
 
 
 def no_layer(config: ModelConfig, tokenizer: object) -> str | None:

@@ -109,11 +109,21 @@ class LayerInputs:
     count: int
 
 
-@torch.no_grad()
 def layer_inputs(model: Transformer, ids: Sequence[int], layer: int) -> LayerInputs:
     """The inputs of a layer's activation function at every token of a text; in a gated layer, those of the gate."""
-    name = f"blocks.{layer}.mlp.pre"
-    found = model(one_text(model, ids), capture=(name,)).activations[name].flatten().float().cpu()
+    return inputs_among(pre_activations(model, ids, [layer])[0])
+
+
+@torch.no_grad()
+def pre_activations(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> list[Float[Tensor, " input"]]:
+    """All inputs of the activation function in each of some layers, from one pass over a text."""
+    names = [f"blocks.{layer}.mlp.pre" for layer in layers]
+    found = model(one_text(model, ids), capture=names).activations
+    return [found[name].flatten().float().cpu() for name in names]
+
+
+def inputs_among(found: Float[Tensor, " input"]) -> LayerInputs:
+    """Which inputs those are."""
     edges = np.linspace(-CURVE_LIMIT, CURVE_LIMIT, INPUT_BINS + 1)
     counts, _ = np.histogram(found.clamp(-CURVE_LIMIT, CURVE_LIMIT).numpy(), edges)
     flat = {kind: float((SLOPES[kind](found).abs() < FLAT_SLOPE).float().mean()) for kind in PLAIN_ACTIVATIONS}
