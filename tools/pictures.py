@@ -88,7 +88,7 @@ IN_SIGHT = 0.8  # of the window's height, at which a picture has to begin to be 
 FIRST = """() => {
   const kinds = { ".tf-picture": ".tf-picture .main-svg", ".tf-river-scroll": ".tf-river path",
     ".tf-planes": ".tf-planes [role=slider]", ".tf-line-map": ".tf-line-map circle", ".tf-parts-map": ".tf-parts-map *",
-    ".tf-bars": ".tf-bars *" }
+    ".tf-bars": ".tf-bars *", ".tf-map": ".tf-map path", ".st-key-chips": ".st-key-chips" }
   const title = document.querySelector("h1").getBoundingClientRect().bottom
   const boxes = Object.keys(kinds).flatMap(kind => [...document.querySelectorAll(kind)].map(node => ({ kind, node })))
     .map(one => ({ ...one, box: one.node.getBoundingClientRect() }))
