@@ -24,9 +24,9 @@ def when_asked(model: str, tokens: int, rows: Mapping[str, Callable[[], list[int
         drawer = st.expander("How the text continues", key="continued", on_change="rerun")
         if not drawer.open:
             return
+        with drawer:
+            continuations(model, {title: make() for title, make in rows.items()})
     else:
-        drawer = st.container()
-    with drawer:
         continuations(model, {title: make() for title, make in rows.items()})
 
 

@@ -19,7 +19,7 @@ from pages.ui.loading.unfamiliar import offer_real
 from tfcore.config import ModelConfig
 
 SECTIONS = {"who": "Direct logit attribution", "lens": "Logit lens", "shape": "Norm and cosine", "skip": "Skip a layer"}
-DRAWN: dict[str, Callable[[Reading], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
+DRAWN: dict[str, Callable[[Reading, Any], None]] = {"who": who_wrote, "shape": shape, "skip": skip}
 HE = _reading.BOY
 LAST = {"by": "prediction", "word": 0, "against": metric.MEAN, "bos": "as usual", "by_lens": "logit"}
 HE_SHE = metric.two_tokens(" he", " she")
