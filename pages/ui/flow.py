@@ -11,10 +11,11 @@ from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
 from tfcore.analysis.foundations.part_texts import Part
-from tfcore.analysis.inside import flow_columns, head_measures, information_flow, knock_outs, passages
+from tfcore.analysis.inside import flow_columns, flow_shares, head_measures, information_flow, knock_outs, passages
 from tfcore.analysis.inside.flow_columns import Column
+from tfcore.analysis.inside.flow_shares import LayerShares
 from tfcore.analysis.inside.head_measures import HeadEffects
-from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, LayerShares, written_factors
+from tfcore.analysis.inside.information_flow import Flow, LayerGuesses, written_factors
 from tfcore.analysis.inside.passages import AttentionLayer, Passage, attention_layers, read_passage
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.model import Transformer
@@ -90,7 +91,7 @@ def shares(model: str, pasted: str, choice: int | None, heads: str) -> tuple[Lay
     """Of a text, whatever is followed of it: 4 MB of 40 tokens of smollm2."""
     network = cache.model(model)[0]
     factors = information_flow.factors_of(network, heads)
-    return information_flow.layer_shares(network, read_text(model, pasted, TOKENS, choice), factors)
+    return flow_shares.layer_shares(network, read_text(model, pasted, TOKENS, choice), factors)
 
 
 @cache.data(max_entries=256)

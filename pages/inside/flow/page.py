@@ -18,7 +18,7 @@ from pages.ui.flow import TOKENS, Drawn
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
-from tfcore.analysis.inside import head_measures, information_flow
+from tfcore.analysis.inside import flow_shares, head_measures, information_flow
 from tfcore.analysis.inside.head_measures import HeadEffects
 from tfcore.analysis.inside.information_flow import Flow
 from tfcore.analysis.inside.passages import Passage
@@ -182,7 +182,7 @@ def explain(
             r"\rVert_1)} \end{gathered}"
         ),
         code=(
-            information_flow.layer_shares,
+            flow_shares.layer_shares,
             information_flow.follow,
             information_flow.layer_guesses,
             head_measures.direct_by_head,

@@ -7,11 +7,13 @@ from tfcore.analysis.precision import Dtype
 from tfcore.figures.model.parameters import View, count_figure, memory_figure
 from tfcore.figures.shown import Shown
 
+HEIGHTS: dict[View, int] = {"ring": 360, "treemap": 460, "blocks": 460}  # pixels; a ring fills no more on a phone
+
 
 def counted(costs: Mapping[str, ModelCosts], view: View) -> Shown:
     """Where the parameters of a model are, counted without building it."""
     name, first = next(iter(costs.items()))
-    return Shown(count_figure(first.count, view, 460), (parameters_found(name, first),))
+    return Shown(count_figure(first.count, view, HEIGHTS[view]), (parameters_found(name, first),))
 
 
 def memory(costs: Mapping[str, ModelCosts], batch: int, seq: int, dtype: Dtype) -> Shown:

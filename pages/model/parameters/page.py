@@ -94,7 +94,7 @@ with right:
         figure(
             parts.figure,
             key="parts",
-            height=460,
+            height=parts.figure.layout.height,
             min_width=380,
             alt=parts.alt,
             caption=parts.caption,

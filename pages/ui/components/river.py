@@ -14,7 +14,8 @@ import streamlit as st
 from pages.ui.components import assets, dragging
 from pages.ui.components.player import target
 from tfcore.analysis.inside.flow_columns import Column
-from tfcore.analysis.inside.information_flow import Factors, Flow, read_factors, written_factors
+from tfcore.analysis.inside.flow_shares import Factors
+from tfcore.analysis.inside.information_flow import Flow, read_factors, written_factors
 from tfcore.figures.foundations.head_map import kind_colour
 
 LONGEST = 2_000  # characters of all heads that are changed

@@ -6,18 +6,17 @@ import torch
 
 from tests import small
 from tfcore.analysis.inside import information_flow as flows
+from tfcore.analysis.inside.flow_shares import Factors, edits_of, shares
 from tfcore.analysis.inside.information_flow import (
     LARGEST,
     Flow,
     LayerGuesses,
     draw_token,
-    edits_of,
     factors_of,
     layer_guesses,
     read_factors,
     read_flow,
     read_guesses,
-    shares,
     story,
     trace,
     written_factors,
@@ -37,7 +36,7 @@ def proximities(parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
     return near / near.sum()
 
 
-def slow(model: Transformer, ids: list[int], target: int, threshold: float, factors: flows.Factors) -> dict:
+def slow(model: Transformer, ids: list[int], target: int, threshold: float, factors: Factors) -> dict:
     """All shares by a loop over tokens, heads and terms, in float64."""
     config, n = model.config, len(ids)
     found = model(
@@ -202,7 +201,7 @@ def test_shares_of_a_sum_by_hand():
 def test_many_tokens_at_once_and_few_come_to_the_same(monkeypatch):
     model = small.model(norm_placement="sandwich")
     before = trace(model, of_ids(TEXT, 8))
-    monkeypatch.setattr(flows, "AT_ONCE", 1)
+    monkeypatch.setattr("tfcore.analysis.inside.flow_shares.AT_ONCE", 1)
     np.testing.assert_allclose(trace(model, of_ids(TEXT, 8)).stream, before.stream, atol=1e-6)
 
 

@@ -55,12 +55,17 @@ STACKS: dict[Architecture, list[list[Box]]] = {
     ],
 }
 
-FLOORS = 6  # of the highest, so that equal parts of all three stand side by side
+FLOORS = 6  # of the highest, so that a floor is equally high in all three
 
 
 def stack_figure(architecture: Architecture, layers: int, height: int) -> go.Figure:
-    """One kind of Transformer, from the text at the bottom to the question it is trained to answer on top."""
+    """One kind of Transformer, from the text at the bottom to the question it is trained to answer on top.
+
+    Args:
+        height: of the highest kind, in pixels; the others are lower by the floors that they lack.
+    """
     stacks = STACKS[architecture]
+    highest = max(map(len, stacks))
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     for column, boxes in enumerate(stacks):
@@ -95,13 +100,13 @@ def stack_figure(architecture: Architecture, layers: int, height: int) -> go.Fig
         notes.append(_arrow(0.5 * WIDE, 4.0, 1 - 0.5 * WIDE, 3.0))
     hidden = {"visible": False, "fixedrange": True}
     layout = theme.base_layout(
-        height,
+        round(height * (highest - 0.1) / (FLOORS - 0.1)),
         shapes=shapes,
         annotations=notes,
         margin={"l": 0, "r": 0, "t": 4, "b": 4},
         hovermode=False,
         xaxis={**hidden, "range": [-0.5, len(stacks) - 0.5]},
-        yaxis={**hidden, "range": [-0.45, FLOORS - 0.55]},
+        yaxis={**hidden, "range": [-0.45, highest - 0.55]},
     )
     return theme.build([{"type": "scatter", "x": [], "y": [], "showlegend": False}], layout)
 
