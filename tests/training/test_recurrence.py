@@ -1,14 +1,19 @@
 """Three networks trained side by side: the same batches, looks that come in order, what is measured at the end."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-from tfcore.analysis.foundations.recurrence.comparison import TASKS, ComparisonConfig
+from tfcore.analysis.foundations.recurrence.comparison import TASKS, ComparisonConfig, from_json
 from tfcore.analysis.foundations.recurrence.networks import KINDS, NetworkConfig, logits_of, network
 from tfcore.training import recurrence
 from tfcore.training.data import IGNORE
+from tfcore.training.recipes.recurrence import RecurrenceRecipe, of_recurrence
+from tfcore.training.recipes.recurrence import recurrence as make
 
 SHORT = ComparisonConfig(task="copy", length=4, steps=4, rows=8)
 
@@ -38,6 +43,20 @@ def test_the_first_loss_is_that_of_the_initial_weights(found):
         with torch.no_grad():
             loss = F.cross_entropy(logits_of(model, batch.ids)[counts], batch.targets[counts])
         assert found[0].last.loss[i] == pytest.approx(float(loss), rel=1e-4)
+
+
+def test_the_recipe_makes_what_is_not_there_yet(tmp_path):
+    """Of the short comparison with two seeds; what is there is left as it is."""
+    for name in ("alignments.json", "passes.json", "real_model.json"):
+        (tmp_path / name).write_text("{}")
+    made = RecurrenceRecipe(comparisons=(replace(SHORT, steps=2),), seeds=(0, 3))
+    assert make(None, tmp_path, print, made) == of_recurrence()
+    repeats = json.loads((tmp_path / "seeds.json").read_text())["copy"]
+    shown = from_json(json.loads((tmp_path / "comparisons.json").read_text())["copy"])
+    assert repeats["seeds"] == [0, 3]
+    assert tuple(repeats["accuracy"][0]) == shown.last.accuracy
+    assert repeats["by_place"][0] != repeats["by_place"][1]
+    assert (tmp_path / "passes.json").read_text() == "{}"
 
 
 def test_training_it_twice_gives_the_same(found):

@@ -1,10 +1,8 @@
 """An RNN, an LSTM and a Transformer of equal size trained on the same batches, side by side."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -12,16 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from tfcore.analysis.foundations.recurrence.comparison import (
-    BEGIN,
-    KEPT,
-    TASKS,
-    Comparison,
-    ComparisonConfig,
-    Look,
-    TaskName,
-    to_json,
-)
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, ComparisonConfig, Look, TaskName
 from tfcore.analysis.foundations.recurrence.gradients import ROWS as GRADIENT_ROWS
 from tfcore.analysis.foundations.recurrence.gradients import Arriving, arriving
 from tfcore.analysis.foundations.recurrence.networks import KINDS, Network, NetworkConfig, logits_of, network
@@ -189,12 +178,3 @@ def final_gradients(trainees: list[Trainee], held: Rows) -> Iterator[Arriving]:
     ids, answer = held.ids[:GRADIENT_ROWS], held.targets[:GRADIENT_ROWS, -1]
     for trainee, kind in zip(trainees, KINDS, strict=True):
         yield arriving(trainee.model, kind, ids, answer)
-
-
-def keep(path: Path = KEPT) -> None:
-    """Make the comparisons that ship, and write them as JSON: a minute or two of one core.
-
-    python -c "from tfcore.training.recurrence import keep; keep()"
-    """
-    found = {name: to_json(compared(BEGIN[name])) for name in TASKS}
-    path.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")

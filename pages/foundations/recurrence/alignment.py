@@ -128,7 +128,7 @@ def words(begun: Any, order: Order, attention: bool) -> None:
             "The network with attention has the alignment's weights besides: W, U and v. Both see the same rows of "
             f"{low} to {high} random letters, {alignment.ROWS} per step, with Adam at {alignment.LR:g}; right letters "
             f"are counted on {alignment.TESTED} rows of each length, free-running: the decoder reads what it wrote. "
-            "The kept trainings: `tfcore.analysis.foundations.recurrence.alignment.keep()`."
+            "The kept trainings: `python -m tfcore.training recurrence`."
         ),
         terms=("encoder-decoder", "cross-attention", "teacher forcing"),
     )

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 
 from tfcore.analysis.foundations.recurrence.alignment import AlignmentLook, Order
 from tfcore.analysis.foundations.recurrence.alignment_findings import aligned_letters, right_by_length
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, TaskName, kept_comparison
-from tfcore.analysis.foundations.recurrence.comparison_findings import accuracy_by_place, held_out_accuracy, learned
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName, kept_comparison
+from tfcore.analysis.foundations.recurrence.comparison_findings import (
+    accuracy_by_place,
+    held_out_accuracy,
+    learned,
+    seed_spread,
+)
 from tfcore.analysis.foundations.recurrence.gradient_findings import gradient_reach, jacobian_products
 from tfcore.analysis.foundations.recurrence.gradients import Arriving
 from tfcore.analysis.foundations.recurrence.passes import Passes, parallel_gain
@@ -35,14 +40,16 @@ def gradients(found: Sequence[Arriving], height: int = 420) -> Shown:
     return Shown(gradient_figure(found, real, height), findings)
 
 
-def course(found: Comparison, against: Against = "steps", height: int = 360) -> Shown:
-    """The loss of the three networks, trained on the same batches, against steps or seconds."""
-    return Shown(course_figure(found, against, height), (held_out_accuracy(found), learned(found)))
+def course(found: Comparison, against: Against = "steps", repeats: Repeats | None = None, height: int = 360) -> Shown:
+    """The loss of the three networks, trained on the same batches, against steps or seconds; and what the same training
+    gives with other seeds."""
+    spread = () if repeats is None else (seed_spread(repeats),)
+    return Shown(course_figure(found, against, height), (held_out_accuracy(found), learned(found), *spread))
 
 
-def by_place(found: Comparison, height: int = 300) -> Shown:
+def by_place(found: Comparison, repeats: Repeats | None = None, height: int = 300) -> Shown:
     """What each network has right, by the distance or the place of the answer."""
-    return Shown(place_figure(found, height), (accuracy_by_place(found),))
+    return Shown(place_figure(found, repeats, height), (accuracy_by_place(found),))
 
 
 def passes(found: Passes, height: int = 400) -> Shown:

@@ -119,7 +119,7 @@ def words(begun: Any, sizes: NetworkConfig) -> None:
             "for a gradient of the cross-entropy that is brought to norm 1 at the logits; float64. "
             f"{networks.equal_sizes(sizes)} SmolLM2: {real.windows} windows of {len(real.measured)} tokens of the four "
             "standard texts of the page on heads, float32, measured once: "
-            "`tfcore.analysis.foundations.recurrence.real_model.keep()`."
+            "`python -m tfcore.training recurrence`."
         ),
         terms=("recurrent neural network", "LSTM", "vanishing gradient"),
     )

@@ -95,7 +95,7 @@ def words(config: PassConfig, begun: Any) -> None:
         papers=(
             "Sequential operations and operations per layer: arXiv:1706.03762, table 1; there without the n·d² of the "
             f"projections and feed-forward layers. {networks.equal_sizes(config.networks)} The kept measurement: "
-            "`tfcore.analysis.foundations.recurrence.passes.keep()`. How attention is made quicker for long sequences: "
+            "`python -m tfcore.training recurrence`. How attention is made quicker for long sequences: "
             "see the page on long context."
         ),
         terms=("recurrent neural network", "long context"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfcore.analysis.foundations.recurrence import alignment
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, ComparisonConfig, Look
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, ComparisonConfig, Look, Repeats
 from tfcore.analysis.foundations.recurrence.gradients import Arriving
 from tfcore.analysis.foundations.recurrence.passes import Pass, PassConfig, Passes
 from tfcore.analysis.foundations.recurrence.real_model import RealGradient
@@ -62,10 +62,20 @@ def test_the_course_is_drawn_against_steps_or_seconds():
 
 
 def test_places_have_a_curve_for_each_network():
-    figure = recurrence.place_figure(FOUND, 300)
+    figure = recurrence.place_figure(FOUND, None, 300)
     theme.check(figure)
+    assert figure.data[0].error_y.array is None
     assert [list(trace.y) for trace in figure.data] == [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
     assert list(figure.layout.xaxis.tickvals) == [1, 2]
+
+
+def test_bars_reach_from_the_lowest_to_the_highest_of_all_seeds():
+    shown, other = FOUND.last.by_place, ((0.0, 0.2), (0.5, 0.3), (0.5, 1.0))
+    figure = recurrence.place_figure(FOUND, Repeats((0, 1), ((), ()), (shown, other)), 300)
+    theme.check(figure)
+    ends = [(trace.y - trace.error_y.arrayminus, trace.y + trace.error_y.array) for trace in figure.data]
+    assert np.allclose([low for low, _ in ends], np.minimum(shown, other))
+    assert np.allclose([high for _, high in ends], np.maximum(shown, other))
 
 
 def test_passes_may_be_few_or_none():

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from tfcore.analysis.foundations.recurrence.alignment import LENGTHS as TESTED_LENGTHS
 from tfcore.analysis.foundations.recurrence.alignment import TRAINED, AlignmentLook
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, Look, TaskName
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, Look, Repeats, TaskName
 from tfcore.analysis.foundations.recurrence.gradients import Arriving
 from tfcore.analysis.foundations.recurrence.networks import KINDS, NAMES, Kind
 from tfcore.analysis.foundations.recurrence.passes import LENGTHS, Passes
@@ -113,11 +113,13 @@ def course_figure(found: Comparison, against: Against, height: int) -> go.Figure
     return theme.build(data, layout)
 
 
-def place_figure(found: Comparison, height: int) -> go.Figure:
-    """Share of right tokens of each network, by the distance or the place."""
+def place_figure(found: Comparison, repeats: Repeats | None, height: int) -> go.Figure:
+    """Share of right tokens of each network, by the distance or the place; bars from the lowest to the highest share
+    of all seeds."""
     data = [
         {
             **_curve(found.places, shares, NAMES[kind], {}, f"{NAMES[kind]}, %{{x}}: %{{y:.0%}} right"),
+            **_bars(repeats, KINDS.index(kind), shares),
             "mode": "lines+markers",
             "line": {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
             "marker": {"color": COLOURS[kind], "size": 8, "symbol": SYMBOLS[kind]},
@@ -137,6 +139,16 @@ def place_figure(found: Comparison, height: int) -> go.Figure:
         margin={"t": 40},
     )
     return theme.build(data, layout)
+
+
+def _bars(repeats: Repeats | None, network: int, shares: Sequence[float]) -> dict[str, Any]:
+    if repeats is None:
+        return {}
+    all_seeds = np.array([run[network] for run in repeats.by_place])
+    up, down = all_seeds.max(0) - shares, shares - all_seeds.min(0)
+    colour = COLOURS[KINDS[network]]
+    bars = {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": 3}
+    return {"error_y": {**bars, "color": colour}}
 
 
 def passes_figure(found: Passes, height: int) -> go.Figure:

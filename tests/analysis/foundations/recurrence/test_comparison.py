@@ -77,6 +77,39 @@ def test_what_the_page_says_of_copies_sums_and_a_text():
     assert at("characters", 60)["rnn"] > at("characters", 60)["lstm"] > at("characters", 60)["transformer"]
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_repeats_begin_with_the_comparison_that_is_shown(task):
+    kept, found = comparison.kept_repeats(task), comparison.kept_comparison(task)
+    assert kept.seeds == (0, 1, 2)
+    assert kept.accuracy[0] == found.last.accuracy
+    assert kept.by_place[0] == found.last.by_place
+    assert comparison.repeats_of([found]) == comparison.Repeats((0,), kept.accuracy[:1], kept.by_place[:1])
+
+
+def test_the_spread_over_seeds():
+    repeats = comparison.Repeats((0, 1, 5), ((0.1, 0.9, 1.0), (0.3, 0.9, 0.2), (0.2, 0.9, 0.6)), ())
+    found = comparison_findings.seed_spread(repeats)
+    assert found.ranges == (("rnn", 0.1, 0.3), ("lstm", 0.9, 0.9), ("transformer", 0.2, 1.0))
+    assert str(found) == (
+        "Over 3 seeds of weights and batches: RNN 10% to 30%, LSTM 90%, Transformer 20% to 100% right at the end."
+    )
+
+
+def test_what_the_page_says_of_all_seeds():
+    copied, sums, text, recalled = (
+        [dict(zip(KINDS, shares, strict=True)) for shares in comparison.kept_repeats(task).accuracy]
+        for task in ("copy", "addition", "characters", "recall")
+    )
+    assert all(one["transformer"] == 1 and one["rnn"] < 0.06 and 0.4 < one["lstm"] < 0.6 for one in copied)
+    assert all(one["transformer"] > 0.3 and max(one["rnn"], one["lstm"]) < 1 / 31 for one in sums)
+    assert all(one["rnn"] > one["lstm"] > one["transformer"] for one in text)
+    assert all(one["lstm"] == 1 for one in recalled)
+    assert sorted(one["transformer"] > 0.9 for one in recalled) == [False, True, True]
+    assert min(one["transformer"] for one in recalled) < 0.15  # not begun
+    for by_network in comparison.kept_repeats("recall").by_place:
+        assert by_network[0][0] > by_network[0][-1]  # the RNN is better at the shortest distance than at the longest
+
+
 def test_what_the_page_says_of_one_letter():
     found, early = comparison.kept_comparison("recall"), at("recall", 300)
     assert early["lstm"] > 0.99

@@ -284,14 +284,5 @@ def from_json(kept: dict[str, Any]) -> AlignmentLook:
 
 @cache
 def kept_alignment(order: Order) -> AlignmentLook:
-    """The end of the training that ships; `keep` makes it anew."""
+    """The end of the training that ships; `python -m tfcore.training recurrence` makes it anew."""
     return from_json(json.loads(KEPT.read_text("utf-8"))[order])
-
-
-def keep(path: Path = KEPT) -> None:
-    """Train both on both orders, and write the last looks as JSON: about a minute of one core.
-
-    python -c "from tfcore.analysis.foundations.recurrence.alignment import keep; keep()"
-    """
-    found = {order: to_json(aligned(AlignmentConfig(order=order))) for order in ORDERS}
-    path.write_text(json.dumps(found) + "\n", "utf-8")

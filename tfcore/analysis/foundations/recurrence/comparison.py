@@ -1,7 +1,7 @@
 """Trainings of three networks on one task, side by side: what is kept of them, as values and as JSON."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ TaskName = Literal["copy", "recall", "addition", "characters"]
 TASKS: tuple[TaskName, ...] = get_args(TaskName)
 MOST_TOKENS = 900_000  # of a training: about a minute for all three networks on two cores
 KEPT = Path(__file__).with_name("comparisons.json")
+REPEATED = Path(__file__).with_name("seeds.json")
 DIGITS = 4  # that count, in JSON
 
 
@@ -115,6 +116,30 @@ class Comparison:
         return self.looks[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The ends of trainings of one task that differ in their seed.
+
+    Args:
+        seeds: of weights and batches.
+        accuracy: (seed, network) share of right tokens in held-out rows.
+        by_place: (seed, network, place) the same, by the distance or place that the task tells apart.
+    """
+
+    seeds: tuple[int, ...]
+    accuracy: tuple[tuple[float, ...], ...]
+    by_place: tuple[tuple[tuple[float, ...], ...], ...]
+
+
+def repeats_of(runs: Sequence[Comparison]) -> Repeats:
+    """The last look of each, rounded as JSON keeps it."""
+    return Repeats(
+        tuple(run.config.seed for run in runs),
+        tuple(_tuples(_rounded(run.last.accuracy)) for run in runs),
+        tuple(_tuples(_rounded(run.last.by_place)) for run in runs),
+    )
+
+
 def to_json(found: Comparison) -> dict[str, Any]:
     """As JSON-ready values, numbers of looks to DIGITS digits that count."""
     return {
@@ -135,8 +160,15 @@ def from_json(kept: Mapping[str, Any]) -> Comparison:
 
 @cache
 def kept_comparison(task: TaskName) -> Comparison:
-    """The comparison of a task that ships: tfcore.training.recurrence.keep makes it anew."""
+    """The comparison of a task that ships: `python -m tfcore.training recurrence` makes it anew."""
     return from_json(json.loads(KEPT.read_text("utf-8"))[task])
+
+
+@cache
+def kept_repeats(task: TaskName) -> Repeats:
+    """What ships of the same training with other seeds; that of `kept_comparison` is among them."""
+    kept = json.loads(REPEATED.read_text("utf-8"))[task]
+    return Repeats(**{name: _tuples(value) for name, value in kept.items()})
 
 
 def _each_plain(one: Arriving) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.recurrence.comparison import Comparison, TaskName
+from tfcore.analysis.foundations.recurrence.comparison import Comparison, Repeats, TaskName
 from tfcore.analysis.foundations.recurrence.networks import IN_SENTENCE, KINDS, NAMES, Kind
 
 THRESHOLD = 0.8  # of right tokens, to say when a task is learned
@@ -78,6 +78,29 @@ class AccuracyByPlace(Finding):
         return f"Right {first} and {last}: {said}."
 
 
+@dataclass(frozen=True, slots=True)
+class SeedSpread(Finding):
+    """How much depends on the seed.
+
+    Args:
+        seeds: how many trainings there are.
+        ranges: (network, lowest, highest) share of right tokens at the end.
+    """
+
+    seeds: int
+    ranges: tuple[tuple[Kind, float, float], ...]
+
+    @property
+    def sentence(self) -> str:
+        said = [f"{NAMES[kind]} {_range(low, high)}" for kind, low, high in self.ranges]
+        return f"Over {self.seeds} seeds of weights and batches: {', '.join(said)} right at the end."
+
+
+def _range(low: float, high: float) -> str:
+    ends = f"{low:.0%}", f"{high:.0%}"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
 def held_out_accuracy(found: Comparison) -> HeldOutAccuracy:
     """At the last look."""
     last = found.last
@@ -99,3 +122,10 @@ def accuracy_by_place(found: Comparison) -> AccuracyByPlace:
     """At the last look."""
     ends = [(kind, shares[0], shares[-1]) for kind, shares in zip(KINDS, found.last.by_place, strict=True)]
     return AccuracyByPlace(found.config.task, tuple(ends))
+
+
+def seed_spread(repeats: Repeats) -> SeedSpread:
+    """The lowest and the highest accuracy of each network."""
+    by_network = zip(*repeats.accuracy, strict=True)
+    ranges = tuple((kind, min(shares), max(shares)) for kind, shares in zip(KINDS, by_network, strict=True))
+    return SeedSpread(len(repeats.seeds), ranges)

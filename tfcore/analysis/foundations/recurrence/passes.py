@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -142,14 +142,6 @@ def parallel_gain(points: Sequence[Pass]) -> ParallelGain:
 
 @cache
 def kept_passes() -> Passes:
-    """The measurement that ships; `keep` makes it anew."""
+    """The measurement that ships; `python -m tfcore.training recurrence` makes it anew."""
     kept = json.loads(KEPT.read_text("utf-8"))
     return Passes(PassConfig(**kept["config"]), tuple(Pass(**point) for point in kept["points"]), kept["machine"])
-
-
-def keep(path: Path = KEPT) -> None:
-    """Measure on this machine, and write it as JSON.
-
-    python -c "from tfcore.analysis.foundations.recurrence.passes import keep; keep()"
-    """
-    path.write_text(json.dumps(asdict(timed(PassConfig()))) + "\n", "utf-8")

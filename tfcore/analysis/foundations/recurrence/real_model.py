@@ -12,10 +12,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.foundations.head_ranking import TEXTS
 from tfcore.analysis.foundations.recurrence.gradients import by_distance, embedding_gradients
 from tfcore.analysis.quantities import compact
-from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
 
 SEQ = 64  # tokens of a window
@@ -86,20 +84,6 @@ def real_reach(found: RealGradient) -> RealReach:
 
 @cache
 def kept_real_gradient() -> RealGradient:
-    """The measurement that ships; `keep` makes it anew."""
+    """The measurement that ships; `python -m tfcore.training recurrence` makes it anew."""
     kept = json.loads(KEPT.read_text("utf-8"))
     return RealGradient(kept["name"], kept["layers"], kept["windows"], np.array(kept["measured"]))
-
-
-def keep(folder: str = "models/smollm2", name: str = "SmolLM2", path: Path = KEPT) -> None:
-    """Measure on the standard texts of head_ranking, and write it as JSON.
-
-    python -c "from tfcore.analysis.foundations.recurrence.real_model import keep; keep()"
-    """
-    model, tokenizer = load(folder)
-    if tokenizer is None:
-        raise ValueError(f"{folder} has no tokenizer; take a folder with one")
-    found = real_gradient(name, model, [id_ for text in TEXTS for id_ in tokenizer.encode(text)])
-    measured = [float(f"{value:.5g}") for value in found.measured]
-    kept = {"name": found.name, "layers": found.layers, "windows": found.windows, "measured": measured}
-    path.write_text(json.dumps(kept) + "\n", "utf-8")
