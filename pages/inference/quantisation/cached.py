@@ -30,7 +30,7 @@ TRY: dict[str, dict[str, Any]] = {
     "eight bits": {"cbits": 8},
 }
 
-effect_of = cache.of_model(max_entries=64)(cache_bits.cache_effect)
+read = cache.of_model(max_entries=16)(cache_bits.read_vectors)
 
 
 def panel() -> None:
@@ -51,8 +51,9 @@ def panel() -> None:
         st.info("There is no text yet: type or paste some above, or pick an example.")
         return
     scheme = CacheScheme(bits=bits, keys=keys, values=values)
-    given = name, name, pasted, TOKENS, layer, head, scheme
-    effect, begun = effect_of(*given), made(cache_bits.cache_effect, *given)
+    chosen = name, layer, head, scheme
+    effect = cache_bits.cache_effect(read(name, pasted, TOKENS), *chosen)
+    begun = made(cache_bits.cache_effect, made(cache_bits.read_vectors, name, pasted, TOKENS), *chosen)
     model, tokenizer = cache.model(name)
     left, right = st.columns(2, gap="medium")
     with left:

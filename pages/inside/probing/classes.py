@@ -29,6 +29,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 
 read = cache.of_model(max_entries=24)(two_classes.read_classes)
 read_text = cache.of_model(max_entries=32)(two_classes.read_text)
+token_rows = cache.of_model(max_entries=4)(two_classes.token_rows)
 Given = tuple[str, str, Method, int]  # sentences of the classes, method, index of the layer
 
 
@@ -61,7 +62,7 @@ def held_out(model: str, one: str, two: str, method: Method) -> Any:
 def points_at(model: str, one: str, two: str, method: Method, layer: int) -> two_classes.PointsAt:
     """The tokens that the direction points at."""
     along = two_classes.class_direction(read(model, one, two), layer, method)
-    return two_classes.points_at(*cache.model(model), along)
+    return two_classes.points_at(*cache.model(model), along, known=token_rows(model))
 
 
 def pictures(model: str, pasted: str, given: Given) -> None:
@@ -154,7 +155,7 @@ def words(model: str, pasted: str, given: Given) -> None:
             two_classes.points_at,
         ),
         papers=(
-            "Difference of means as a direction: arXiv:2312.06681, section 3; compared with probes: arXiv:2310.06824. "
+            "Difference of means as a direction: arXiv:2312.06681; compared with probes: arXiv:2310.06824. "
             "A sentence's state is the mean over its tokens but the first. The interval takes sentences as "
             "independent."
         ),

@@ -10,6 +10,7 @@ Also here: the vectors of one head that both work on, and one query followed thr
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -52,20 +53,35 @@ class HeadVectors:
         return HeadVectors(self.q.double(), self.k.double(), self.v.double())
 
 
-@torch.no_grad()
-def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:
-    """Run a decoder on a text and take one head's vectors; after the rotation, where positions are RoPE.
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """The vectors of all heads of some layers for one text, on the CPU; queries times the factor of the scores."""
 
-    Args:
-        head: a query head; it comes with the key/value head that its group shares.
-    """
+    q: Float[Tensor, "layer head seq d_head"]
+    k: Float[Tensor, "layer kv_head seq d_head"]
+    v: Float[Tensor, "layer kv_head seq d_head"]
+
+    def head(self, layer: int, head: int) -> HeadVectors:
+        """Those of a query head, with the key/value head that its group shares."""
+        shared = head * self.k.shape[1] // self.q.shape[1]
+        return HeadVectors(self.q[layer, head], self.k[layer, shared], self.v[layer, shared])
+
+
+@torch.no_grad()
+def text_vectors(model: Transformer, ids: Sequence[int], layers: Sequence[int]) -> TextVectors:
+    """Run a decoder on a text and take the vectors of all heads; after the rotation, where positions are RoPE."""
     config = model.config
     turned = "rot_" if config.positions == "rope" else ""
-    names = [f"blocks.{layer}.attn.{name}" for name in (f"{turned}q", f"{turned}k", "v")]
-    found = model(one_text(model, ids), capture=names).activations
-    shared = head * config.kv_heads // config.n_heads
-    q, k, v = (found[name][0, place].float().cpu() for name, place in zip(names, (head, shared, shared), strict=True))
-    return HeadVectors(q * config.scale_of(layer), k, v)
+    names = [[f"blocks.{layer}.attn.{name}" for layer in layers] for name in (f"{turned}q", f"{turned}k", "v")]
+    found = model(one_text(model, ids), capture=list(chain(*names))).activations
+    q, k, v = (torch.stack([found[name][0].float().cpu() for name in of_all]) for of_all in names)
+    scales = torch.tensor([config.scale_of(layer) for layer in layers])
+    return TextVectors(q * scales[:, None, None, None], k, v)
+
+
+def head_vectors(model: Transformer, ids: Sequence[int], layer: int, head: int) -> HeadVectors:
+    """One head's vectors for a text."""
+    return text_vectors(model, ids, [layer]).head(0, head)
 
 
 @dataclass(frozen=True, slots=True)

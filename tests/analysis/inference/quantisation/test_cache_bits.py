@@ -12,6 +12,7 @@ from tfcore.analysis.inference.quantisation.cache_bits import (
     cache_bits_bytes,
     cache_edits,
     cache_effect,
+    read_vectors,
     rounded_cache,
     rounded_cache_bytes,
 )
@@ -68,7 +69,7 @@ def stories():
 def test_one_head_by_hand(stories):
     of, tokenizer = stories
     scheme = CacheScheme(bits=2, keys="channel", values="token")
-    found = cache_effect(of, tokenizer, "stories", TEXT, 48, 1, 4, scheme)
+    found = cache_effect(read_vectors(of, tokenizer, TEXT, 48), "stories", 1, 4, scheme)
     ids = tokenizer.encode(TEXT)
     seen = of(torch.tensor([ids]), capture="blocks.1.attn.*").activations
     q, k, v = (seen[f"blocks.1.attn.{name}"][0, 4] for name in ("rot_q", "rot_k", "v"))
@@ -88,7 +89,7 @@ def test_one_head_by_hand(stories):
 
 def test_channels_that_stand_out(stories):
     of, tokenizer = stories
-    found = cache_effect(of, tokenizer, "stories", TEXT, 48, 1, 4, CacheScheme(bits=4))
+    found = cache_effect(read_vectors(of, tokenizer, TEXT, 48), "stories", 1, 4, CacheScheme(bits=4))
     for what, numbers in (("keys", found.keys), ("values", found.values)):
         said = found.channels(what)
         largest = [max(abs(one) for one in channel) for channel in numbers.T.tolist()]

@@ -147,4 +147,9 @@ def test_the_live_answer_is_the_models(induction, count):
     assert found.probability == pytest.approx(chances[right] / sum(chances), rel=1e-4)
     assert found.rank == sorted(chances, reverse=True).index(chances[right]) + 1
     assert found.probabilities[0] == pytest.approx(max(chances) / sum(chances), rel=1e-4)
+    read = live.read_examples(model, tokenizer, "code", "right", 4)
+    for other in (16, count):  # the cache is cut back to what the prompts share
+        again = live.answer(model, tokenizer, "code", "right", other, 4, read)
+    assert again.probabilities == pytest.approx(found.probabilities, rel=1e-4)
+    assert again.tokens == found.tokens
     assert (f"After {count} examples" if count else "Without examples") in str(found)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tfcore.analysis.finding import Finding
 from tfcore.analysis.inference.kv_cache import CacheShape, cache_bytes, cache_shape
-from tfcore.analysis.inference.online_softmax import HeadVectors, head_vectors
+from tfcore.analysis.inference.online_softmax import HeadVectors, TextVectors, text_vectors
 from tfcore.analysis.inference.quantisation.formats import SCALE_BITS, quantise_minmax
 from tfcore.analysis.inference.quantisation.weights import percent, relative_error
 from tfcore.analysis.one_text import first_tokens
@@ -156,19 +156,18 @@ class CacheEffect(Finding):
         )
 
 
-def cache_effect(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    name: str,
-    text: str,
-    limit: int,
-    layer: int,
-    head: int,
-    scheme: CacheScheme,
-) -> CacheEffect:
-    """One head of a decoder on a text, computed from rounded keys and values; layers below it are not rounded."""
-    ids = first_tokens(model, tokenizer, text, limit).ids
-    vectors = head_vectors(model, ids, layer, head)
+def read_vectors(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> TextVectors:
+    """Queries, keys and values of a decoder in all layers, for the first tokens of a text."""
+    return text_vectors(model, first_tokens(model, tokenizer, text, limit).ids, range(model.config.n_layers))
+
+
+def cache_effect(read: TextVectors, name: str, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
+    """One head computed from rounded keys and values; layers below it are not rounded.
+
+    Args:
+        name: of the model.
+    """
+    vectors = read.head(layer, head)
     keys = rounded_cache(vectors.k, scheme.bits, scheme.keys)
     values = rounded_cache(vectors.v, scheme.bits, scheme.values)
     before, output = vectors.naive(causal=True)

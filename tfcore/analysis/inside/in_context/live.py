@@ -1,14 +1,16 @@
 """The answer of a model to one prompt, with any number of examples."""
 
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import takewhile
 
 import torch
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt
-from tfcore.analysis.inside.quantities import logits_of
+from tfcore.analysis.inside.in_context.tasks import LABELS, Labels, draw, prompt, written
 from tfcore.analysis.one_text import one_text
 from tfcore.analysis.token_text import visible
+from tfcore.generation.kv_cache import KVCache
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -59,17 +61,59 @@ class Answer(Finding):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ReadExamples:
+    """All examples of a prompt as a model has read them.
+
+    Args:
+        ids: their tokens, as many as the model reads at once.
+        cache: keys and values of these.
+    """
+
+    ids: tuple[int, ...]
+    cache: KVCache
+
+
 @torch.no_grad()
-def answer(model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, examples: int, seed: int) -> Answer:
+def read_examples(model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, seed: int) -> ReadExamples:
+    """Keys and values of all examples of a prompt: with them, an answer after any number of examples costs a pass over
+    the input that is asked for alone."""
+    drawn = draw(task, labels, seed)
+    lines = written(drawn.task, drawn.examples)
+    room = min(model.config.max_seq_len, len(tokenizer.encode(f"{lines}{drawn.query.given}{drawn.task.between}")))
+    ids = tuple(tokenizer.encode(lines))[:room]
+    at = next(model.parameters())
+    cache = KVCache(model.config, capacity=room, rollback=len(ids), device=at.device, dtype=at.dtype)
+    model(one_text(model, ids), cache=cache)
+    return ReadExamples(ids, cache)
+
+
+@torch.no_grad()
+def answer(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    task: str,
+    labels: Labels,
+    examples: int,
+    seed: int,
+    read: ReadExamples | None = None,
+) -> Answer:
     """The answer after the first `examples` examples of a prompt.
+
+    Args:
+        read: what `read_examples` gave; None reads the whole prompt.
 
     Raises:
         ValueError: see tasks.prompt.
     """
     drawn = draw(task, labels, seed)
     asked = prompt(tokenizer, drawn, examples, model.config.max_seq_len)
-    hidden = model(one_text(model, asked.ids)).hidden[0, -1]
-    probability = logits_of(model, hidden).softmax(-1)
+    known, cache = 0, None
+    if read is not None:
+        pairs = zip(read.ids, asked.ids[:-1], strict=False)  # the last token is always read: its logits are wanted
+        known, cache = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), deepcopy(read.cache)
+        cache.truncate(known)
+    probability = model(one_text(model, asked.ids[known:]), cache=cache).logits[0, -1].softmax(-1)
     right = asked.right[-1]
     top = probability.topk(min(SHOWN, len(probability)))
     return Answer(

@@ -280,18 +280,52 @@ class PointsAt(Finding):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class TokenRows:
+    """What does not depend on the direction: see points_at.
+
+    Args:
+        mean: the mean row of W_U.
+        gamma: of the final norm.
+        lengths: |gamma * (row - mean)| of every token.
+    """
+
+    mean: Float[Tensor, " d_model"]
+    gamma: Float[Tensor, " d_model"]
+    lengths: Float[Tensor, " vocab"]
+
+
 @torch.no_grad()
-def points_at(model: Transformer, tokenizer: Tokenizer, along: Direction, towards: int = 8, away: int = 6) -> PointsAt:
-    """Cosines of the direction with the rows of W_U, each less the mean row and times the final norm's gamma: what adds
-    the same to all logits does not count, nor how long a row is."""
+def token_rows(model: Transformer) -> TokenRows:
+    """Of a model; most of the time of `points_at`."""
     rows = unembedding(model).float()
     gamma = getattr(model.decoder.ln_final, "weight", torch.ones(rows.shape[1])).float()
-    vector, mean = torch.from_numpy(along.vector).to(rows), rows.mean(0)
-    shares = rows @ (gamma * vector) - mean @ (gamma * vector)
+    mean = rows.mean(0)
     # The squared lengths of gamma * (row - mean), without a second matrix of that size.
     squares = rows.square() @ gamma.square() - 2 * rows @ (gamma.square() * mean) + (gamma * mean).square().sum()
-    lengths = squares.clamp(min=1e-12).sqrt() * vector.norm().clamp(min=1e-12)
-    cosines = (shares / lengths).cpu().numpy()
+    return TokenRows(mean, gamma, squares.clamp(min=1e-12).sqrt())
+
+
+@torch.no_grad()
+def points_at(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    along: Direction,
+    towards: int = 8,
+    away: int = 6,
+    known: TokenRows | None = None,
+) -> PointsAt:
+    """Cosines of the direction with the rows of W_U, each less the mean row and times the final norm's gamma: what adds
+    the same to all logits does not count, nor how long a row is.
+
+    Args:
+        known: what `token_rows` gives; None computes it.
+    """
+    known = known or token_rows(model)
+    rows = unembedding(model).float()
+    vector = torch.from_numpy(along.vector).to(rows)
+    shares = rows @ (known.gamma * vector) - known.mean @ (known.gamma * vector)
+    cosines = (shares / (known.lengths * vector.norm().clamp(min=1e-12))).cpu().numpy()
     order = np.argsort(-cosines, kind="stable")
     ids = [*order[:towards].tolist(), *order[-away:].tolist()]
     return PointsAt(along.title, tuple(tokenizer.tokens(ids)), tuple(cosines[ids].tolist()), towards)
