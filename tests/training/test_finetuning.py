@@ -20,7 +20,7 @@ def test_the_kept_runs_are_those_of_the_recipe():
     kept = finetuning.kept_runs()
     assert [run.config for run in kept] == list(FINETUNING.configs)
     assert all(run.losses[-1].step == run.config.steps for run in kept)
-    assert of_finetuning()["LoRA_of_rank_8_new"] == kept[0].losses[-1].new
+    assert of_finetuning()["LoRA_of_rank_8_new_0"] == kept[0].losses[-1].new
     assert all(run.losses[-1].new < run.losses[0].new - 0.5 for run in kept)
     assert all(run.losses[-1].old > run.losses[0].old + 0.2 for run in kept)
 

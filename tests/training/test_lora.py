@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -84,6 +85,13 @@ def test_output_and_gradients_are_those_of_torchs_parametrization():
 def test_as_many_numbers_are_trained_as_the_formula_says(config):
     weights = choose_weights_(Transformer(CONFIG), config)
     assert sum(weight.numel() for weight in weights) == trainable(CONFIG, config)
+
+
+def test_as_many_numbers_are_trained_as_with_peft():
+    model = Transformer(CONFIG).requires_grad_(False)
+    matrices = [name for name, layer in model.named_modules() if "blocks." in name and isinstance(layer, nn.Linear)]
+    inject_adapter_in_model(LoraConfig(r=3, target_modules=matrices), model)
+    assert sum(weight.numel() for weight in model.parameters() if weight.requires_grad) == lora_parameters(CONFIG, 3)
 
 
 def test_the_formula_is_the_papers_for_square_matrices():

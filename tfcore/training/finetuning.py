@@ -145,7 +145,7 @@ def save_runs(runs: Sequence[FineTuned | PreferenceRun], path: Path) -> None:
 
 
 def kept_runs() -> list[FineTuned]:
-    """One run of each method, which ships; `python -m tfcore.training finetuning` makes it."""
+    """A run of each method with each seed, which ship; `python -m tfcore.training finetuning` makes it."""
     rows = json.loads((FOLDER / "runs.json").read_text("utf-8"))
     return [
         FineTuned(

@@ -28,6 +28,7 @@ from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
 
 HEIGHT = 340
 KEPT = "A kept run of these settings, trained by `python -m tfcore.training finetuning`."
+BARS = "Bars at the end: kept runs with other seeds."
 NOT_KEPT = (
     "No run of these settings is kept: switch “Train it here” on to see one. Drawn is a kept run of other settings."
 )
@@ -99,7 +100,7 @@ def _show(run: FineTuned) -> None:
     for place, (key, one) in zip(columns, shown, strict=True):
         with place:
             table = _table([run, *others])
-            figure(one.figure, key=key, height=HEIGHT, alt=one.alt, caption=one.caption, table=table)
+            figure(one.figure, key=key, height=HEIGHT, alt=one.alt, caption=f"{one.caption} {BARS}", table=table)
     for place, name, text in zip(st.columns(2, gap="medium"), ("Before", "After"), run.continuations, strict=True):
         place.caption(f"{name}, `stories` continues “{finetuning.PROMPT}”:")
         place.code(text or "(when the run has ended)", language=None, wrap_lines=True)
@@ -117,8 +118,10 @@ def _show(run: FineTuned) -> None:
 
 def _table(runs: list[FineTuned]) -> pd.DataFrame:
     """Every look at every run."""
-    rows = [(run.config.name, losses.step, losses.new, losses.old) for run in runs for losses in run.losses]
-    return pd.DataFrame(rows, columns=["trained", "step", "loss on the play", "loss on the old stories"])
+    rows = [
+        (run.config.name, run.config.seed, losses.step, losses.new, losses.old) for run in runs for losses in run.losses
+    ]
+    return pd.DataFrame(rows, columns=["trained", "seed", "step", "loss on the play", "loss on the old stories"])
 
 
 def _words(config: FineTuneConfig, run: Any) -> None:

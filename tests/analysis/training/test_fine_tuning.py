@@ -1,12 +1,17 @@
 """What is said of fine-tuning, against numbers counted apart."""
 
+import pytest
+
 from tfcore.analysis.model.memory_use import memory
 from tfcore.analysis.training.fine_tuning import (
     FineTuneConfig,
     FineTuned,
     Losses,
     compare_methods,
+    ended,
     learned,
+    over_seeds,
+    same_settings,
     trainable,
     tuning_cost,
 )
@@ -15,8 +20,8 @@ from tfcore.config import ModelConfig
 MODEL = ModelConfig(vocab_size=100, d_model=32, n_layers=4, n_heads=4, d_ff=64, max_seq_len=32)
 
 
-def run(method: str, *losses: tuple[int, float, float]) -> FineTuned:
-    return FineTuned(FineTuneConfig(method=method), tuple(Losses(*row) for row in losses), ("", ""))
+def run(method: str, *losses: tuple[int, float, float], seed: int = 0) -> FineTuned:
+    return FineTuned(FineTuneConfig(method=method, seed=seed), tuple(Losses(*row) for row in losses), ("", ""))
 
 
 def test_what_a_run_learned_and_forgot():
@@ -37,6 +42,23 @@ def test_the_methods_compared():
     assert "falls by 1.00 nats per token, that on the old one rises by 0.90." in str(found)
     assert str(found).endswith("Least is forgotten by the last layer: 0.50 and 0.10.")
     assert "all weights learns most (1.00 nats per token) and forgets least (0.90)." in str(compare_methods([full]))
+    more = run("full", (0, 4.0, 2.0), (9, 2.8, 2.7), seed=1)
+    assert compare_methods([full, last, more]).most == ("all weights", pytest.approx(1.1), pytest.approx(0.8))
+    assert str(compare_methods([full, last, more])).startswith("Of 3 runs that have ended (means over seeds), all")
+
+
+def test_what_depends_on_the_seed():
+    runs = [
+        run("full", (0, 4.0, 2.0), (9, low, high), seed=seed)
+        for seed, (low, high) in enumerate([(3, 2.5), (2.9, 2.5), (3.2, 2.5)])
+    ]
+    others = [*runs[1:], run("last", (0, 4.0, 2.0), (9, 1.0, 2.0), seed=1)]
+    assert same_settings(runs[0], others) == runs
+    assert str(over_seeds(runs)) == (
+        "Over 3 seeds of batches (all weights) the loss on the new text falls by 0.80 to 1.10 nats per token, that on "
+        "the old one rises by 0.50."
+    )
+    assert ended([*runs, run("full", (120, 1.0, 1.0))]) == [run("full", (120, 1.0, 1.0))]
 
 
 def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():

@@ -1,7 +1,7 @@
 """Fine-tuning: which weights are trained, what that costs, and what a run learned and forgot."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from tfcore.analysis.finding import Finding
@@ -128,42 +128,102 @@ def learned(run: FineTuned) -> Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class MethodsCompared(Finding):
-    """Which of several runs learned most, and which forgot least.
+class OverSeeds(Finding):
+    """How much of a run depends on its seed.
 
     Args:
-        most, least: name, fall of the loss on the new text and rise of that on the old one, nats per token.
+        method: in words.
+        seeds: how many runs there are.
+        gain, forgot: lowest and highest fall of the loss on the new text and rise of that on the old one, nats per
+            token.
     """
 
-    most: tuple[str, float, float]
-    least: tuple[str, float, float]
+    method: str
+    seeds: int
+    gain: tuple[float, float]
+    forgot: tuple[float, float]
 
     @property
     def sentence(self) -> str:
-        (most, gain, forgot), (least, small_gain, little) = self.most, self.least
-        if most == least:
-            return (
-                f"Of the runs that have ended, {most} learns most ({gain:.2f} nats per token) and forgets least "
-                f"({forgot:.2f})."
-            )
         return (
-            f"Of the runs that have ended, {most} learns most: the loss on the new text falls by {gain:.2f} nats per "
-            f"token, that on the old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and "
-            f"{little:.2f}."
+            f"Over {self.seeds} seeds of batches ({self.method}) the loss on the new text falls by "
+            f"{_range(self.gain)} nats per token, that on the old one rises by {_range(self.forgot)}."
         )
 
 
-def compare_methods(runs: Sequence[FineTuned]) -> MethodsCompared:
-    """Which of several runs learned most, and which forgot least.
+def _range(ends: tuple[float, float]) -> str:
+    low, high = (f"{end:.2f}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def ended(runs: Sequence[FineTuned]) -> list[FineTuned]:
+    """Those that are at their last step."""
+    return [run for run in runs if run.losses[-1].step == run.config.steps]
+
+
+def same_settings(run: FineTuned, others: Sequence[FineTuned]) -> list[FineTuned]:
+    """A run and those that differ from it in their seed alone."""
+    return [run, *(one for one in others if replace(one.config, seed=run.config.seed) == run.config)]
+
+
+def over_seeds(runs: Sequence[FineTuned]) -> OverSeeds:
+    """What runs of the same settings, each with its own seed, learned and forgot.
 
     Args:
         runs: at least one.
     """
+    gain, forgot = [_gain(run) for run in runs], [_forgot(run) for run in runs]
+    return OverSeeds(runs[0].config.name, len(runs), (min(gain), max(gain)), (min(forgot), max(forgot)))
+
+
+def _gain(run: FineTuned) -> float:
+    return run.losses[0].new - run.losses[-1].new
+
+
+def _forgot(run: FineTuned) -> float:
+    return run.losses[-1].old - run.losses[0].old
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsCompared(Finding):
+    """Which of several methods learned most, and which forgot least.
+
+    Args:
+        most, least: name, fall of the loss on the new text and rise of that on the old one, nats per token, each the
+            mean over the seeds.
+        runs: how many there are.
+    """
+
+    most: tuple[str, float, float]
+    least: tuple[str, float, float]
+    runs: int
+
+    @property
+    def sentence(self) -> str:
+        (most, gain, forgot), (least, small_gain, little) = self.most, self.least
+        among = f"Of {self.runs} runs that have ended (means over seeds)"
+        if most == least:
+            return f"{among}, {most} learns most ({gain:.2f} nats per token) and forgets least ({forgot:.2f})."
+        return (
+            f"{among}, {most} learns most: the loss on the new text falls by {gain:.2f} nats per token, that on the "
+            f"old one rises by {forgot:.2f}. Least is forgotten by {least}: {small_gain:.2f} and {little:.2f}."
+        )
+
+
+def compare_methods(runs: Sequence[FineTuned]) -> MethodsCompared:
+    """Which of several settings learned most, and which forgot least, seeds taken together.
+
+    Args:
+        runs: at least one.
+    """
+    groups: dict[FineTuneConfig, list[FineTuned]] = {}
+    for run in runs:
+        groups.setdefault(replace(run.config, seed=0), []).append(run)
     rows = [
-        (run.config.name, run.losses[0].new - run.losses[-1].new, run.losses[-1].old - run.losses[0].old)
-        for run in runs
+        (config.name, sum(map(_gain, own)) / len(own), sum(map(_forgot, own)) / len(own))
+        for config, own in groups.items()
     ]
-    return MethodsCompared(max(rows, key=lambda row: row[1]), min(rows, key=lambda row: row[2]))
+    return MethodsCompared(max(rows, key=lambda row: row[1]), min(rows, key=lambda row: row[2]), len(runs))
 
 
 def lora_parameters(config: ModelConfig, rank: int) -> int:

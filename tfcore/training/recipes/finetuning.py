@@ -1,24 +1,27 @@
 """The kept runs of the page on fine-tuning: `stories` tuned on a play by each method."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tfcore.analysis.training.fine_tuning import FineTuneConfig, FineTuned
 from tfcore.training.finetuning import fine_tune_to_the_end, kept_runs, save_runs
 from tfcore.training.loop import Progress
 
+SEEDS = (0, 1, 2)  # of batches and of LoRA's A
+METHODS = (
+    FineTuneConfig(method="lora"),
+    FineTuneConfig(method="lora", rank=1),
+    FineTuneConfig(method="last"),
+    FineTuneConfig(method="full"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineTuningRecipe:
-    """Which runs are kept."""
+    """Which runs are kept: every method with every seed."""
 
-    configs: tuple[FineTuneConfig, ...] = (
-        FineTuneConfig(method="lora"),
-        FineTuneConfig(method="lora", rank=1),
-        FineTuneConfig(method="last"),
-        FineTuneConfig(method="full"),
-    )
+    configs: tuple[FineTuneConfig, ...] = tuple(replace(config, seed=seed) for seed in SEEDS for config in METHODS)
 
 
 FINETUNING = FineTuningRecipe()
@@ -38,11 +41,12 @@ def finetuning(
 
 
 def last_losses(runs: list[FineTuned]) -> dict[str, float]:
-    """Name of a run and text -> loss at its end, nats per token."""
+    """Name of a run, text and seed -> loss at its end, nats per token."""
     found: dict[str, float] = {}
     for run in runs:
         name = run.config.name.replace(" ", "_")
-        found |= {f"{name}_new": run.losses[-1].new, f"{name}_old": run.losses[-1].old}
+        seed = run.config.seed
+        found |= {f"{name}_new_{seed}": run.losses[-1].new, f"{name}_old_{seed}": run.losses[-1].old}
     return found
 
 
