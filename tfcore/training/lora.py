@@ -3,7 +3,7 @@
 W' x = W x + (alpha / r) B A x    with A (r, d_in) and B (d_out, r); W is frozen, A and B are trained (equation 3)
 
 B begins at zero, so the model begins as it was; A is drawn at random. The paper adapts the query and value matrices of
-attention; we adapt every matrix of the blocks, as later practice does (arXiv:2305.14314, section 4).
+attention; we adapt every matrix of the blocks, as later practice does (arXiv:2305.14314).
 """
 
 import math

@@ -111,7 +111,7 @@ def words(begun: Any, sizes: NetworkConfig) -> None:
         ),
         code=(gradients.rnn_steps_back, gradients.lstm_steps_back, gradients.embedding_gradients),
         papers=(
-            "The product of Jacobians and when it vanishes or explodes: arXiv:1211.5063, equations 5 and 6. LSTM: "
+            "The product of Jacobians, and when it vanishes: arXiv:1211.5063, equation 5 and section 2.1. LSTM: "
             "Hochreiter and Schmidhuber, Neural Computation 9(8), 1997; the forget gate and its bias: Gers, "
             "Schmidhuber and Cummins, Neural Computation 12(10), 2000. Networks: one layer of torch.nn.RNN, one of "
             "torch.nn.LSTM, and a Transformer of 2 layers of 4 heads. Rows: random letters of which one is marked and "

@@ -118,7 +118,7 @@ def words(chosen: Choice) -> None:
         code=(analysis.heads_of_prompt, analysis.induction_scores, statistics.rank_correlation, analysis.heads_agree),
         papers=(
             "Induction heads as a mechanism of in-context learning: arXiv:2209.11895. Attribution patching: "
-            "arXiv:2310.10348, section 2. The score is the mean weight on the token after an earlier occurrence of the "
+            "arXiv:2310.10348. The score is the mean weight on the token after an earlier occurrence of the "
             "query token, on repeated random tokens."
         ),
         terms=("in-context learning", "induction head", "zero ablation"),

@@ -161,7 +161,7 @@ def words(model: str, target: str, layer: int, layers: int) -> None:
 
 
 PAPERS = (
-    "Probes of every layer: arXiv:1610.01644, section 3. Control tasks and selectivity: arXiv:1909.03368, section 2. "
+    "Probes of every layer: arXiv:1610.01644. Control tasks and selectivity: arXiv:1909.03368. "
     "Interval: Wilson 1927, doi:10.2307/2276774; it takes words as independent, which those of a sentence are not "
     "quite, so it is a little too narrow. The state of a word is that at its last token. The text was written for this "
     "project and has its licence; it was tagged word by word by its author, a language model, after the guidelines of "

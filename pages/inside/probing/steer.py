@@ -181,7 +181,7 @@ def words(given: Given, factor: float) -> None:
         ),
         code=(steering.steer, steering.continuation_nats, steering.repeated_share, steering.collapse),
         papers=(
-            "Activation addition: arXiv:2308.10248, section 3; from means of many pairs: arXiv:2312.06681, section 3. "
+            "Activation addition: arXiv:2308.10248; from means of many pairs: arXiv:2312.06681. "
             "A feature's direction is what it writes at its largest activation in held-out texts. The bounds of the "
             "collapse are ours."
         ),

@@ -47,7 +47,7 @@ class Exact(NamedTuple):
 def heads_of_prompt(
     model: Transformer, tokenizer: Tokenizer, task: str, labels: Labels, examples: int, seed: int
 ) -> Iterator[Start | Exact]:
-    """Estimates for all heads (arXiv:2310.10348, section 2) beside their induction scores (arXiv:2209.11895), then the
+    """Estimates for all heads (arXiv:2310.10348) beside their induction scores (arXiv:2209.11895), then the
     exact effects of the EXACT heads with the largest estimates by size.
 
     Raises:

@@ -92,7 +92,7 @@ ORDERED = {"part of speech": tuple(TAGS.values())}  # of the others the classes 
 def label_words(text: TokenizedWords, name: str) -> Labelled:
     """The labels of a property, punctuation left out.
 
-    Control task (arXiv:1909.03368, section 2): every word type gets one label, drawn at random from the true labels of
+    Control task (arXiv:1909.03368): every word type gets one label, drawn at random from the true labels of
     all words, so that the labels are as frequent as the true ones, and only memory of single words can predict them.
     """
     given = PROPERTIES[name](text)
