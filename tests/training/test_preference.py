@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from tfcore.analysis.training.preference import PreferenceConfig
+from tfcore.analysis.training.preference import ALGORITHMS, REWARD_NAMES, PreferenceConfig
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.training import preference
@@ -150,6 +150,19 @@ def test_a_run_begins_at_the_original_model_and_moves(algorithm, monkeypatch):
 def test_the_kept_ladder_is_that_of_the_recipe():
     kept = preference.kept_preferences()
     assert [run.config for run in kept] == list(PREFERENCE.configs)
-    assert of_preference()["dpo_0.01_kl"] == kept[0].points[-1].kl
+    assert of_preference()["animals_dpo_0.01_kl"] == kept[0].points[-1].kl
     assert all(run.points[-1].step == run.config.steps for run in kept)
-    assert all(run.points[-1].reward > run.points[0].reward for run in kept if run.config.algorithm == "reinforce")
+    assert all(run.points[-1].reward > run.points[0].reward for run in kept)
+
+
+@pytest.mark.parametrize("reward", REWARD_NAMES)
+def test_what_the_page_says_of_small_betas(reward):
+    own = [run for run in preference.kept_preferences() if run.config.reward == reward]
+    ends = {
+        algorithm: [run.points[-1] for run in own if run.config.algorithm == algorithm]  # from the smallest beta on
+        for algorithm in ALGORITHMS
+    }
+    gained = [end.reward for end in ends["reinforce"]]
+    assert gained == sorted(gained, reverse=True)
+    assert max(end.kl for end in ends["dpo"]) == ends["dpo"][0].kl
+    assert ends["dpo"][0].reward < max(end.reward for end in ends["dpo"])

@@ -24,7 +24,7 @@ PROMPT = "Once upon a time, there was a"
 NEW = 20  # tokens of a continuation
 ROWS = 16  # samples of a step; for DPO, half as many pairs
 DRAWN = 128  # samples that the pairs of DPO are made of
-MEASURED = 32  # samples that a point is measured on
+MEASURED = 128  # samples that a point is measured on
 SHOWN = 3  # continuations that are shown
 EVERY = 5  # steps between two points
 RATE = 1e-4  # learning rate
@@ -237,7 +237,7 @@ def tune_to_the_end(config: PreferenceConfig) -> PreferenceRun:
 
 
 def kept_preferences() -> list[PreferenceRun]:
-    """A ladder of betas for each algorithm, which ships; `python -m tfcore.training preference` makes it."""
+    """A ladder of betas for each reward and algorithm, which ships; `python -m tfcore.training preference` makes it."""
     rows = json.loads((FOLDER / "preferences.json").read_text("utf-8"))
     return [
         PreferenceRun(

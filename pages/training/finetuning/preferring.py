@@ -1,5 +1,6 @@
 """Section of the page on fine-tuning: a reward, reward against KL divergence, and what the samples become."""
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -25,18 +26,23 @@ from tfcore.training import preference
 HEIGHT = 400
 PATIENCE = 20.0  # seconds without anybody looking after which a run is stopped
 KEPT = "A kept run of these settings, trained by `python -m tfcore.training preference`."
-NOT_KEPT = (
-    "No run of these settings is kept: switch “Train it here” on to see one. Drawn are the kept runs for the animals."
-)
+NOT_KEPT = "No run of this seed is kept: switch “Train it here” on to see one. Drawn is the kept run of seed 0."
 REWARD_LABELS: dict[RewardName, str] = {
     "animals": "words that name an animal",
     "happy": "ends happily (0 or 1)",
     "short": "is short (1 down)",
 }
+MEANT: dict[RewardName, str] = {
+    "animals": "stories about animals",
+    "happy": "stories that end well",
+    "short": "short stories",
+}
 TRY: dict[str, dict[str, Any]] = {
     "hardly a penalty": {"algorithm": "reinforce", "reward": "animals", "beta": 0.01, "train": False},
     "a strong penalty": {"algorithm": "reinforce", "reward": "animals", "beta": 1.0, "train": False},
     "DPO": {"algorithm": "dpo", "reward": "animals", "beta": 0.1, "train": False},
+    "a happy end": {"algorithm": "dpo", "reward": "happy", "beta": 0.1, "train": False},
+    "short": {"algorithm": "reinforce", "reward": "short", "beta": 0.03, "train": False},
     "a happy end, here and now": {"algorithm": "reinforce", "reward": "happy", "beta": 0.1, "train": True},
 }
 
@@ -65,7 +71,7 @@ def panel() -> None:
         run = made(preference.tune_to_the_end, config)
     else:
         beside.caption(KEPT if kept else NOT_KEPT)
-        config = config if kept else PreferenceConfig(algorithm=config.algorithm)
+        config = config if kept else replace(config, seed=0)
         run = made(experiments.kept_preference, config)
         with picture:
             _show(experiments.kept_preference(config))
@@ -115,10 +121,10 @@ def _words(config: PreferenceConfig, run: Any) -> None:
     """What to see, the question, what is left out, the drawer."""
     page.what_to_see(
         "Each mark is a model tuned with another β: the further right, the further from the original model; "
-        "filled marks are those where reward hacking is found. A small β "
-        "buys reward with a text that is no story any more: what the reward counts is there, what it does not count is "
-        "lost. The reward is a function that you can read under “How it is computed”; its writer meant stories about "
-        "animals."
+        "filled marks are those where reward hacking is found. In the policy gradient a smaller β buys more reward: "
+        "what the reward counts is there, what it does not count may be lost. In DPO, which learns from pairs of the "
+        "original model's samples alone, the smallest β goes furthest away, but has less reward than a larger one. The "
+        f"reward is a function that you can read under “How it is computed”; its writer meant {MEANT[config.reward]}."
     )
     st.markdown(
         "**What RLHF adds.** Here a function gives the reward. In reinforcement learning from human feedback "

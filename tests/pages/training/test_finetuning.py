@@ -48,5 +48,7 @@ def test_the_preference_begins_with_a_kept_run_and_names_reward_hacking():
     assert "This is reward hacking" in said(test, "markdown")
 
 
-def test_a_reward_without_kept_runs_says_so():
-    assert "No run of these settings is kept" in said(opened(part="preference", reward="short"), "caption")
+def test_a_seed_without_kept_runs_says_so():
+    test = opened(part="preference", reward="short", draws="3")
+    assert "No run of this seed is kept" in said(test, "caption")
+    assert "its writer meant short stories" in said(test, "markdown")

@@ -67,7 +67,7 @@ def _curve(run: FineTuned, others: Sequence[FineTuned], text: Text, *, chosen: b
             "arrayminus": [*before, max(0.0, last - min(seeds))],
             "color": f"@cat{number}",
             "thickness": 1.2,
-            "width": 4,
+            "width": 0,  # without caps, which would stand at every point
         },
         "hovertemplate": f"step %{{x}}: %{{y:.3f}}<extra>{run.config.name}</extra>",
     }

@@ -1,11 +1,11 @@
-"""The kept ladder of the page on fine-tuning: `stories` tuned towards a reward, by two algorithms and several betas."""
+"""The kept ladders of the page on fine-tuning: `stories` tuned towards rewards, by two algorithms, over betas."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from tfcore.analysis.training.preference import ALGORITHMS, BETAS, PreferenceConfig, PreferenceRun
+from tfcore.analysis.training.preference import ALGORITHMS, BETAS, REWARD_NAMES, PreferenceConfig, PreferenceRun
 from tfcore.training.finetuning import save_runs
 from tfcore.training.loop import Progress
 from tfcore.training.preference import kept_preferences, tune_to_the_end
@@ -16,7 +16,8 @@ class PreferenceRecipe:
     """Which runs are kept."""
 
     configs: tuple[PreferenceConfig, ...] = tuple(
-        PreferenceConfig(algorithm=algorithm, beta=beta) for algorithm, beta in product(ALGORITHMS, BETAS)
+        PreferenceConfig(algorithm=algorithm, reward=reward, beta=beta)
+        for reward, algorithm, beta in product(REWARD_NAMES, ALGORITHMS, BETAS)
     )
 
 
@@ -40,7 +41,7 @@ def ends(runs: list[PreferenceRun]) -> dict[str, float]:
     """Name of a run and number -> its last value."""
     found: dict[str, float] = {}
     for run in runs:
-        name = f"{run.config.algorithm}_{run.config.beta:g}"
+        name = f"{run.config.reward}_{run.config.algorithm}_{run.config.beta:g}"
         found |= {f"{name}_reward": run.points[-1].reward, f"{name}_kl": run.points[-1].kl}
     return found
 
