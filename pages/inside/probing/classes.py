@@ -40,15 +40,15 @@ def classes() -> None:
     with beside:
         model = choose_model()
     page.try_this({**TRY, **(TRY_REAL if has_real() else {})})
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width=230):
-            layer = choose_layer(model)
+    controls_beside, right = st.columns([1, 4], gap="medium")
+    with controls_beside:
+        layer = choose_layer(model)
         method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
-        with st.container(width=380):
-            pasted = controls.text_line("Text along it", "projected", TEXT, CHARACTERS)
+        pasted = controls.text_line("Text along it", "projected", TEXT, CHARACTERS)
     if unusable(one, two):
         return
-    pictures(model, pasted, (one, two, method, layer))
+    with right:
+        pictures(model, pasted, (one, two, method, layer))
     words(model, pasted, (one, two, method, layer))
 
 

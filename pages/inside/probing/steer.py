@@ -64,15 +64,13 @@ def steer() -> None:
     offer_real(model, pasted)
     page.try_this({**(TRY_REAL if has_real() else {}), **TRY})
     options = SOURCES | (FEATURE if model == WITH_FEATURES else {})
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        source = controls.segmented("Direction", "source", list(options), "means", options)
-        with st.container(width=210):
-            if source == "feature":
-                feature, layer = choose_feature(), 0
-            else:
-                feature, layer = DOG, choose_layer(model)
-        with st.container(width=230):
-            factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
+    controls_beside, right = st.columns([1, 4], gap="medium")
+    with controls_beside:
+        factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
+        if (source := controls.segmented("Direction", "source", list(options), "means", options)) == "feature":
+            feature, layer = choose_feature(), 0
+        else:
+            feature, layer = DOG, choose_layer(model)
         with page.more_settings():
             one, two = class_boxes(180, (st.container(), st.container()))
     if source != "feature" and unusable(one, two):
@@ -85,15 +83,16 @@ def steer() -> None:
         along = experiments.direction(network, tokenizer, model, source, one, two, layer, feature)
         yield from steering.steer(network, reading.ids, along)
 
-    fill(
-        ("steer", *given),
-        steering.operations(network.config, len(reading.ids)),
-        work,
-        lambda: [steered(model, *given)],
-        lambda found: draw(reading, found, factor),
-        NEW_TOKENS + 1,
-        "token",
-    )
+    with right:
+        fill(
+            ("steer", *given),
+            steering.operations(network.config, len(reading.ids)),
+            work,
+            lambda: [steered(model, *given)],
+            lambda found: draw(reading, found, factor),
+            NEW_TOKENS + 1,
+            "token",
+        )
     words(given, factor)
 
 
