@@ -27,6 +27,12 @@ FORMER: dict[str, dict[str, str]] = {
     "knock": {"as many others": "other heads (control)", "my choice": "heads you name"},
     "layout": {"in pieces": "contiguous"},
     "panel": {"Non-linearities": "Activation functions", "Two thirds": "Share of a block"},
+    "look": {
+        "A row on its grid": "One row",
+        "Error by layer": "By layer",
+        "Loss against bits": "Loss",
+        "A GGUF block": "GGUF",
+    },
     "part": {
         "encoder: the text at itself": "encoder self-attention",
         "decoder: the translation at itself": "decoder self-attention",

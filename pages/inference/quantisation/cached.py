@@ -90,7 +90,7 @@ def words(*programs: page.Experiment) -> None:
         "Vertical stripes in the left picture are channels whose keys are large at every token. A scale by token has "
         "to reach them and leaves few values for the other channels; a scale by channel gives the stripes a grid of "
         "their own. In most heads of smollm2 values are more even. This is what KIVI builds on: keys by channel, "
-        "values by token. “Loss against bits” has the loss for every number of bits."
+        "values by token. “Loss” has the loss for every number of bits."
     )
     page.question(
         "int2 with groups of 32 takes 3 bits per value, not 2. How many times smaller than float16 is the cache?",

@@ -86,7 +86,7 @@ def words(table: LossTable, programs: list[page.Experiment]) -> None:
     page.question(
         "smollm2 needs more bits than stories, although it is many times larger. Why might that be?",
         "It has outliers: single weights and channels of activations that are many times larger than the rest (see "
-        "“A row on its grid” and “Outliers”). The grid has to reach them, and the rest gets few of its values. It has "
+        "“One row” and “Outliers”). The grid has to reach them, and the rest gets few of its values. It has "
         "also been rounded once before, and two roundings add up. Size alone does not decide.",
     )
     page.how_it_is_computed(

@@ -8,11 +8,11 @@ from pages.ui.loading import models
 
 # key in the address: (name, what draws it); each is computed and sent only when it is looked at
 PANELS: dict[str, tuple[str, Callable[[], None]]] = {
-    "row": ("A row on its grid", row.panel),
-    "errors": ("Error by layer", errors.panel),
+    "row": ("One row", row.panel),
+    "errors": ("By layer", errors.panel),
     "outliers": ("Outliers", outliers.panel),
-    "loss": ("Loss against bits", loss.panel),
-    "block": ("A GGUF block", block.panel),
+    "loss": ("Loss", loss.panel),
+    "block": ("GGUF", block.panel),
     "cache": ("KV cache", cached.panel),
     "timed": ("Timed here", timed.panel),
 }

@@ -9,7 +9,7 @@ COST = Look("long-context", "The cost of a long context, drawn to scale.", {"loo
 FLASH = Look("long-context", "Tile by tile, number by number.", {"look": "Flash attention"})
 TOKEN = Look("generation", "The whole distribution, and what each filter cuts.", {"show": "Sampling a token"})
 OUTLIERS = Look("quantisation", "One large channel, and the grid of all others.", {"look": "Outliers"})
-GROUPS = Look("quantisation", "The grid of every group.", {"look": "A row on its grid"})
+GROUPS = Look("quantisation", "The grid of every group.", {"look": "One row"})
 DRAFT = Look("generation", "Each draft token accepted or rejected.", {"show": "Speculative decoding"})
 
 QUESTIONS: tuple[Question, ...] = (
