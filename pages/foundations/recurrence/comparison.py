@@ -122,9 +122,7 @@ def show(found: Comparison, against: Any, repeats: Repeats | None = None) -> Non
             min_width=340,
             table=lambda: place_table(found),
             alt=shown.alt,
-            caption=shown.caption
-            if repeats is None
-            else f"{shown.caption} Bars: lowest to highest of {len(repeats.seeds)} seeds.",
+            caption=f"{shown.caption} Bars: lowest to highest of all seeds." if repeats else shown.caption,
         )
 
 

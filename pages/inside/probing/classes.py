@@ -40,7 +40,7 @@ def classes() -> None:
     with beside:
         model = choose_model()
     page.try_this({**TRY, **(TRY_REAL if has_real() else {})})
-    controls_beside, right = st.columns([1, 4], gap="medium")
+    controls_beside, right = st.columns([1, 3], gap="medium")
     with controls_beside:
         layer = choose_layer(model)
         method = controls.segmented("Direction", "method", list(METHODS), "means", METHODS)
@@ -69,7 +69,7 @@ def pictures(model: str, pasted: str, given: Given) -> None:
     """Held-out accuracy by layer, what the direction points at, and a text along it."""
     one, two, method, layer = given
     found, right = read(model, one, two), held_out(model, one, two, method)
-    above, beside = st.columns([3, 2], gap="large")
+    above, beside = st.columns([4, 3], gap="medium")
     with above:
         shown = experiments.classes_by_layer(right, method, layer)
         figure(

@@ -64,7 +64,7 @@ def steer() -> None:
     offer_real(model, pasted)
     page.try_this({**(TRY_REAL if has_real() else {}), **TRY})
     options = SOURCES | (FEATURE if model == WITH_FEATURES else {})
-    controls_beside, right = st.columns([1, 4], gap="medium")
+    controls_beside, right = st.columns([1, 3], gap="medium")
     with controls_beside:
         factor = controls.stops("Factor", "factor", list(FACTORS), 1.0, {f: f"{f:+g}" for f in FACTORS})
         if (source := controls.segmented("Direction", "source", list(options), "means", options)) == "feature":

@@ -49,7 +49,7 @@ def promoted_figure(
         "customdata": list(labels),
         "hovertemplate": f"'%{{customdata}}': %{{x:+.3f}} {unit}<extra></extra>",
     }
-    reach = 1.25 * max(0.01, *(abs(float(v)) for v in lift))
+    reach = 1.4 * max(0.01, *(abs(float(v)) for v in lift))  # room for the numbers in a narrow figure
     layout = theme.base_layout(
         height,
         xaxis={

@@ -75,6 +75,8 @@ def _path(run: PreferenceRun) -> dict[str, Any]:
 def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, Any]:
     hacked = [RewardHacking(run.points[0], run.points[-1]).hacked for run in runs]
     colour = f"@cat{number}"
+    rises = runs[-1].points[-1].reward > runs[0].points[-1].reward
+    first, last = ("bottom right", "top left") if rises else ("top center", "bottom center")  # away from the line
     return {
         "type": "scatter",
         "mode": "lines+markers+text",
@@ -82,7 +84,7 @@ def _ladder(runs: Sequence[PreferenceRun], name: str, number: int) -> dict[str, 
         "x": [run.points[-1].kl for run in runs],
         "y": [run.points[-1].reward for run in runs],
         "text": [f"β = {run.config.beta:g}" if run in (runs[0], runs[-1]) else "" for run in runs],
-        "textposition": ["bottom right", *["top center"] * (len(runs) - 2), "top left"][: len(runs)],
+        "textposition": [first, *[first] * (len(runs) - 2), last][: len(runs)],
         "customdata": [run.config.beta for run in runs],
         "textfont": {"size": 12, "color": colour},
         "line": {"color": colour, "width": 2},

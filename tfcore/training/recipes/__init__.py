@@ -205,7 +205,7 @@ RECIPES: dict[str, Entry] = {
         preference,
         PREFERENCE,
         lambda _: of_preference(),
-        "a table: stories tuned towards three rewards, by DPO and by a policy gradient, with five weights of the penalty",
+        "a table: stories tuned towards three rewards, by DPO and a policy gradient, with five weights of the penalty",
         "8 minutes",
         "policy gradient: from 0.29 animals to 0.56 with beta = 1, to 18.9 (and no story) with beta = 0.01",
         needs_corpus=False,
