@@ -24,6 +24,7 @@ def promoted_figure(
     up: str = PROMOTED,
     axis: str = "change of the logit",
     unit: str = "logits",
+    room: float = 1.25,
 ) -> go.Figure:
     """The tokens whose logits a neuron (or another part of a model) raises most, and those it lowers most.
 
@@ -33,6 +34,7 @@ def promoted_figure(
         followed: the label of the token that comes next in the text, if it is among them: it gets an arrow.
         up: colour role of the lifted.
         axis: what the numbers are, and unit: theirs.
+        room: of the axis, in lengths of the longest bar: a narrow figure needs more for the numbers.
     """
     places = list(range(len(labels)))
     names = [f"<b>{label}</b> ◂" if label == followed else label for label in labels]
@@ -49,7 +51,7 @@ def promoted_figure(
         "customdata": list(labels),
         "hovertemplate": f"'%{{customdata}}': %{{x:+.3f}} {unit}<extra></extra>",
     }
-    reach = 1.4 * max(0.01, *(abs(float(v)) for v in lift))  # room for the numbers in a narrow figure
+    reach = room * max(0.01, *(abs(float(v)) for v in lift))
     layout = theme.base_layout(
         height,
         xaxis={
