@@ -2,15 +2,7 @@
 
 from collections.abc import Sequence
 
-from tfcore.analysis.training.fine_tuning import (
-    FineTuneConfig,
-    FineTuned,
-    compare_methods,
-    ended,
-    learned,
-    over_seeds,
-    same_settings,
-)
+from tfcore.analysis.training.fine_tuning import FineTuneConfig, FineTuned, compare_methods, learned, over_seeds
 from tfcore.analysis.training.preference import PreferenceConfig, PreferenceRun, frontier, reward_gained, reward_hacking
 from tfcore.figures.shown import Shown
 from tfcore.figures.training.fine_tuning import losses_figure
@@ -31,14 +23,15 @@ def other_runs(config: FineTuneConfig) -> list[FineTuned]:
 
 def new_text(run: FineTuned, others: Sequence[FineTuned]) -> Shown:
     """A model of stories is tuned on a play: the held-out loss on the play."""
-    seeds = ended(same_settings(run, others))
-    spread = (over_seeds(seeds),) if len(seeds) > 1 else ()
+    seeds = run.over_seeds(others)
+    spread = (over_seeds(seeds),) if run.has_ended and len(seeds) > 1 else ()
     return Shown(losses_figure(run, others, "new", height=340), (learned(run), *spread))
 
 
 def old_text(run: FineTuned, others: Sequence[FineTuned]) -> Shown:
     """A model of stories is tuned on a play: the held-out loss on the stories that it was trained on before."""
-    return Shown(losses_figure(run, others, "old", height=340), (compare_methods(ended([*others, run])),))
+    ended = [one for one in (*others, run) if one.has_ended]
+    return Shown(losses_figure(run, others, "old", height=340), (compare_methods(ended),))
 
 
 def kept_preference(config: PreferenceConfig) -> PreferenceRun:

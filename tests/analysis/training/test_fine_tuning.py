@@ -8,10 +8,8 @@ from tfcore.analysis.training.fine_tuning import (
     FineTuned,
     Losses,
     compare_methods,
-    ended,
     learned,
     over_seeds,
-    same_settings,
     trainable,
     tuning_cost,
 )
@@ -52,13 +50,15 @@ def test_what_depends_on_the_seed():
         run("full", (0, 4.0, 2.0), (9, low, high), seed=seed)
         for seed, (low, high) in enumerate([(3, 2.5), (2.9, 2.5), (3.2, 2.5)])
     ]
-    others = [*runs[1:], run("last", (0, 4.0, 2.0), (9, 1.0, 2.0), seed=1)]
-    assert same_settings(runs[0], others) == runs
+    assert not runs[0].has_ended
+    assert runs[0].over_seeds(runs[1:]) == runs[:1]
+    ends = [run("full", (0, 4.0, 2.0), (120, 3.0, 2.0), seed=seed) for seed in range(3)]
+    assert ends[0].has_ended
+    assert ends[1].over_seeds([ends[0], run("last", (120, 1.0, 2.0)), ends[2]]) == [ends[1], ends[0], ends[2]]
     assert str(over_seeds(runs)) == (
         "Over 3 seeds of batches (all weights) the loss on the new text falls by 0.80 to 1.10 nats per token, that on "
         "the old one rises by 0.50."
     )
-    assert ended([*runs, run("full", (120, 1.0, 1.0))]) == [run("full", (120, 1.0, 1.0))]
 
 
 def test_the_memory_of_all_weights_is_that_of_the_page_on_parameters():

@@ -90,6 +90,16 @@ class FineTuned:
     losses: tuple[Losses, ...]
     continuations: tuple[str, str]
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is at its last step."""
+        return self.losses[-1].step == self.config.steps
+
+    def over_seeds(self, others: "Sequence[FineTuned]") -> "list[FineTuned]":
+        """The run itself, and those of others that have ended and differ from it in their seed alone."""
+        same = [one for one in others if replace(one.config, seed=self.config.seed) == self.config]
+        return [self, *(one for one in same if one.has_ended)]
+
 
 @dataclass(frozen=True, slots=True)
 class Learned(Finding):
@@ -154,16 +164,6 @@ class OverSeeds(Finding):
 def _range(ends: tuple[float, float]) -> str:
     low, high = (f"{end:.2f}" for end in ends)
     return low if low == high else f"{low} to {high}"
-
-
-def ended(runs: Sequence[FineTuned]) -> list[FineTuned]:
-    """Those that are at their last step."""
-    return [run for run in runs if run.losses[-1].step == run.config.steps]
-
-
-def same_settings(run: FineTuned, others: Sequence[FineTuned]) -> list[FineTuned]:
-    """A run and those that differ from it in their seed alone."""
-    return [run, *(one for one in others if replace(one.config, seed=run.config.seed) == run.config)]
 
 
 def over_seeds(runs: Sequence[FineTuned]) -> OverSeeds:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from tfcore.analysis.training.fine_tuning import METHODS, FineTuned, Losses, ended, same_settings
+from tfcore.analysis.training.fine_tuning import METHODS, FineTuned, Losses
 from tfcore.figures import theme
 
 Text = Literal["new", "old"]
@@ -50,7 +50,7 @@ def _loss(losses: Losses, text: Text) -> float:
 def _curve(run: FineTuned, others: Sequence[FineTuned], text: Text, *, chosen: bool) -> dict[str, Any]:
     number = METHODS.index(run.config.method)
     last = _loss(run.losses[-1], text)
-    same = ended(same_settings(run, others)) if ended([run]) else [run]
+    same = run.over_seeds(others) if run.has_ended else [run]
     seeds = [_loss(one.losses[-1], text) for one in same]
     before = [0.0] * (len(run.losses) - 1)
     return {
