@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import cache, controls, links, text
+from pages.ui import cache, controls, text
 from pages.ui.components import dragging, river
+from pages.ui.head_links import HeadOfText
 from pages.ui.reading import kinds_of
 from pages.ui.work import jobs, live
 from pages.ui.work.filling import FEW
@@ -27,7 +28,6 @@ LEAST = 0.005  # of the state: routes below are pooled
 ALL_OPEN = 9  # layers of a model that are all drawn wide
 OPEN = 5  # layers drawn wide at first in a larger one
 LAYERS = 200  # characters of the list of open layers
-WHY = "why it looks there"  # the section of the page on heads that a ribbon leads to
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def show(
                 ],
                 word=following.index(token) if token in following else None,
                 story=story,
-                linked=drawn.passage.blank not in drawn.passage.ids and not drawn.passage.written,
+                linked=_is_linked(drawn.passage),
                 choosing=on_token is not None,
             ),
             information_flow.factors_of(network, drawn.heads),
@@ -271,9 +271,16 @@ def _measure(ranked: Sequence[int], token: int, on_rank: Callable[[int], None]) 
         on_rank(ranked.index(token))
 
 
+def _is_linked(passage: Passage) -> bool:
+    """Whether the page on heads reads the same tokens: it has no masked ones, and cuts a translation elsewhere."""
+    return passage.blank not in passage.ids and (not passage.written or passage.total == len(passage.ids))
+
+
 def _see(drawn: Drawn, layer: int, head: int, query: int, key: int) -> None:
     """A click on a ribbon: on the page on heads, why that head looks from the one token at the other."""
-    view = {"model": drawn.model, "layer": str(layer), "head": str(head), "token": str(query)}
-    if cache.model(drawn.model)[0].config.architecture != "encoder-decoder":
-        view |= {"show": WHY, "key": str(key)}
-    links.go("foundations/heads/page.py", {**view, **links.text_parameters("text", drawn.pasted)})
+    read, there = len(drawn.passage.ids) if drawn.passage.written else 0, drawn.layers[layer]
+    part: Part | None = None
+    if read:
+        part = "encoder" if there.is_encoder else "cross" if there.is_cross else "decoder"
+        query, key = query - read * (part != "encoder"), key - read * (part == "decoder")
+    HeadOfText(drawn.model, drawn.pasted, there.block, head, part=part).open(query, key)

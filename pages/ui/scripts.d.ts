@@ -64,6 +64,7 @@ interface AttentionStageData {
   allowed: number[]
   weights: number[]
   stories: string[] // of each token
+  linked: boolean // whether a click on a cell of the scores is told of
   label: string
   height: number
 }

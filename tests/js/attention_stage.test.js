@@ -18,6 +18,7 @@ const DATA = {
   allowed: [1, 0, 0, 1, 1, 0, 1, 1, 1],
   weights: [1, 0, 0, 0.5, 0.5, 0, 0.1, 0.3, 0.6],
   stories: ["a alone", "b to a", "c to c"],
+  linked: false,
   label: "Attention of head 0 in layer 1, scores",
   height: 500,
 }
@@ -96,6 +97,33 @@ test("what is followed is told, by pointer and by key", () => {
   assert.equal(told(), "query '·a', key '·c': not allowed by the mask, so the weight is 0.")
   point(at.v.x + 5, at.v.y + 0.5 * (at.v.h / 3))
   assert.equal(told(), "query '·a', key '·a': score 2.00, weight 1.000.")
+})
+
+test("a click or Enter asks why the query looks there; a first touch only points, and nothing is asked of what is masked", () => {
+  const { find, go, sent, show } = shown({ at: 4, linked: true })
+  go(700)
+  const canvas = find("canvas")[0]
+  const click = (row, column, pointerType = "mouse") => {
+    for (const kind of ["pointerdown", "click"]) {
+      const event = new window.MouseEvent(kind, { bubbles: true })
+      const [x, y] = [at.s.x + (column + 0.5) * at.cell, at.s.y + (row + 0.5) * at.cell]
+      Object.defineProperties(event, { offsetX: { value: x }, offsetY: { value: y }, pointerType: { value: pointerType } })
+      canvas.dispatchEvent(event)
+    }
+  }
+  click(2, 1)
+  assert.deepEqual(sent(), [["cell", [2, 1]]])
+  click(0, 2)
+  assert.equal(sent().length, 1)
+  click(1, 0, "touch")
+  assert.equal(sent().length, 1)
+  click(1, 0, "touch")
+  assert.deepEqual(sent()[1], ["cell", [1, 0]])
+  press(canvas, "Enter")
+  assert.deepEqual(sent()[2], ["cell", [1, 0]])
+  show({ at: 4, linked: false })
+  click(2, 1)
+  assert.equal(sent().length, 3)
 })
 
 test("the slider scrubs, and where it is let go is sent", () => {

@@ -86,6 +86,28 @@ def last_tokens(model: Transformer, tokenizer: Tokenizer, text: str, limit: int)
     return FirstTokens(kept, tokenizer.tokens(kept), len(ids))
 
 
+class TextOfIds(NamedTuple):
+    """A text that gives some ids; `bos` as in encoded."""
+
+    text: str
+    bos: bool | None
+
+
+def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely: str = "") -> TextOfIds | None:
+    """The text whose tokens are exactly these ids; None where there is none, as of most random ids.
+
+    Args:
+        likely: tried first; several texts may give the same ids.
+    """
+    wanted = list(ids)
+    inside = (wanted, wanted[1:], wanted[1:-1])  # without what the tokenizer puts before a text, and behind it
+    for text in (likely, *(tokenizer.decode(kept) for kept in inside)):
+        for bos in (None, True, False):
+            if text and encoded(model, tokenizer, text, bos) == wanted:
+                return TextOfIds(text, bos)
+    return None
+
+
 def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:
     """The ids of a text as a batch of one, on the model's device."""
     return torch.tensor([list(ids)], dtype=torch.int64, device=model.embed.weight.device)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.foundations.attention import experiments
-from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui import cache, controls, fragments, head_links, notices, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -139,6 +139,11 @@ def _pair(result: TokenSimilarity, tokens: list[str], model_name: str, pasted: s
             alt=f"The scores of a head for {n} tokens. {shown.alt}",
             caption=f"Scores, (query, key) = ({n}, {n}). {shown.caption}",
         )
+        ids = first_tokens(model_name, pasted, TOKENS).ids
+        there = head_links.of_ids(model_name, ids, layer, head, pasted)
+        causal = cache.model(model_name)[0].config.architecture == "decoder"
+        if there is not None and (first >= second or not causal):
+            there.link(first, second, tokens, tokens)
     result_made = made(experiments.similarity, model_name, pasted, TOKENS)
     latest.offer(experiments.similar, result_made, tokens, first, second, layer, head, SCORE)
 

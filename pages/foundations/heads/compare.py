@@ -8,8 +8,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.foundations.heads import experiments
 from pages.foundations.heads.reading import CHARACTERS, Choice, first_view, read
+from pages.foundations.heads.why import NOTHING
 from pages.ui import controls, fragments, page
-from pages.ui.components.figure import figure
+from pages.ui.components.figure import Event, figure
+from pages.ui.head_links import CLICK
 from pages.ui.program import made
 from tfcore.analysis.foundations.attention_maps import AttentionReading, map_range, map_table, overlap, shared_weight
 from tfcore.analysis.foundations.head_ranking import striking_head, strongest_of
@@ -53,10 +55,11 @@ def side_by_side(choice: Choice) -> None:
                 st.info("The tokenizer of this model makes no token of the other text: type something else.")
                 fragments.stop()
             other = found
-    one_map(left, "one", reading, layer, head, experiments.side(reading, layer, head, choice.log))
+    first = experiments.side(reading, layer, head, choice.log)
+    one_map(left, "one", reading, (choice.pasted, layer, head), first)
     if against == "head":
         shown = experiments.two_heads(reading, layer, head, other_layer, other_head, choice.log)
-        one_map(right, "other", other, other_layer, other_head, shown)
+        one_map(right, "other", other, (choice.pasted, other_layer, other_head), shown)
         patterns = reading.found.patterns
         st.metric(
             "Weight the two heads put on the same tokens",
@@ -65,7 +68,7 @@ def side_by_side(choice: Choice) -> None:
         )
     else:
         shown = experiments.two_texts(reading, other, layer, head, choice.log)
-        one_map(right, "other", other, layer, head, shown)
+        one_map(right, "other", other, (other_text, layer, head), shown)
         st.metric(
             "Kind of the head on each text", same_kind(reading.found.heads, other.found.heads, layer, head).verdict
         )
@@ -108,10 +111,22 @@ def examples(choice: Choice) -> dict[str, dict[str, Any]]:
     return {**chosen, "the same head, another text": {"with": "text", "layer": layer, "head": head}}
 
 
-def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, layer: int, head: int, shown: Shown) -> None:
-    """Draw one of the maps."""
+def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, of: tuple[str, int, int], shown: Shown) -> None:
+    """Draw one of the maps, `of` a text, layer and head; a click on a cell leads to why the head looks there."""
+    pasted, layer, head = of
     pattern, found = reading.found.patterns[layer, head], head_kind(reading.found.heads, layer, head)
-    step = map_range(pattern, None, SIDE_CELLS).pooled
+    drawn = map_range(pattern, None, SIDE_CELLS)
+    step = drawn.pooled
+
+    def ask(event: Event) -> None:
+        match event:
+            case {"x": int(column), "y": int(row)}:
+                query, place = drawn.token(row), drawn.token(column)
+                if query >= 0 and 0 <= place < pattern.shape[1] and pattern[query, place] > 0:
+                    controls.set_values(
+                        show="why", text=pasted, layer=layer, head=head, token=query, key=place, than=NOTHING
+                    )
+
     note = f" A cell is the largest weight of {step} by {step}." if step > 1 else ""
     with place:
         figure(
@@ -120,7 +135,8 @@ def one_map(place: DeltaGenerator, key: str, reading: AttentionReading, layer: i
             alt=f"Attention of layer {layer}, head {head}: {found.name}",
             height=520,
             min_width=400,
-            caption=f"{shown.caption} Shape (query, key) = {pattern.shape}.{note}",
+            caption=f"{shown.caption} Shape (query, key) = {pattern.shape}.{note} {CLICK}",
+            on_click=ask,
             table=lambda: map_table(pattern, reading.queries, reading.keys),
             cursor=True,
         )

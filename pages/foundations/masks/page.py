@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.foundations.masks import experiments
 from pages.foundations.masks.training import cheating
-from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui import cache, controls, fragments, head_links, notices, page, text
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
@@ -216,6 +216,9 @@ with picture:
     )
 
 shown = experiments.masked(attended, tokens, name, layer, head)
+# Under another mask than its own the model has other scores than those that the page on heads takes apart.
+own = {"decoder": "causal", "encoder": "bidirectional"}[cache.model(model_name)[0].config.architecture]
+there = head_links.of_ids(model_name, ids, layer, head, pasted) if config.kind == own else None
 for title, draw, values in (
     ("Scores", figures.masked_scores_figure, (attended.scores, attended.scores)),
     ("Weights", figures.masked_weights_figure, (attended.unmasked, attended.masked)),
@@ -232,10 +235,13 @@ for title, draw, values in (
                 alt=f"{title} of layer {layer}, head {head} {when}: {finding}",
                 height=420,
                 min_width=420,
-                caption=f"{title} {when}, (query, key) = ({n}, {n}): {finding}",
+                caption=head_links.caption(f"{title} {when}, (query, key) = ({n}, {n}): {finding}", there),
+                on_click=there and there.on_cell(attended.masked[layer, head]),
                 table=lambda m=values[masked][layer, head], v=f"{title} {when}": pairs_table(m, tokens, v),
                 cursor=True,
             )
+if there is not None:
+    there.link_strongest(attended.masked[layer, head], tokens, tokens)
 page.what_to_see(
     "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of each "
     "row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with weight "

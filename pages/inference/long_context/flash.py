@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.inference.long_context import experiments as experiments
 from pages.inference.long_context import text as source
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, head_links, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.player import player
 from pages.ui.program import made
@@ -112,6 +112,9 @@ def _tiles(chosen: source.Head, result: FlashRun, tile: int) -> None:
         alt=shown.alt,
         caption=f"{shown.caption} In colour: in SRAM now. Grey: discarded. Hatched: skipped.",
     )
+    there = head_links.of_ids(source.MODEL, chosen.read.ids, chosen.layer, chosen.head, chosen.pasted)
+    if there is not None:
+        there.link(result.row, int(result.pattern[result.row].argmax()), chosen.read.tokens, chosen.read.tokens)
 
 
 def choose_cell(result: FlashRun, event: Event) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.inference.quantisation import experiments, settings
-from pages.ui import cache, controls, page
+from pages.ui import cache, controls, head_links, page
 from pages.ui.components.figure import figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -47,7 +47,8 @@ def panel() -> None:
             layer = controls.slider("Layer", "layer", 0, config.n_layers - 1, min(12, config.n_layers - 1))
             head = controls.slider("Head", "head", 0, config.n_heads - 1, 0)
             drawn = controls.segmented("Left picture", "drawn", ["keys", "values"], "keys")
-    if not first_tokens(name, pasted, TOKENS).ids:
+    read = first_tokens(name, pasted, TOKENS)
+    if not read.ids:
         st.info("There is no text yet: type or paste some above, or pick an example.")
         return
     scheme = CacheScheme(bits=bits, keys=keys, values=values)
@@ -55,6 +56,7 @@ def panel() -> None:
     effect = cache_bits.cache_effect(read(name, pasted, TOKENS), *chosen)
     begun = made(cache_bits.cache_effect, made(cache_bits.read_vectors, name, pasted, TOKENS), *chosen)
     model, tokenizer = cache.model(name)
+    there = head_links.of_ids(name, read.ids, layer, head, pasted)
     left, right = st.columns(2, gap="medium")
     with left:
         shown = experiments.keys(model, tokenizer, effect, pasted, TOKENS, drawn)
@@ -74,9 +76,14 @@ def panel() -> None:
             height=420,
             table=lambda: pd.DataFrame(effect.after - effect.before),
             alt=maps.alt,
-            caption=f"{maps.caption} Drawn: attention weight with the rounded keys, less that with the keys as "
-            "they are.",
+            caption=head_links.caption(
+                f"{maps.caption} Drawn: attention weight with the rounded keys, less that with the keys as they are.",
+                there,
+            ),
+            on_click=there and there.on_cell(effect.before),
         )
+        if there is not None:
+            there.link_strongest(effect.before, read.tokens, read.tokens)
     settings.losses_beside(name, "cache", f"int{bits}")
     words(
         page.experiment_of("The keys", experiments.keys, name, begun, pasted, TOKENS, drawn),

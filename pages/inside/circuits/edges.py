@@ -11,8 +11,9 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.circuits import experiments
 from pages.inside.reading import Reading
-from pages.ui import cache, controls, links, page
+from pages.ui import cache, controls, page
 from pages.ui.components.figure import Event, figure
+from pages.ui.head_links import HeadOfText
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.program import made
@@ -197,8 +198,7 @@ def open_head(reading: Reading, event: Event) -> None:
     """A click on a head leads to its attention on the same text."""
     match event["customdata"]:
         case [int(layer), int(head)]:
-            view = {"model": reading.model, "layer": str(layer), "head": str(head), "token": str(len(reading.ids) - 1)}
-            links.go("foundations/heads/page.py", {**view, **links.text_parameters("text", reading.pasted)})
+            HeadOfText(reading.model, reading.pasted, layer, head, reading.bos).open(len(reading.ids) - 1)
 
 
 SEE = (

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import reading as _reading
 from pages.inside.induction import experiments
 from pages.inside.induction.heads import choose_model, kinds
-from pages.ui import cache, controls, fragments, notices, page
+from pages.ui import cache, controls, fragments, head_links, notices, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.program import made
 from pages.ui.reading import first_tokens
@@ -146,17 +146,24 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
     """The attention pattern of one head."""
     tokenizer, n = cache.model(model_name)[1], len(now.ids)
     shown = experiments.stripe(tokenizer, now, head, off)
-    labels = tick_labels(tokenizer.tokens(now.ids.tolist()))
+    tokens = tokenizer.tokens(now.ids.tolist())
+    labels = tick_labels(tokens)
+    # What is ablated in layers below changes the score: the page on heads takes apart that of the whole model.
+    changed = any(layer < head[0] for layer, _ in off)
+    there = None if changed else head_links.of_ids(model_name, now.ids.tolist(), *head)
     figure(
         shown.figure,
         key="stripe",
         height=520,
         min_width=420,
         cursor=True,
+        on_click=there and there.on_cell(now.patterns[head]),
         alt=f"Attention pattern. {shown.alt}",
-        caption=f"{shown.caption} Shape (query, key) = ({n}, {n}).",
+        caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there),
         table=lambda: map_table(now.patterns[head], labels, labels),
     )
+    if there is not None:
+        there.link_strongest(now.patterns[head], tokens, tokens)
 
 
 def look_at(event: Event) -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.model.architectures import experiments as experiments
-from pages.ui import cache, controls, fragments, page, text
+from pages.ui import cache, controls, fragments, head_links, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -84,6 +84,9 @@ def translate_job() -> None:
             on_select=lambda index: controls.set_values(step=index),
         )
         shown = experiments.translation(found, layer, head, step)
+        there = None if head is None else head_links.HeadOfText("translate", sentence, layer, head, part="cross")
+        there = there if len(found.source) <= MOST else None  # the page on heads reads the whole sentence
+        weights = found.weights(layer, head)
         figure(
             shown.figure,
             key="alignment",
@@ -91,11 +94,14 @@ def translate_job() -> None:
             min_width=320,
             cursor=True,
             alt=shown.alt,
-            caption=shown.caption,
-            table=lambda: pd.DataFrame(
-                found.weights(layer, head), index=found.target, columns=numbered(found.source)
-            ).reset_index(names="written"),
+            on_click=there and there.on_cell(weights),
+            caption=head_links.caption(shown.caption, there),
+            table=lambda: pd.DataFrame(weights, index=found.target, columns=numbered(found.source)).reset_index(
+                names="written"
+            ),
         )
+        if there is not None:
+            there.link(step, int(weights[step].argmax()), found.target, found.source)
     every_head(found, layer, head)
     page.what_to_see(
         "The strong cells follow the diagonal where both languages have the same order of words, and leave it where "

@@ -12,6 +12,7 @@ from numpy import ndarray
 from pages.ui import controls, text
 from pages.ui.components import assets
 from pages.ui.components.player import target
+from pages.ui.head_links import HeadOfText
 from tfcore.analysis.start.head_steps import STEPS as STEPS
 from tfcore.analysis.start.head_steps import head_steps, strongest_keys
 from tfcore.analysis.start.walkthrough import WalkedText
@@ -23,12 +24,13 @@ USUAL = 99.0  # percentile of the components that has it
 _component = assets.component("tf_attention_stage", "attention_stage.js")
 
 
-def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str]) -> None:
+def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str], there: HeadOfText | None = None) -> None:
     """Draw the stage.
 
     Args:
         stage: one of STEPS that the model has.
         labels: of its stages, as the map calls them.
+        there: the head on the page on heads, where that reads the same text: a click on a cell leads there.
     """
     found = head_steps(walked.walk, head)
     at, last = found.steps.index(stage), len(found.steps) - 1
@@ -37,6 +39,13 @@ def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str]) -
     def moved() -> None:
         if (to := target(st.session_state.get(KEY), 0, last)) is not None:
             controls.set_values(stage=found.steps[to])
+
+    def asked() -> None:
+        state, n = st.session_state.get(KEY), len(walked.tokens)
+        match state.get("cell") if isinstance(state, Mapping) else None:
+            case [int(query), int(key)] if there is not None and 0 <= query < n and 0 <= key < n:
+                if found.weights[query, key] > 0:
+                    there.open(query, key)
 
     _component(
         key=KEY,
@@ -54,11 +63,16 @@ def show(walked: WalkedText, stage: str, head: int, labels: Mapping[str, str]) -
             "allowed": found.allowed.astype(int).ravel().tolist(),
             "weights": found.weights.round(3).ravel().tolist(),
             "stories": [str(one) for one in strongest_keys(walked, found)],
+            "linked": there is not None,
             "label": f"Attention of head {head} in layer {walked.walk.layer}, {labels[stage]}",
             "height": HEAD + min(CELL * len(walked.tokens), HIGHEST),
         },
         on_to_change=moved,
+        on_cell_change=asked,
     )
+    if there is not None:
+        st.caption("Click a score or a weight, or press Enter, to see why the head looks there.")
+        there.link_strongest(found.weights, walked.tokens, walked.tokens)
 
 
 def _limit(*vectors: ndarray) -> float:

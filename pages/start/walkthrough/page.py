@@ -8,7 +8,7 @@ from pages.start.walkthrough import attention, experiments
 from pages.start.walkthrough import stage as panel
 from pages.start.walkthrough.code import functions
 from pages.start.walkthrough.words import SAID, words
-from pages.ui import cache, controls, fragments, notices, page, text
+from pages.ui import cache, controls, fragments, head_links, notices, page, text
 from pages.ui.components.line_map import Area, Stop, line_map
 from pages.ui.components.player import player
 from pages.ui.loading import models
@@ -146,7 +146,8 @@ def stroll(model_name: str, pasted: str, hidden: int | None) -> None:
         panel.text_stage(walked, name, explained, height)
     elif name in attention.STEPS:
         labels = {stage.name: words(config, stage.name, layer, answer).label for stage in path}
-        attention.show(walked, name, head, labels)
+        there = head_links.of_ids(model_name, walked.walk.ids, layer, head, pasted)
+        attention.show(walked, name, head, labels, there)
         panel.happened(walked, name, head)
         panel.as_numbers(walked, name, head, explained, height)
     else:

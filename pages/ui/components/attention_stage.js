@@ -16,7 +16,7 @@ const FULL = 99 // see attention.py
  * @typedef {{
  *   root: HTMLElement, canvas: HTMLCanvasElement, scrub: HTMLInputElement, told: HTMLElement, observer: ResizeObserver,
  *   data: AttentionStageData, send: (name: string, value: unknown) => void, now: number, from: number, to: number,
- *   began: number, frame: number, row: number, column: number, places: Places, colours: Palette,
+ *   began: number, frame: number, row: number, column: number, ready: boolean, places: Places, colours: Palette,
  *   signed: string[], weighed: string[], limit: number, stamp: string
  * }} View
  */
@@ -67,7 +67,7 @@ function create(parent, data) {
   scrub.setAttribute("aria-label", "Progress through attention")
   Object.assign(scrub.style, { width: "30%", accentColor: "var(--st-primary-color)" })
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
-    root, canvas, scrub, told, data, now: data.at, from: data.at, to: data.at, began: 0, frame: 0, row: -1, column: 0, stamp: "",
+    root, canvas, scrub, told, data, now: data.at, from: data.at, to: data.at, began: 0, frame: 0, row: -1, column: 0, ready: false, stamp: "",
   }))
   scrub.oninput = () => {
     cancelAnimationFrame(view.frame)
@@ -78,8 +78,17 @@ function create(parent, data) {
     const at = Math.min(Math.max(Math.ceil(view.now) - 1, 0), view.data.steps.length - 1)
     if (at !== view.data.at) view.send("to", at)
   }
-  canvas.onpointermove = canvas.onpointerdown = event => point(view, event)
+  canvas.onpointermove = event => point(view, event)
+  canvas.onpointerdown = event => {
+    const { row, column } = view
+    point(view, event)
+    view.ready = event.pointerType !== "touch" || (row === view.row && column === view.column) // a first touch points
+  }
+  canvas.onclick = event => {
+    if (view.ready && inScores(view, event)) ask(view)
+  }
   canvas.onkeydown = event => {
+    if (event.key === "Enter") return ask(view)
     const by = { ArrowUp: -1, ArrowDown: 1 }[event.key]
     if (!by) return
     event.preventDefault()
@@ -110,9 +119,22 @@ function pair({ data }, row, column) {
   return `${names}: score ${scores[scores.length - 1][at].toFixed(2)}, weight ${weights[at].toFixed(3)}.`
 }
 
+/** @param {View} view @param {MouseEvent} event */
+function inScores(view, { offsetX: x, offsetY: y }) {
+  const { s } = view.places
+  return x >= s.x && x < s.x + s.w && y >= s.y && y < s.y + s.h
+}
+
+// Why the query looks at the key of the cell that is followed, on another page.
+/** @param {View} view */
+function ask({ data, row, column, send }) {
+  if (data.linked && data.allowed[row * data.tokens.length + column]) send("cell", [row, column])
+}
+
 /** @param {View} view @param {PointerEvent} event */
 function point(view, event) {
   if (!view.places) return
+  view.canvas.style.cursor = view.data.linked && inScores(view, event) ? "pointer" : ""
   const x = event.offsetX, y = event.offsetY, n = view.data.tokens.length, { s, k, v, cell } = view.places
   const inside = y >= s.y && y < s.y + s.h
   const row = inside ? Math.floor((y - s.y) / cell) : view.row

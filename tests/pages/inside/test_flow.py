@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from pages.ui import cache, flow
+from pages.ui.head_links import HeadOfText
 from tests.pages import visits
 from tests.pages.visits import press, run
 from tests.pages.waiting import wait_for_jobs
+from tfcore.analysis.foundations.part_texts import text_ids
 from tfcore.analysis.inside.information_flow import layer_guesses, trace
 from tfcore.analysis.inside.knock_outs import all_effects, knock_out_each
 from tfcore.analysis.inside.passages import of_ids
@@ -164,7 +166,7 @@ def test_what_a_browser_sends(event, key, value, monkeypatch):
     sent = []
     monkeypatch.setattr(flow.river.dragging, "take", lambda key, now: sent.append((key, now)))
     monkeypatch.setattr(flow.controls, "set_values", lambda **values: sent.extend(values.items()))
-    monkeypatch.setattr(flow.links, "go", lambda *where: sent.append(where))
+    monkeypatch.setattr(HeadOfText, "open", lambda *where: sent.append(where))
     handlers = {}
     monkeypatch.setattr(flow.river, "_component", lambda **given: handlers.update(given) or event)
     opened(model="fill")
@@ -175,6 +177,24 @@ def test_what_a_browser_sends(event, key, value, monkeypatch):
         handlers[f"on_{name}_change"]()
     expected = [(key, value)] if (value or "heads" in str(event.get("moved"))) else []
     assert sent == expected
+
+
+def test_a_ribbon_of_a_translation_leads_to_the_same_tokens_of_its_attention(monkeypatch):
+    led = []
+    monkeypatch.setattr(HeadOfText, "open", lambda *given: led.append(given))
+    sentence = "She gave me a red book yesterday."
+    drawn = flow.read("translate", sentence, 4)
+    model, tokenizer = cache.model("translate")
+    assert flow._is_linked(drawn.passage)
+    for place, layer in enumerate(drawn.layers):
+        queries, keys = drawn.passage.places(layer)
+        flow._see(drawn, place, 2, queries[1], keys[1])
+        at, query, key = led[-1]
+        read = text_ids(model, tokenizer, sentence, at.part)
+        assert (at.pasted, at.layer, at.head) == (sentence, layer.block, 2)
+        assert layer.name.startswith(at.part)
+        assert read.queries[query] == drawn.passage.tokens[queries[1]]
+        assert read.keys[key] == drawn.passage.tokens[keys[1]]
 
 
 @pytest.mark.parametrize("text", ["a", "😀שלום\u202e <b>$x$ %{y} :red[a]</b>\0" + "word " * 90])

@@ -1,0 +1,101 @@
+"""One head on a text: clicks and links that lead to it on the page on heads, and to why it looks at a token there."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from pages.ui import cache, links, text
+from pages.ui.components.figure import Event
+from tfcore.analysis import one_text
+from tfcore.analysis.foundations.head_ranking import strongest_pair
+from tfcore.analysis.foundations.part_texts import Part
+
+FILE = "foundations/heads/page.py"
+WHY = "why it looks there"  # the section on one score
+CLICK = "Click a cell to see why the head looks there."
+
+text_of = cache.of_model(max_entries=128)(one_text.text_of)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOfText:
+    """A head on a text that the page on heads reads alike.
+
+    Args:
+        model: its name.
+        pasted: the text.
+        bos: see one_text.encoded.
+        part: of an encoder-decoder; None in other models.
+    """
+
+    model: str
+    pasted: str
+    layer: int
+    head: int
+    bos: bool | None = None
+    part: Part | None = None
+
+    def view(self, query: int, key: int | None = None) -> dict[str, str]:
+        """What the address says: where a query looks in this head or, with a key, why it looks there."""
+        said = {"model": self.model, "layer": str(self.layer), "head": str(self.head), "token": str(query)}
+        if self.bos is not None:
+            said["bos"] = "with" if self.bos else "without"
+        if self.part is not None:
+            said["part"] = self.part
+        if key is not None:
+            said |= {"show": WHY, "key": str(key)}
+        return {**said, **links.text_parameters("text", self.pasted)}
+
+    def open(self, query: int, key: int | None = None) -> None:
+        """Go there, from a click that Python hears of."""
+        links.go(FILE, self.view(query, key))
+
+    def on_cell(self, weights: Float[ndarray, "query key"]) -> Callable[[Event], None]:
+        """What a click on a cell of a map of this head does, x the key and y the query: it leads to why the head looks
+        there. Nothing where it does not look.
+
+        Args:
+            weights: of the head, 0 where the model's mask blocks.
+        """
+
+        def click(event: Event) -> None:
+            match event:
+                case {"x": int(key), "y": int(query)} if 0 <= query < len(weights) and 0 <= key < weights.shape[1]:
+                    if weights[query, key] > 0:
+                        self.open(query, key)
+
+        return click
+
+    def link(self, query: int, key: int, queries: Sequence[str], keys: Sequence[str]) -> None:
+        """A link to why the head looks from one token at another: the same as a click, for the keyboard.
+
+        Args:
+            queries, keys: tokens of the map.
+        """
+        one, other = (text.escape(text.visible(token)) for token in (queries[query], keys[key]))
+        words = f"Why does “{one}” look at “{other}” in head {self.layer}.{self.head}?"
+        links.to(FILE, self.view(query, key), words, ":material/arrow_outward:")
+
+    def link_strongest(self, weights: Float[ndarray, "query key"], queries: Sequence[str], keys: Sequence[str]) -> None:
+        """The same link for the largest weight between two tokens that are no neighbours, first token apart."""
+        hidden = np.arange(weights.shape[1]) == 0
+        pair = strongest_pair(weights[None, None], hidden)
+        self.link(pair.query, pair.key, queries, keys)
+
+
+def caption(words: str, there: HeadOfText | None) -> str:
+    """The caption of a map whose cells lead somewhere, or do not."""
+    return words if there is None else f"{words} {CLICK}"
+
+
+def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = "") -> HeadOfText | None:
+    """A head on these tokens; None where no text gives them, as of most random tokens.
+
+    Args:
+        pasted: the text that they come from, if they do.
+    """
+    found = text_of(model, tuple(ids), pasted)
+    return None if found is None else HeadOfText(model, found.text, layer, head, found.bos)

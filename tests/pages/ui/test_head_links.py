@@ -1,0 +1,73 @@
+"""Links to one head on a text: they open on the same cell, and only a click on a cell where the head looks leads on."""
+
+import numpy as np
+import pytest
+
+from pages.ui import cache, head_links, links
+from pages.ui.head_links import HeadOfText
+from tests.pages import visits
+from tests.pages.figures import figures
+from tfcore.analysis.foundations.score_parts import score_parts
+from tfcore.analysis.foundations.score_writers import stream_pass
+
+TEXT = "Sam was a little boy. One day, Sam said that"
+WEIGHTS = np.array([[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.6, 0.1, 0.3]])
+
+
+@pytest.fixture
+def gone(monkeypatch) -> list[dict[str, str]]:
+    """Where clicks have led."""
+    found: list[dict[str, str]] = []
+    monkeypatch.setattr(links, "go", lambda file, view: found.append({"": file, **view}))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("event", "leads"),
+    [
+        ({"x": 0, "y": 2}, ("2", "0")),
+        ({"x": 1, "y": 1}, ("1", "1")),
+        ({"x": 2, "y": 1}, None),  # blocked
+        ({"x": -1, "y": 2}, None),
+        ({"x": 0, "y": 3}, None),
+        ({"x": "0", "y": 2}, None),
+        ({"x": None, "y": None}, None),
+    ],
+)
+def test_a_click_leads_to_its_cell(event, leads, gone):
+    at = HeadOfText("stories", TEXT, 2, 5, bos=False)
+    at.on_cell(WEIGHTS)({"curve": 0, "point": 0, "customdata": None, **event})
+    if leads is None:
+        assert gone == []
+        return
+    assert (gone[0]["token"], gone[0]["key"]) == leads
+    same = {"": head_links.FILE, "model": "stories", "layer": "2", "head": "5", "bos": "without", "text": TEXT}
+    assert gone[0].items() >= same.items()
+
+
+def test_the_link_for_the_keyboard_names_the_strongest_pair(monkeypatch):
+    made = []
+    monkeypatch.setattr(links, "to", lambda file, view, label, _: made.append((view["token"], view["key"], label)))
+    HeadOfText("stories", TEXT, 2, 5).link_strongest(WEIGHTS, [" a", "*b", "c"], [" a", "*b", "c"])
+    [(query, key, label)] = made
+    assert (query, key) == ("2", "0")
+    assert label.replace("\\", "") == "Why does “c” look at “·a” in head 2.5?"
+
+
+@pytest.mark.parametrize(("name", "part"), [("stories", None), ("translate", "cross")])
+def test_the_page_on_heads_opens_on_the_same_score(name, part):
+    at = HeadOfText(name, TEXT, 1, 2, part=part)
+    test = visits.opened(head_links.FILE, **at.view(4, 3))
+    assert "Corrected" not in visits.said(test, "caption")
+    model, tokenizer = cache.model(name)
+    run = stream_pass(model, tokenizer, TEXT, part)
+    found = score_parts(model, run, 1, 2, 4, 3, None)
+    assert f"{found.score:+.2f}" in figures(test)["why"][0]["caption"]
+
+
+def test_ids_become_a_text_again_where_there_is_one():
+    ids = tuple(cache.model("stories")[1].encode(TEXT))
+    assert head_links.of_ids("stories", ids, 0, 1) == HeadOfText("stories", TEXT, 0, 1)
+    assert head_links.of_ids("stories", ids[:5], 0, 1, TEXT) == HeadOfText("stories", "Sam was a little", 0, 1)
+    apart = [*cache.model("stories")[1].encode("a"), *cache.model("stories")[1].encode("m")]
+    assert head_links.of_ids("stories", apart, 0, 1) is None  # "am" is one token
