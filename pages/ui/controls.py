@@ -241,7 +241,7 @@ def text_area(
     Args:
         named: whether the label is seen; of the text that a whole page is about it is for screen readers alone.
     """
-    value = _typed(key, default, max_chars)
+    value = typed(key, default, max_chars)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         seen: Any = "visible" if named else "collapsed"
         st.text_area(
@@ -254,17 +254,17 @@ def text_area(
             label_visibility=seen,
         )
         st.button("Run", key=f"run {key}", help="Or Ctrl+Enter in the box")
-    return _kept(key, value, default)
+    return kept(key, value, default)
 
 
 def text_line(label: str, key: str, default: str, max_chars: int, *, help: str | None = None) -> str:
     """A box for one line, such as a name; Enter is enough."""
-    value = _typed(key, default, max_chars)
+    value = typed(key, default, max_chars)
     st.text_input(label, key=key, help=help, persist_state="session")
-    return _kept(key, value, default)
+    return kept(key, value, default)
 
 
-def _typed(key: str, default: str, max_chars: int) -> str:
+def typed(key: str, default: str, max_chars: int) -> str:
     """What a box for text should hold: what was typed or what the address says, as far as it counts.
 
     TFCORE_TEXT may allow less than the page does, but never cuts what the page begins with.
@@ -282,7 +282,8 @@ def _typed(key: str, default: str, max_chars: int) -> str:
     return value
 
 
-def _kept(key: str, value: str, default: str) -> str:
+def kept(key: str, value: str, default: str) -> str:
+    """Keep a text in the address; it is what the control holds."""
     links.write_text(key, value, default)
     links.mark_seen(key)
     return value

@@ -57,18 +57,22 @@ from tfcore.analysis.inside.patching import (
     patched_title,
     patched_words,
 )
+from tfcore.analysis.inside.prompt_means import (
+    board_means,
+    board_names,
+    exact_share,
+    largest_means,
+    means_of,
+    part_values,
+    set_metric,
+)
 from tfcore.analysis.inside.prompt_sets import (
     ExactEffects,
     Paired,
     PromptEffects,
-    board_means,
-    board_names,
-    largest_means,
-    means_of,
+    exact_patches,
     measure_set,
     pair_prompts,
-    part_values,
-    set_metric,
 )
 from tfcore.analysis.inside.prompt_tables import read_prompts
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, scale_end
@@ -334,16 +338,17 @@ def paired(model: Transformer, tokenizer: Tokenizer, table: str, bos: bool | Non
 
 def by_prompt(
     model: Transformer, tokenizer: Tokenizer, table: str, patched: bool, bos: bool | None = None
-) -> Iterator[PromptEffects | ExactEffects]:
-    """Metric, estimates and, if asked for, patches of every prompt, then the exact effects of the largest parts."""
-    return measure_set(model, paired(model, tokenizer, table, bos).encoded, patched=patched)
+) -> Iterator[PromptEffects | ExactEffects | None]:
+    """Metric and estimates of every prompt, then the exact effects of the largest parts and, if asked for, patches."""
+    prompts = paired(model, tokenizer, table, bos).encoded
+    return measure_set(model, prompts, patches=exact_patches(model, prompts) if patched else 0)
 
 
 def every_prompt(
     model: Transformer, tokenizer: Tokenizer, table: str, patched: bool, bos: bool | None = None
 ) -> list[PromptEffects | ExactEffects]:
     """The same, of all prompts."""
-    return list(by_prompt(model, tokenizer, table, patched, bos))
+    return [one for one in by_prompt(model, tokenizer, table, patched, bos) if one is not None]
 
 
 def prompt_effects(
@@ -375,13 +380,14 @@ def prompt_effects(
 
 def prompt_board(model: Transformer, found: Sequence[PromptEffects | ExactEffects], patched: bool) -> Shown:
     """Mean effects over a set of prompts, of every part: zero ablation, estimated, or the output of each layer's
-    attention and feed-forward layer replaced by that of the corrupted text, exact."""
+    attention and feed-forward layer replaced by that of the corrupted text, exact as soon as that is known."""
     columns, axis = ["FF" if part.head is None else str(part.head) for part in parts_of(model.config)[0]], ""
     how = "Zero ablation of each part, estimated"
     if patched:
         columns, axis = ["attention", "feed-forward"], "output patched from the corrupted text"
-        how = "Patching from the corrupted text, exact"
-    means, rows = board_means(found, patched), board_names(model, patched)
+    (means, exact), rows = board_means(found, patched), board_names(model, patched)
+    if patched:
+        how = f"Patching from the corrupted text, {exact_share(exact)}"
     end = scale_end(means.mean, rows, least=0.5)
     figure = board(
         means.mean,
@@ -389,6 +395,7 @@ def prompt_board(model: Transformer, found: Sequence[PromptEffects | ExactEffect
         "%{text}",
         limit=end.end,
         crossed=means.unsure,
+        estimated=~exact if exact.any() else None,
         words=[
             [f"{name}: {mean:+.2f} ({low:+.2f} to {high:+.2f})" for name, mean, low, high in zip(*row, strict=True)]
             for row in zip(rows, means.mean, means.low, means.high, strict=True)

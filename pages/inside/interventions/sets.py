@@ -10,14 +10,29 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.inside.interventions import experiments
 from pages.ui import cache, controls, fragments, page, text
 from pages.ui.components.figure import figure
+from pages.ui.csv_table import Columns, csv_table, download
 from pages.ui.program import made
 from pages.ui.work.filling import fill
-from tfcore.analysis.inside import knock_outs, prompt_sets
+from tfcore.analysis.inside import attribution_patching, knock_outs, prompt_means, prompt_sets
 from tfcore.analysis.inside.interventions import part_title
-from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, Paired, PromptEffects, SetMetric
-from tfcore.analysis.inside.prompt_tables import COLUMNS, LEAST_PROMPTS, TEMPLATES, written_prompts
+from tfcore.analysis.inside.prompt_means import SetMetric
+from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, Paired, PromptEffects
+from tfcore.analysis.inside.prompt_tables import (
+    ANSWER_CHARACTERS,
+    COLUMNS,
+    LEAST_PROMPTS,
+    MOST_CHARACTERS,
+    MOST_PROMPTS,
+    TEMPLATES,
+    read_prompts,
+    written_prompts,
+)
 
-CHARACTERS = 6_000  # of a table
+TABLE = Columns(
+    {name: ANSWER_CHARACTERS if name in ("answer", "wrong") else MOST_CHARACTERS for name in COLUMNS},
+    rows=MOST_PROMPTS,
+    characters=12_000,
+)
 OWN = "own"
 OWN_LABEL = "a table of your own"
 BOARDS = {"ablation": "each part, ablated", "patching": "each layer, patched"}
@@ -54,14 +69,13 @@ def choose_table(model: str, bos: bool | None) -> str:
     if chosen != OWN:
         return written_prompts(TEMPLATES[chosen])
     first = names[0] if names else "genders"
-    return controls.text_area(
-        f"CSV with the columns {', '.join(COLUMNS)}",
+    return csv_table(
+        "Your prompts",
         "table",
         written_prompts(TEMPLATES[first]),
-        CHARACTERS,
-        height=170,
-        help="Both texts of a row need equally many tokens; answers begin with a space, if a word follows. Put texts "
-        "with commas in double quotes.",
+        TABLE,
+        read_prompts,
+        hint="Both texts of a row need equally many tokens. An answer begins with a space where a word begins.",
     )
 
 
@@ -98,14 +112,23 @@ def pictures(model: str, table: str, bos: bool | None, paired: Paired, patched: 
                 alt=shown.alt,
                 caption=f"{shown.caption} A cross: the interval includes 0.",
             )
-        metrics(prompt_sets.set_metric(first))
+        metrics(prompt_means.set_metric(first))
         with st.expander("Every prompt"):
             st.dataframe(prompt_table(paired, first), hide_index=True)
+            download("These prompts as CSV", table, "prompts.csv")
 
-    layers, tokens = network.config.decoder_layers, max(len(one.clean) for one in paired.encoded)
+    tokens, exact = max(len(one.clean) for one in paired.encoded), EXACT
+    if patched:
+        outputs = prompt_sets.exact_patches(network, paired.encoded)
+        exact += 2 * network.config.decoder_layers if outputs is None else outputs
+        if outputs is not None:
+            st.caption(
+                f"This set is large for this model: the {outputs} outputs with the largest estimates are patched "
+                "exactly, the others are estimates, and pale."
+            )
     fill(
         ("prompts", model, table, patched, bos),
-        knock_outs.operations(network, n * (2 * layers * patched + EXACT + 8), tokens),
+        knock_outs.operations(network, n * (exact + 8), tokens),
         lambda: experiments.by_prompt(network, tokenizer, table, patched, bos),
         lambda: every_prompt(model, table, patched, bos),
         draw,
@@ -150,7 +173,12 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
             r"\bar e \pm t_{n-1,\,0.975} \cdot \frac{s}{\sqrt n}, \qquad "
             r"s^2 = \frac{1}{n-1} \sum_i (e_i - \bar e)^2\end{gathered}"
         ),
-        code=(prompt_sets.measure_set, prompt_sets.exact_effects, prompt_sets.means_of, prompt_sets.t_quantile),
+        code=(
+            prompt_sets.measure_set,
+            attribution_patching.part_effects,
+            prompt_means.means_of,
+            prompt_means.t_quantile,
+        ),
         papers=(
             "The names, and the difference of two logits: arXiv:2211.00593, section 2; corrupted texts of equally many "
             "tokens: arXiv:2309.16042, section 2; estimates of all parts: arXiv:2310.10348, section 2. The interval "
@@ -165,16 +193,17 @@ def words(model: str, table: str, bos: bool | None, patched: bool) -> None:
 
 def means_table(model: str, found: Found) -> pd.DataFrame:
     """Mean, interval and every prompt's effect of the largest parts."""
-    parts, values, _ = prompt_sets.part_values(cache.model(model)[0], found)
-    columns: dict[str, Any] = {"part": [part_title(part) for part in parts], **prompt_sets.means_of(values).columns}
+    parts, values, _ = prompt_means.part_values(cache.model(model)[0], found)
+    columns: dict[str, Any] = {"part": [part_title(part) for part in parts], **prompt_means.means_of(values).columns}
     return pd.DataFrame({**columns, **{f"prompt {i}": row for i, row in enumerate(values, 1)}})
 
 
 def board_table(model: str, found: Found, patched: bool) -> pd.DataFrame:
     """Mean and interval of every field."""
-    names = prompt_sets.board_names(cache.model(model)[0], patched)
+    names = prompt_means.board_names(cache.model(model)[0], patched)
     fields = [name for row in names for name in row]
-    return pd.DataFrame({"part": fields, **prompt_sets.board_means(found, patched).columns})
+    means, exact = prompt_means.board_means(found, patched)
+    return pd.DataFrame({"part": fields, **means.columns, "exact": exact.ravel()})
 
 
 def prompt_table(paired: Paired, first: Sequence[PromptEffects]) -> pd.DataFrame:

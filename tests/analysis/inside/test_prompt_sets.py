@@ -1,31 +1,38 @@
 """Sets of prompts: tables read and refused, effects against full runs, intervals against scipy's and by hand."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 
 from tests import small
+from tfcore.analysis.inside import prompt_sets
 from tfcore.analysis.inside.attribution_patching import estimate_effects
 from tfcore.analysis.inside.interventions import Part, parts_of
-from tfcore.analysis.inside.prompt_sets import (
-    Encoded,
-    ExactEffects,
+from tfcore.analysis.inside.prompt_means import (
     LargestMeans,
-    LeftOut,
     Means,
-    PromptEffects,
     SetMetric,
     board_means,
     board_names,
-    encode_prompts,
+    exact_share,
     largest_means,
     means_of,
-    measure_set,
-    pair_prompts,
-    pairable_templates,
     part_values,
     set_metric,
     t_quantile,
+)
+from tfcore.analysis.inside.prompt_sets import (
+    EXACT,
+    Encoded,
+    ExactEffects,
+    LeftOut,
+    PromptEffects,
+    encode_prompts,
+    exact_patches,
+    pair_prompts,
+    pairable_templates,
 )
 from tfcore.analysis.inside.prompt_tables import TEMPLATES, Prompt, filled, read_prompts, written_prompts
 from tfcore.analysis.inside.quantities import Quantity
@@ -33,9 +40,14 @@ from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 
 TEXTS = small.ids(6, 9).tolist()
-SET = tuple(
-    Encoded(tuple(a), tuple(b), Quantity("difference", 7, 30)) for a, b in zip(TEXTS[:3], TEXTS[3:], strict=True)
+SET = tuple(  # of 9, 6 and 9 tokens: the second has padding behind it
+    Encoded(tuple(a[:n]), tuple(b[:n]), Quantity("difference", 7, 30))
+    for a, b, n in zip(TEXTS[:3], TEXTS[3:], (9, 6, 9), strict=True)
 )
+
+
+def measure_set(*given, **more) -> list[PromptEffects | ExactEffects]:
+    return [one for one in prompt_sets.measure_set(*given, **more) if one is not None]
 
 
 def difference(model, ids, *edits) -> float:
@@ -48,14 +60,15 @@ def test_every_effect_is_that_of_full_runs(values):
     model = small.model(**values)
     every = parts_of(model.config)
     flat = [part for layer in every for part in layer]
-    found = list(measure_set(model, SET, exact=len(flat)))
+    found = measure_set(model, SET, exact=len(flat))
     first, exact = found[:3], found[3:]
     assert all(isinstance(one, PromptEffects) for one in first)
     for prompt, one, more in zip(SET, first, exact, strict=True):
         whole = difference(model, prompt.clean)
         assert one.clean == pytest.approx(whole, abs=2e-5)
         assert one.corrupted == pytest.approx(difference(model, prompt.corrupted), abs=2e-5)
-        np.testing.assert_array_equal(one.estimate, estimate_effects(model, prompt.clean, prompt.quantity, "zero"))
+        estimate = estimate_effects(model, prompt.clean, prompt.quantity, "zero")
+        np.testing.assert_allclose(one.estimate, estimate, atol=3e-5)
         assert isinstance(more, ExactEffects)
         assert set(more.parts) == set(flat)
         for part, effect in zip(more.parts, more.effects, strict=True):
@@ -65,16 +78,57 @@ def test_every_effect_is_that_of_full_runs(values):
         for layer in range(2):
             for kind, name in enumerate((f"blocks.{layer}.attn_out", f"blocks.{layer}.mlp_out")):
                 if kind and every[layer][-1].head is not None:
-                    assert one.patched[layer, 1] == 0
+                    assert one.patched[layer, 1] == more.patched[layer, 1] == 0
                     continue
                 value = model(torch.tensor([list(prompt.corrupted)]), capture=[name]).activations[name][0]
                 now = difference(model, prompt.clean, Edit.replace(name, value))
-                assert one.patched[layer, kind] == pytest.approx(whole - now, abs=3e-5)
+                assert more.patched[layer, kind] == pytest.approx(whole - now, abs=3e-5)
+                slope = gradient(model, prompt.clean, name, value)
+                assert one.patched[layer, kind] == pytest.approx(slope, abs=1e-3)
+
+
+def gradient(model, ids, name, value, step: float = 1e-3) -> float:
+    """The fall to first order when an activation moves towards a value, by finite differences in float64."""
+    double = copy.deepcopy(model).double()
+    now = double(torch.tensor([list(ids)]), capture=[name]).activations[name][0]
+    ends = [now + sign * step * (value.double() - now) for sign in (-1, 1)]
+    back, on = (difference(double, ids, Edit.replace(name, end)) for end in ends)
+    return (back - on) / (2 * step)
+
+
+def test_prompts_share_passes_within_a_bound(monkeypatch):
+    """With as many tokens in a pass as one prompt has: the same results."""
+    model = small.model()
+    together = measure_set(model, SET)
+    monkeypatch.setattr(prompt_sets, "TOGETHER", 9)
+    for one, other in zip(together, measure_set(model, SET), strict=True):
+        for a, b in zip(one, other, strict=True):
+            if isinstance(a, np.ndarray | float):
+                np.testing.assert_allclose(a, b, atol=3e-5)
+
+
+def test_of_a_large_set_the_outputs_with_the_largest_estimates_are_patched_exactly(monkeypatch):
+    model = small.model()
+    assert exact_patches(model, SET) is None
+    monkeypatch.setattr(prompt_sets, "MOST_EXACT", 2 * 24 - 1)  # layers times tokens
+    assert exact_patches(model, SET) == EXACT
+    every, some = measure_set(model, SET), measure_set(model, SET, patches=1)
+    estimates = np.mean([one.patched for one in some[:3]], axis=0)
+    place = np.unravel_index(abs(estimates).argmax(), estimates.shape)
+    for one, other in zip(every[3:], some[3:], strict=True):
+        assert np.argwhere(~np.isnan(other.patched)).tolist() == [list(place)]
+        assert other.patched[place] == pytest.approx(one.patched[place], abs=3e-5)
+    means, exact = board_means(some, True)
+    assert np.argwhere(exact).tolist() == [list(place)]
+    assert means.mean[place] == pytest.approx(np.mean([one.patched[place] for one in every[3:]]), abs=3e-5)
+    np.testing.assert_allclose(means.mean[~exact], estimates[~exact], rtol=1e-5)
+    assert exact_share(exact) == "exact for 1 of 4 outputs, estimated for the others"
+    assert (exact_share(exact | True), exact_share(exact & False)) == ("exact", "estimated")
 
 
 def test_the_largest_estimates_are_measured_exactly():
     model = small.model()
-    found = list(measure_set(model, SET, exact=2))
+    found = measure_set(model, SET, exact=2)
     mean = np.mean([one.estimate for one in found[:3]], axis=0)
     flat = [part for layer in parts_of(model.config) for part in layer]
     assert found[3].parts == tuple(flat[i] for i in np.argsort(-abs(mean).ravel(), kind="stable")[:2])
@@ -185,7 +239,7 @@ def test_the_templates_for_stories_find_its_heads(name):
     """The head that the page on interventions names for one sentence is the one over the whole set."""
     model, tokenizer = load("stories")
     prompts = encode_prompts(model, tokenizer, TEMPLATES[name])
-    found = list(measure_set(model, prompts, exact=28))
+    found = measure_set(model, prompts, exact=28)
     n = len(prompts)
     said = set_metric([one for one in found[:n] if isinstance(one, PromptEffects)])
     assert said.low > 0
@@ -223,7 +277,7 @@ def test_rows_that_cannot_be_paired_are_left_out_with_the_reason():
 
 def test_estimates_are_shown_until_two_prompts_are_exact():
     model = small.model()
-    found = list(measure_set(model, SET, exact=3))
+    found = measure_set(model, SET, exact=3)
     flat = [part for layer in parts_of(model.config) for part in layer]
     estimates = np.stack([one.estimate.ravel() for one in found[:3]])
     for there in (3, 4):
@@ -240,16 +294,19 @@ def test_estimates_are_shown_until_two_prompts_are_exact():
 
 def test_the_board_has_a_mean_and_a_name_for_each_field():
     model = small.model()
-    found = list(measure_set(model, SET, exact=1))
-    for patched, field in ((False, "estimate"), (True, "patched")):
-        means = board_means(found, patched)
-        np.testing.assert_allclose(means.mean, np.mean([getattr(one, field) for one in found[:3]], axis=0), rtol=1e-5)
+    found = measure_set(model, SET, exact=1)
+    for patched, field, there in ((False, "estimate", 6), (True, "patched", 3), (True, "patched", 6)):
+        means, exact = board_means(found[:there], patched)
+        measured = patched and there == 6
+        assert exact.tolist() == np.full(exact.shape, measured).tolist()
+        used = [getattr(one, field) for one in (found[3:] if measured else found[:3])]
+        np.testing.assert_allclose(means.mean, np.mean(used, axis=0), rtol=1e-5)
         names = board_names(model, patched)
         assert (len(names), len(names[0])) == means.mean.shape
         assert means.columns["low"].tolist() == means.low.ravel().tolist()
-    quick = list(measure_set(model, SET, exact=1, patched=False))
-    assert all(np.isnan(one.patched).all() for one in quick[:3])
+    quick = measure_set(model, SET, exact=1, patches=0)
+    assert all(np.isnan(one.patched).all() for one in quick)
     for one, other in zip(found, quick, strict=True):
-        np.testing.assert_array_equal(one[-2 if len(one) == 4 else -1], other[-2 if len(other) == 4 else -1])
+        np.testing.assert_allclose(one[-2], other[-2], atol=3e-5)
     assert board_names(model, True)[1] == ["attention 1", "feed-forward 1"]
     assert board_names(model, False)[1][0] == "head 1.0"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfcore.analysis.inside.prompt_sets import means_of
+from tfcore.analysis.inside.prompt_means import means_of
 from tfcore.figures import theme
 from tfcore.figures.inside.boards import board
 from tfcore.figures.inside.prompt_sets import dots_height, interval_dots

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 
 from pages.inside.interventions import sets
-from pages.ui import cache
+from pages.ui import cache, csv_table
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import run
-from tfcore.analysis.inside.prompt_sets import encode_prompts, measure_set, pair_prompts
-from tfcore.analysis.inside.prompt_tables import TEMPLATES, written_prompts
+from tfcore.analysis.inside import prompt_sets
+from tfcore.analysis.inside.prompt_sets import encode_prompts, pair_prompts
+from tfcore.analysis.inside.prompt_tables import TEMPLATES, read_prompts, written_prompts
 
 opened = partial(visits.opened, "inside/interventions/page.py", show="A set of prompts", model="stories")
 PAIR = TEMPLATES["genders"][:2]
+
+
+def measure_set(model, encoded) -> list:
+    return [one for one in prompt_sets.measure_set(model, encoded) if one is not None]
 
 
 def test_it_opens_on_a_template_that_the_model_can_pair():
@@ -23,7 +28,7 @@ def test_it_opens_on_a_template_that_the_model_can_pair():
     assert list(chooser.options) == ["genders", "copies", sets.OWN_LABEL]
     assert chooser.value == "genders"
     model, tokenizer = cache.model("stories")
-    found = list(measure_set(model, encode_prompts(model, tokenizer, TEMPLATES["genders"])))
+    found = measure_set(model, encode_prompts(model, tokenizer, TEMPLATES["genders"]))
     mean = float(np.mean([one.clean for one in found[:8]]))
     assert [metric.value for metric in test.metric][::2] == [f"{mean:+.2f}", "8 of 8"]
     head, drawn = figures(test)["means"]
@@ -33,7 +38,7 @@ def test_it_opens_on_a_template_that_the_model_can_pair():
     assert np.allclose(board, np.mean([one.estimate for one in found[:8]], axis=0), atol=1e-4)
     test.segmented_control(key="board").set_value("patching")
     board = array(figures(run(test))["set-board"][1]["data"][0]["z"])
-    assert np.allclose(board, np.mean([one.patched for one in found[:8]], axis=0), atol=1e-4)
+    assert np.allclose(board, np.mean([one.patched for one in found[8:]], axis=0), atol=1e-4)
 
 
 def test_a_table_of_ones_own_and_its_row_that_does_not_fit():
@@ -47,7 +52,6 @@ def test_a_table_of_ones_own_and_its_row_that_does_not_fit():
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("", "the first row must name the columns"),
         ("a,b\n1,2", "the first row must name the columns"),
         (written_prompts(PAIR[:1]), "the table has 1 prompts; it needs 2 to 64"),
         (written_prompts([one._replace(wrong=one.answer) for one in PAIR]), "0 of 2 rows can be used"),
@@ -55,17 +59,69 @@ def test_a_table_of_ones_own_and_its_row_that_does_not_fit():
     ],
 )
 def test_what_is_no_table_gets_a_sentence(table, says):
-    test = opened(set=sets.OWN_LABEL)
-    test.text_area(key="table").set_value(table)
-    test = run(test)
+    test = opened(set=sets.OWN_LABEL, table=table)
     assert says in test.info[0].value.replace("\\", "")
     assert not figures(test)
+
+
+def test_cells_that_are_edited_are_in_the_link_and_a_row_counts_once_it_is_whole(monkeypatch):
+    test = opened(set=sets.OWN_LABEL, table=written_prompts(PAIR))
+    assert test.data_editor[0].value.to_numpy().tolist() == [list(one) for one in PAIR]
+
+    def edited(begun, **_):
+        begun = begun.copy()
+        begun.loc[0, "wrong"] = " they"
+        begun.loc[2, "clean"] = "A cat"  # what a new row has in its other cells is nothing
+        return begun
+
+    with monkeypatch.context() as hands:
+        hands.setattr(csv_table.st, "data_editor", edited)
+        test = run(test)
+    changed = (PAIR[0]._replace(wrong=" they"), PAIR[1])
+    assert read_prompts(visits.address(test, "table")) == changed
+    assert "Row 3 is used as soon as none of its cells is empty." in visits.said(test, "caption")
+    assert test.metric[2].value == "2 of 2"
+    test.segmented_control(key="set").set_value("genders")
+    run(test).segmented_control(key="set").set_value(sets.OWN)
+    assert read_prompts(visits.address(run(test), "table")) == changed
+    assert test.data_editor[0].value.to_numpy().tolist() == [list(one) for one in changed]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"\xff\xfe\x00", "The file is no text in UTF-8"),
+        (b"a,b,c\n", "The first row must name the columns"),
+        (written_prompts(PAIR * 30).encode() + b" " * 70_000, "bytes; 65,536 are possible"),
+        (written_prompts([one._replace(clean="a " * 190) for one in PAIR * 20]).encode(), "12,000 are possible"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_in_one_sentence(data, says):
+    test = opened(set=sets.OWN_LABEL, table=written_prompts(PAIR))
+    test.file_uploader(key="table file").upload("prompts.csv", data, "text/csv")
+    test = run(test)
+    assert says in test.warning[0].value.replace("\\", "")
+    assert test.metric[2].value == "2 of 2"
+
+
+def test_an_uploaded_table_takes_the_place_of_the_one_before(monkeypatch):
+    test = opened(set=sets.OWN_LABEL, table=written_prompts(PAIR))
+    three = TEMPLATES["copies"][:3]
+    test.file_uploader(key="table file").upload("prompts.csv", written_prompts(three).encode("utf-8-sig"), "text/csv")
+    test = run(test)
+    assert read_prompts(visits.address(test, "table")) == three
+    assert test.data_editor[0].value.to_numpy().tolist() == [list(one) for one in three]
+    assert test.metric[2].value.endswith("of 3")
+    with monkeypatch.context() as hands:
+        hands.setattr(csv_table.st, "data_editor", lambda begun, **_: begun[1:])
+        assert read_prompts(visits.address(run(test), "table")) == three[1:]
+    assert read_prompts(visits.address(run(test), "table")) == three[1:]  # the file does not come again
 
 
 def test_the_tables_hold_every_prompt_and_every_field():
     model, tokenizer = cache.model("stories")
     paired = pair_prompts(model, tokenizer, PAIR)
-    found = list(measure_set(model, paired.encoded))
+    found = measure_set(model, paired.encoded)
     means = sets.means_table("stories", found)
     assert list(means.columns) == ["part", "mean", "low", "high", "prompt 1", "prompt 2"]
     assert np.allclose(means["mean"], (means["prompt 1"] + means["prompt 2"]) / 2)

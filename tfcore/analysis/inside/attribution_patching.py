@@ -1,11 +1,12 @@
 """Attribution patching: the effects of all ablations, and of all patches, estimated from one backward pass."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
@@ -21,7 +22,57 @@ from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
 
 
+class FirstOrder(NamedTuple):
+    """A pass there and back.
+
+    Args:
+        quantity: of each row.
+        values, gradients: of activations, by name; the gradient is that of the quantity of its row.
+    """
+
+    quantity: Float[Tensor, " row"]
+    values: dict[str, Tensor]
+    gradients: dict[str, Tensor]
+
+
 @torch.enable_grad()
+def first_order(
+    model: Transformer,
+    ids: Int[Tensor, "row seq"],
+    names: Sequence[str],
+    quantity: Callable[[Float[Tensor, "row seq d_model"]], Float[Tensor, " row"]],
+) -> FirstOrder:
+    """Values and gradients of activations, in one forward and one backward pass over texts that are a row each.
+
+    The model stays as it is: gradients flow to activations of this pass alone, from an embedding of its own.
+
+    Args:
+        quantity: of the last hidden states.
+    """
+    leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
+    found = model(ids, capture=names, edits=[leaf])
+    values = [found.activations[name] for name in names]
+    total = quantity(found.hidden)
+    gradients = torch.autograd.grad(total.sum(), values)
+    detached = [value.detach() for value in values]
+    return FirstOrder(total.detach(), dict(zip(names, detached, strict=True)), dict(zip(names, gradients, strict=True)))
+
+
+def part_names(model: Transformer) -> list[str]:
+    """The activations that the parts of a model are in."""
+    return list(dict.fromkeys(part.name for layer in parts_of(model.config) for part in layer))
+
+
+def part_effects(model: Transformer, found: FirstOrder, action: Action) -> Float[Tensor, "row layer part"]:
+    """The estimate of every part's effect, on each row: see estimate_effects. Ablation at the mean is for one row."""
+    effects = {
+        name: ((found.values[name] - ablated(found.values[name], action)) * found.gradients[name]).float()
+        for name in part_names(model)  # (row, head, seq, d_head) or (row, seq, d_model)
+    }
+    layers = [[_sum(effects[part.name], part) for part in layer] for layer in parts_of(model.config)]
+    return torch.stack([torch.stack(layer, -1) for layer in layers], -2)
+
+
 def estimate_effects(
     model: Transformer, ids: Sequence[int], quantity: Quantity, action: Action
 ) -> Float[ndarray, "layer part"]:
@@ -32,24 +83,13 @@ def estimate_effects(
     (arXiv:2310.10348, section 2; of a patch from another text there, of an ablation here). Exact where the quantity
     depends linearly on the activation. By linearity the estimate of a whole attention layer without an output bias is
     the sum of those of its heads.
-
-    The model stays as it is: gradients flow to activations of this pass alone, from an embedding of its own.
     """
-    every = parts_of(model.config)
-    names = list(dict.fromkeys(part.name for layer in every for part in layer))
-    leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    found = model(one_text(model, ids), capture=names, edits=[leaf])
-    values = [found.activations[name] for name in names]
-    gradients = torch.autograd.grad(measured(model, found.hidden, ids, quantity).sum(), values)
-    effects = {
-        name: ((value - ablated(value, action)) * gradient).detach()[0].float()  # (head, seq, d_head) or (seq, d_model)
-        for name, value, gradient in zip(names, values, gradients, strict=True)
-    }
-    rows = [[_sum(effects[part.name], part) for part in layer] for layer in every]
-    return torch.stack([torch.stack(row) for row in rows]).cpu().numpy()
+    found = first_order(
+        model, one_text(model, ids), part_names(model), lambda hidden: measured(model, hidden, ids, quantity)
+    )
+    return part_effects(model, found, action)[0].cpu().numpy()
 
 
-@torch.enable_grad()
 def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarray, "row seq"]:
     """The shares of `patch_each` to first order, of every activation and position at once.
 
@@ -59,20 +99,16 @@ def estimate_patches(model: Transformer, both: Pair, kind: Kind) -> Float[ndarra
     names = patched_names(model.config, kind)
     with torch.no_grad():
         source = model(one_text(model, both.source), capture=names).activations
-    leaf = Edit("embed", lambda x: x.requires_grad_())  # as in estimate_effects
-    found = model(one_text(model, both.target), capture=names, edits=[leaf])
-    values = [found.activations[name] for name in names]
-    quantity = measured(model, found.hidden, both.target, both.quantity).sum()
-    gradients = torch.autograd.grad(quantity, values)
-    pairs = zip(names, values, gradients, strict=True)
-    rows = [((source[name] - value) * gradient).detach()[0].float().sum(-1) for name, value, gradient in pairs]
+    target = one_text(model, both.target)
+    found = first_order(model, target, names, lambda hidden: measured(model, hidden, both.target, both.quantity))
+    rows = [((source[name] - found.values[name]) * found.gradients[name])[0].float().sum(-1) for name in names]
     mine, theirs = both.difference
     return (torch.stack(rows) / (mine - theirs)).cpu().numpy()
 
 
-def _sum(effect: Tensor, part: Part) -> Tensor:
+def _sum(effect: Tensor, part: Part) -> Float[Tensor, " row"]:
     """Over tokens and components, of one part."""
-    return (effect if part.head is None else effect[part.head]).sum()
+    return (effect if part.head is None else effect[:, part.head]).sum((1, 2))
 
 
 # ---- findings ----

@@ -6,21 +6,22 @@ section 2).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.analysis.finding import Finding
-from tfcore.analysis.inside.attribution_patching import estimate_effects
-from tfcore.analysis.inside.interventions import Part, edits_for, part_title, parts_of
+from tfcore.analysis.inside.attribution_patching import first_order, part_effects, part_names
+from tfcore.analysis.inside.interventions import Part, edits_for, parts_of
 from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS, TEMPLATES, Prompt
 from tfcore.analysis.inside.quantities import Quantity, measured
-from tfcore.analysis.inside.shared_layers import plain_run, run_above
-from tfcore.analysis.one_text import encoded, one_text
+from tfcore.analysis.inside.shared_layers import rows_compete
+from tfcore.analysis.one_text import encoded
 from tfcore.analysis.token_text import visible
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
@@ -28,8 +29,8 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 MOST_TOKENS = 64  # of a text
 EXACT = 10  # parts whose effect is measured exactly, those with the largest estimates
-LEVEL = 0.95  # of the intervals
-NAMED = 3  # parts that a sentence names
+TOGETHER = 256  # tokens of prompts in one pass: of smollm2 about 0.3 GB for its backward pass
+MOST_EXACT = 30_720  # tokens times layers up to which all outputs are patched exactly: 1,024 tokens in smollm2
 
 
 class Encoded(NamedTuple):
@@ -116,188 +117,6 @@ def _encoded(model: Transformer, tokenizer: Tokenizer, place: int, prompt: Promp
     return Encoded(clean, corrupted, Quantity("difference", answer[0], wrong[0]))
 
 
-# ---- measurements ----
-
-
-class PromptEffects(NamedTuple):
-    """What is measured of one prompt.
-
-    Args:
-        clean, corrupted: the metric on both texts, in logits.
-        estimate: of the fall when each part alone is zero-ablated; see `estimate_effects`.
-        patched: the fall when the output of attention and of the feed-forward layer of each layer is replaced, at all
-            positions, by that of the corrupted text; exact. 0 where a layer has no feed-forward layer, NaN where it
-            was not asked for.
-    """
-
-    clean: float
-    corrupted: float
-    estimate: Float[ndarray, "layer part"]
-    patched: Float[ndarray, "layer kind"]
-
-
-class ExactEffects(NamedTuple):
-    """The exact fall on one prompt when each of some parts alone is zero-ablated, in the order of `parts`."""
-
-    parts: tuple[Part, ...]
-    effects: Float[ndarray, " part"]
-
-
-def measure_set(
-    model: Transformer, prompts: Sequence[Encoded], exact: int = EXACT, patched: bool = True
-) -> Iterator[PromptEffects | ExactEffects]:
-    """First every prompt's metric, estimates and patches, then the exact effects of the parts with the largest mean
-    estimates, prompt by prompt: twice as many results as prompts.
-
-    Args:
-        exact: how many parts are measured exactly; all of them where the model has no more.
-        patched: whether layers are patched, which takes most of the time.
-    """
-    first = []
-    for prompt in prompts:
-        first.append(_first_look(model, prompt, patched))
-        yield first[-1]
-    parts = largest_parts(model, np.stack([one.estimate for one in first]), exact)
-    for prompt in prompts:
-        yield ExactEffects(parts, exact_effects(model, prompt, parts))
-
-
-def largest_parts(model: Transformer, estimates: Float[ndarray, "prompt layer part"], most: int) -> tuple[Part, ...]:
-    """The parts with the largest mean estimates by size, the largest first."""
-    flat = [part for layer in parts_of(model.config) for part in layer]
-    order = np.argsort(-np.abs(estimates.mean(0)).ravel(), kind="stable")[:most]
-    return tuple(flat[place] for place in order)
-
-
-class PartValues(NamedTuple):
-    """Effects of the largest parts on each prompt, the largest mean by size first; exact, or estimates."""
-
-    parts: tuple[Part, ...]
-    values: Float[ndarray, "prompt part"]
-    exact: bool
-
-
-def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
-    """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
-    exact = [one for one in found if isinstance(one, ExactEffects)]
-    if len(exact) >= LEAST_PROMPTS:
-        parts, values = exact[0].parts, np.stack([one.effects for one in exact])
-    else:
-        estimates = np.stack([one.estimate for one in found if isinstance(one, PromptEffects)])
-        parts, every = largest_parts(model, estimates, EXACT), parts_of(model.config)
-        values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
-    order = np.argsort(-np.abs(values.mean(0)), kind="stable")
-    return PartValues(tuple(parts[place] for place in order), values[:, order], len(exact) >= LEAST_PROMPTS)
-
-
-@torch.no_grad()
-def exact_effects(model: Transformer, prompt: Encoded, parts: Sequence[Part]) -> Float[ndarray, " part"]:
-    """The fall of the metric when each of some parts alone is zero-ablated; the layers below a part are run once."""
-    run = plain_run(model, prompt.clean)
-    whole = measured(model, run.hidden, prompt.clean, prompt.quantity)
-    effects = np.zeros(len(parts), np.float32)
-    for layer in sorted({part.layer for part in parts}):
-        places = [place for place, part in enumerate(parts) if part.layer == layer]
-        sets = [edits_for(model, prompt.clean, [parts[place]], "zero") for place in places]
-        values = [
-            measured(model, hidden, prompt.clean, prompt.quantity) for hidden in run_above(model, run, layer, sets)
-        ]
-        effects[places] = (whole - torch.cat(values)).float().cpu().numpy()
-    return effects
-
-
-@torch.no_grad()
-def _first_look(model: Transformer, prompt: Encoded, patch: bool) -> PromptEffects:
-    names = [
-        [f"blocks.{layer}.attn_out", *([f"blocks.{layer}.mlp_out"] if parts[-1].head is None else [])]
-        for layer, parts in enumerate(parts_of(model.config))
-    ]
-    other = model(one_text(model, prompt.corrupted), capture=[name for row in names for name in row])
-    run = plain_run(model, prompt.clean)
-    whole = measured(model, run.hidden, prompt.clean, prompt.quantity)
-    patched = np.full((len(names), 2), 0.0 if patch else np.nan, np.float32)
-    for layer, row in enumerate(names if patch else ()):
-        sets = [[Edit.replace(name, other.activations[name][0])] for name in row]
-        values = [
-            measured(model, hidden, prompt.clean, prompt.quantity) for hidden in run_above(model, run, layer, sets)
-        ]
-        patched[layer, : len(row)] = (whole - torch.cat(values)).float().cpu().numpy()
-    corrupted = measured(model, other.hidden, prompt.corrupted, prompt.quantity)
-    estimate = estimate_effects(model, prompt.clean, prompt.quantity, "zero")
-    return PromptEffects(float(whole), float(corrupted), estimate, patched)
-
-
-# ---- means with intervals ----
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """Means over the prompts, and the ends of their intervals; one shape.
-
-    Args:
-        mean, low, high: in logits.
-    """
-
-    mean: Float[ndarray, "..."]
-    low: Float[ndarray, "..."]
-    high: Float[ndarray, "..."]
-
-    @property
-    def unsure(self) -> Bool[ndarray, "..."]:
-        """Where the interval includes 0."""
-        return (self.low <= 0) & (self.high >= 0)
-
-    @property
-    def columns(self) -> dict[str, Float[ndarray, " entry"]]:
-        """As columns of a table."""
-        return {"mean": self.mean.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
-
-
-def means_of(values: Float[ndarray, "prompt ..."], level: float = LEVEL) -> Means:
-    """Student's interval of a mean: mean ± t s / sqrt(n), s the standard deviation over the n prompts (n - 1 in its
-    denominator), t the quantile of n - 1 degrees of freedom.
-
-    Raises:
-        ValueError: fewer than two prompts.
-    """
-    n = len(values)
-    if n < LEAST_PROMPTS:
-        raise ValueError(f"an interval needs at least {LEAST_PROMPTS} prompts, and there is {n}")
-    values = values.astype(np.float64)
-    mean = np.asarray(values.mean(0))
-    half = t_quantile(n - 1, 0.5 + level / 2) * values.std(0, ddof=1) / np.sqrt(n)
-    return Means(mean, np.asarray(mean - half), np.asarray(mean + half))
-
-
-def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) -> Means:
-    """Means of the estimates, (layer, part), or of the effects of patching, (layer, kind)."""
-    first = [one for one in found if isinstance(one, PromptEffects)]
-    return means_of(np.stack([one.patched if patched else one.estimate for one in first]))
-
-
-def board_names(model: Transformer, patched: bool) -> list[list[str]]:
-    """Names of the fields of `board_means`."""
-    layers = parts_of(model.config)
-    if patched:
-        return [[f"attention {layer}", f"feed-forward {layer}"] for layer in range(len(layers))]
-    return [[part_title(part) for part in layer] for layer in layers]
-
-
-def t_quantile(degrees: int, probability: float) -> float:
-    """The quantile of Student's t distribution above its median, within 1e-4.
-
-    With t = sqrt(degrees) tan(angle) the density is proportional to cos(angle)^(degrees - 1), which is summed.
-    """
-    angle = np.linspace(0.0, np.pi / 2, 200_001)
-    density = np.cos(angle) ** (degrees - 1)
-    total = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    at = np.interp(probability, 0.5 + 0.5 * total / total[-1], angle)
-    return float(np.sqrt(degrees) * np.tan(at))
-
-
-# ---- findings ----
-
-
 @dataclass(frozen=True, slots=True)
 class LeftOut(Finding):
     """How many rows of a table a model cannot pair, and why not the first of them; at least one."""
@@ -311,84 +130,180 @@ class LeftOut(Finding):
         return f"{are} left out. {self.reason[:1].upper()}{self.reason[1:]}."
 
 
-@dataclass(frozen=True, slots=True)
-class SetMetric(Finding):
-    """The metric over a set of prompts.
+# ---- measurements ----
+
+
+class PromptEffects(NamedTuple):
+    """What is measured of one prompt at first, by a pass over each text and one back.
 
     Args:
-        prompts: how many.
-        right: on how many the answer's logit is the larger one.
-        mean, low, high, spread: of the metric on the clean texts: mean, interval, standard deviation; logits.
-        corrupted, corrupted_low, corrupted_high: its mean on the corrupted texts, and the interval.
+        clean, corrupted: the metric on both texts, in logits.
+        estimate: of the fall when each part alone is zero-ablated; see `estimate_effects`.
+        patched: of the fall when the output of attention and of the feed-forward layer of each layer is replaced, at
+            all positions, by that of the corrupted text. 0 where a layer has no feed-forward layer, NaN where it was
+            not asked for.
     """
 
-    prompts: int
-    right: int
-    mean: float
-    low: float
-    high: float
-    spread: float
+    clean: float
     corrupted: float
-    corrupted_low: float
-    corrupted_high: float
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"Logit of the answer less that of the wrong one, over {self.prompts} prompts: {self.mean:+.2f} "
-            f"({LEVEL:.0%} interval {self.low:+.2f} to {self.high:+.2f}, standard deviation {self.spread:.2f}); the "
-            f"answer leads on {self.right}. On the corrupted texts: {self.corrupted:+.2f} "
-            f"({self.corrupted_low:+.2f} to {self.corrupted_high:+.2f})."
-        )
+    estimate: Float[ndarray, "layer part"]
+    patched: Float[ndarray, "layer kind"]
 
 
-def set_metric(found: Sequence[PromptEffects]) -> SetMetric:
-    """From what was measured of each prompt."""
-    clean = np.array([one.clean for one in found])
-    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in found]))
-    return SetMetric(
-        prompts=len(found),
-        right=int((clean > 0).sum()),
-        mean=float(means.mean),
-        low=float(means.low),
-        high=float(means.high),
-        spread=float(clean.std(ddof=1)),
-        corrupted=float(corrupted.mean),
-        corrupted_low=float(corrupted.low),
-        corrupted_high=float(corrupted.high),
-    )
+class ExactEffects(NamedTuple):
+    """The exact fall on one prompt.
+
+    Args:
+        effects: when each of `parts` alone is zero-ablated.
+        patched: when each output alone is replaced by that of the corrupted text; NaN where only the estimate is known.
+    """
+
+    parts: tuple[Part, ...]
+    effects: Float[ndarray, " part"]
+    patched: Float[ndarray, "layer kind"]
+
+
+def measure_set(
+    model: Transformer, prompts: Sequence[Encoded], exact: int = EXACT, patches: int | None = None
+) -> Iterator[PromptEffects | ExactEffects | None]:
+    """First every prompt's metric and estimates, then the exact effects of what has the largest mean estimates, prompt
+    by prompt: twice as many results as prompts, and None after each layer between them.
+
+    Prompts share passes: behind a shorter one stands padding, which no earlier token of a decoder sees.
+
+    Args:
+        model: a decoder.
+        exact: how many parts are ablated exactly; all of them where the model has no more.
+        patches: how many outputs of layers are patched exactly; None: all, 0: none is patched, nor estimated.
+    """
+    batches = list(_batches(model, prompts))
+    first: list[PromptEffects] = []
+    for batch in batches:
+        for one in _first_look(model, batch, patches != 0):
+            first.append(one)
+            yield one
+    parts = largest_parts(model, np.stack([one.estimate for one in first]), exact)
+    outputs = _largest_outputs(model, np.stack([one.patched for one in first]), patches)
+    for batch in batches:
+        yield from _exact_effects(model, batch, parts, outputs)
+
+
+def exact_patches(model: Transformer, prompts: Sequence[Encoded]) -> int | None:
+    """How many outputs of layers can be patched exactly while a visitor waits: all (None), or of a large set in a large
+    model as many as parts."""
+    passes = sum(len(one.clean) for one in prompts) * model.config.decoder_layers
+    return None if passes <= MOST_EXACT else EXACT
+
+
+def largest_parts(model: Transformer, estimates: Float[ndarray, "prompt layer part"], most: int) -> tuple[Part, ...]:
+    """The parts with the largest mean estimates by size, the largest first."""
+    flat = [part for layer in parts_of(model.config) for part in layer]
+    order = np.argsort(-np.abs(estimates.mean(0)).ravel(), kind="stable")[:most]
+    return tuple(flat[place] for place in order)
+
+
+def _largest_outputs(
+    model: Transformer, estimates: Float[ndarray, "prompt layer kind"], most: int | None
+) -> list[tuple[int, int]]:
+    """Layer and kind of the outputs with the largest mean estimates by size."""
+    if most == 0:
+        return []
+    there = [(layer, kind) for layer, row in enumerate(_outputs(model)) for kind in range(len(row))]
+    return sorted(there, key=lambda place: -abs(float(estimates.mean(0)[place])))[:most]
+
+
+def _outputs(model: Transformer) -> list[list[str]]:
+    """Names of the outputs of each layer: attention, and the feed-forward layer where there is one."""
+    return [
+        [f"blocks.{layer}.attn_out", *([f"blocks.{layer}.mlp_out"] if parts[-1].head is None else [])]
+        for layer, parts in enumerate(parts_of(model.config))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class LargestMeans(Finding):
-    """The parts with the largest mean effects by size, and how many are not told from 0.
+class _Batch:
+    """Prompts that share a pass, a row each."""
 
-    Args:
-        how: the effects were found, as in "Zero ablation, exact".
-        named: part, mean, and the ends of the interval.
-        unsure, parts: how many intervals include 0, of how many.
-    """
+    prompts: tuple[Encoded, ...]
 
-    how: str
-    named: tuple[tuple[str, float, float, float], ...]
-    unsure: int
-    parts: int
+    def ids(self, model: Transformer, corrupted: bool = False) -> Int[Tensor, "row seq"]:
+        """Of all clean, or all corrupted texts, with padding behind the shorter ones."""
+        texts = [torch.tensor(one.corrupted if corrupted else one.clean) for one in self.prompts]
+        return torch.nn.utils.rnn.pad_sequence(texts, batch_first=True).to(model.device)
 
-    @property
-    def sentence(self) -> str:
-        named = "; ".join(f"{part} {mean:+.2f} ({low:+.2f} to {high:+.2f})" for part, mean, low, high in self.named)
-        return (
-            f"{self.how}: mean fall of the metric with {LEVEL:.0%} interval, in logits. Largest: {named}. "
-            f"{self.unsure} of {self.parts} intervals include 0."
-        )
+    def metric(self, model: Transformer, hidden: Float[Tensor, "all seq d_model"]) -> Float[Tensor, "set row"]:
+        """The metric of each prompt, from last hidden states in which all rows follow each other set by set."""
+        sets = hidden.unflatten(0, (-1, len(self.prompts)))
+        rows = [
+            measured(model, sets[:, row, : len(one.clean)], one.clean, one.quantity)
+            for row, one in enumerate(self.prompts)
+        ]
+        return torch.stack(rows, 1)
 
 
-def largest_means(means: Means, names: Sequence[str], how: str) -> LargestMeans:
-    """From means of any shape, `names` in the order of their raveled entries."""
-    mean, low, high = (values.ravel() for values in (means.mean, means.low, means.high))
-    order = np.argsort(-np.abs(mean), kind="stable")[:NAMED]
-    named = tuple((names[i], float(mean[i]), float(low[i]), float(high[i])) for i in order)
-    return LargestMeans(how, named, int(means.unsure.sum()), mean.size)
+def _batches(model: Transformer, prompts: Sequence[Encoded]) -> Iterator[_Batch]:
+    """All prompts in their order, TOGETHER tokens with their padding at a time."""
+    rows: list[Encoded] = []
+    for one in prompts:
+        longest = max(len(row.clean) for row in (*rows, one))
+        if rows and (longest * (len(rows) + 1) > TOGETHER or rows_compete(model.config)):
+            yield _Batch(tuple(rows))
+            rows = []
+        rows.append(one)
+    if rows:
+        yield _Batch(tuple(rows))
+
+
+def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[PromptEffects]:
+    """The metric and the estimates of all prompts of a batch."""
+    names = _outputs(model)
+    flat = [name for row in names for name in row] if patch else []
+    with torch.no_grad():
+        other = model(batch.ids(model, corrupted=True), capture=flat)
+        corrupted = batch.metric(model, other.hidden)[0].tolist()
+    found = first_order(
+        model, batch.ids(model), [*part_names(model), *flat], lambda hidden: batch.metric(model, hidden)[0]
+    )
+    estimate = part_effects(model, found, "zero").cpu().numpy()
+    patched = np.full((len(batch.prompts), len(names), 2), 0.0 if patch else np.nan, np.float32)
+    for layer, row in enumerate(names if patch else ()):
+        for kind, name in enumerate(row):
+            change = (found.values[name] - other.activations[name]) * found.gradients[name]
+            patched[:, layer, kind] = change.float().sum((1, 2)).cpu().numpy()
+    whole = found.quantity.tolist()
+    for row_place in range(len(batch.prompts)):
+        yield PromptEffects(whole[row_place], corrupted[row_place], estimate[row_place], patched[row_place])
+
+
+def _exact_effects(
+    model: Transformer, batch: _Batch, parts: Sequence[Part], outputs: Sequence[tuple[int, int]]
+) -> Iterator[ExactEffects | None]:
+    """The fall of the metric of each prompt under each edit; the layers below an edit are run once."""
+    n, names = len(batch.prompts), _outputs(model)
+    with torch.no_grad():
+        patching = [names[layer][kind] for layer, kind in outputs]
+        other = model(batch.ids(model, corrupted=True), capture=patching).activations
+        streams = [f"blocks.{layer}.resid_pre" for layer in range(len(names))]
+        run = model(batch.ids(model), capture=streams)
+        whole = batch.metric(model, run.hidden)
+    effects = np.zeros((n, len(parts)), np.float32)
+    patched = np.full((n, len(names), 2), np.nan, np.float32)
+    patched[:, [layer for layer, row in enumerate(names) if len(row) == 1], 1] = 0.0
+    for layer, stream in enumerate(streams):
+        mine = [place for place, part in enumerate(parts) if part.layer == layer]
+        kinds = [kind for at, kind in outputs if at == layer]
+        edits = edits_for(model, batch.prompts[0].clean, [parts[place] for place in mine], "zero")
+        edits += [Edit.replace(names[layer][kind], other[names[layer][kind]]) for kind in kinds]
+        if edits:
+            with torch.no_grad():
+                rows = [replace(edit, rows=range(i * n, (i + 1) * n)) for i, edit in enumerate(edits)]
+                hidden = model.resume(run.activations[stream].repeat(len(edits), 1, 1), layer, edits=rows)
+                fall = (whole - batch.metric(model, hidden)).float().cpu().numpy()
+            effects[:, mine] = fall[: len(mine)].T
+            patched[:, layer, kinds] = fall[len(mine) :].T
+            yield None
+    for row in range(n):
+        yield ExactEffects(tuple(parts), effects[row], patched[row])
 
 
 def prompt_words(prompt: Prompt) -> str:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.analysis.inside.prompt_sets import Means
+from tfcore.analysis.inside.prompt_means import Means
 from tfcore.figures import theme
 
 ROW = 32  # pixels

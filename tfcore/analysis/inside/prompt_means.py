@@ -1,0 +1,209 @@
+"""Effects over a set of prompts as means with intervals, and what is said of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from tfcore.analysis.finding import Finding
+from tfcore.analysis.inside.interventions import Part, part_title, parts_of
+from tfcore.analysis.inside.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
+from tfcore.analysis.inside.prompt_tables import LEAST_PROMPTS
+from tfcore.model import Transformer
+
+LEVEL = 0.95  # of the intervals
+NAMED = 3  # parts that a sentence names
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Means over the prompts, and the ends of their intervals; one shape.
+
+    Args:
+        mean, low, high: in logits.
+    """
+
+    mean: Float[ndarray, "..."]
+    low: Float[ndarray, "..."]
+    high: Float[ndarray, "..."]
+
+    @property
+    def unsure(self) -> Bool[ndarray, "..."]:
+        """Where the interval includes 0."""
+        return (self.low <= 0) & (self.high >= 0)
+
+    @property
+    def columns(self) -> dict[str, Float[ndarray, " entry"]]:
+        """As columns of a table."""
+        return {"mean": self.mean.ravel(), "low": self.low.ravel(), "high": self.high.ravel()}
+
+
+def means_of(values: Float[ndarray, "prompt ..."], level: float = LEVEL) -> Means:
+    """Student's interval of a mean: mean ± t s / sqrt(n), s the standard deviation over the n prompts (n - 1 in its
+    denominator), t the quantile of n - 1 degrees of freedom.
+
+    Raises:
+        ValueError: fewer than two prompts.
+    """
+    n = len(values)
+    if n < LEAST_PROMPTS:
+        raise ValueError(f"an interval needs at least {LEAST_PROMPTS} prompts, and there is {n}")
+    values = values.astype(np.float64)
+    mean = np.asarray(values.mean(0))
+    half = t_quantile(n - 1, 0.5 + level / 2) * values.std(0, ddof=1) / np.sqrt(n)
+    return Means(mean, np.asarray(mean - half), np.asarray(mean + half))
+
+
+class BoardMeans(NamedTuple):
+    """Means of the fields of a board, and which of them are of exact effects; the others are of estimates."""
+
+    means: Means
+    exact: Bool[ndarray, "layer column"]
+
+
+def board_means(found: Sequence[PromptEffects | ExactEffects], patched: bool) -> BoardMeans:
+    """Means of the estimates of all parts, (layer, part), or of the effects of patching, (layer, kind): the exact ones
+    of a field as soon as two prompts have theirs."""
+    first = [one for one in found if isinstance(one, PromptEffects)]
+    estimates = means_of(np.stack([one.patched if patched else one.estimate for one in first]))
+    exact = [one.patched for one in found if isinstance(one, ExactEffects)]
+    if not patched or len(exact) < LEAST_PROMPTS:
+        return BoardMeans(estimates, np.zeros(estimates.mean.shape, dtype=bool))
+    known = means_of(np.stack(exact))
+    there = ~np.isnan(known.mean)
+    pairs = ((known.mean, estimates.mean), (known.low, estimates.low), (known.high, estimates.high))
+    return BoardMeans(Means(*(np.where(there, one, other) for one, other in pairs)), there)
+
+
+def exact_share(exact: Bool[ndarray, "layer column"]) -> str:
+    """How many fields of a board are exact, in words."""
+    if exact.all() or not exact.any():
+        return "exact" if exact.all() else "estimated"
+    return f"exact for {exact.sum()} of {exact.size} outputs, estimated for the others"
+
+
+def board_names(model: Transformer, patched: bool) -> list[list[str]]:
+    """Names of the fields of `board_means`."""
+    layers = parts_of(model.config)
+    if patched:
+        return [[f"attention {layer}", f"feed-forward {layer}"] for layer in range(len(layers))]
+    return [[part_title(part) for part in layer] for layer in layers]
+
+
+def t_quantile(degrees: int, probability: float) -> float:
+    """The quantile of Student's t distribution above its median, within 1e-4.
+
+    With t = sqrt(degrees) tan(angle) the density is proportional to cos(angle)^(degrees - 1), which is summed.
+    """
+    angle = np.linspace(0.0, np.pi / 2, 200_001)
+    density = np.cos(angle) ** (degrees - 1)
+    total = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    at = np.interp(probability, 0.5 + 0.5 * total / total[-1], angle)
+    return float(np.sqrt(degrees) * np.tan(at))
+
+
+class PartValues(NamedTuple):
+    """Effects of the largest parts on each prompt, the largest mean by size first; exact, or estimates."""
+
+    parts: tuple[Part, ...]
+    values: Float[ndarray, "prompt part"]
+    exact: bool
+
+
+def part_values(model: Transformer, found: Sequence[PromptEffects | ExactEffects]) -> PartValues:
+    """From what there is of `measure_set`: exact effects as soon as two prompts have theirs, estimates until then."""
+    exact = [one for one in found if isinstance(one, ExactEffects)]
+    if len(exact) >= LEAST_PROMPTS:
+        parts, values = exact[0].parts, np.stack([one.effects for one in exact])
+    else:
+        estimates = np.stack([one.estimate for one in found if isinstance(one, PromptEffects)])
+        parts, every = largest_parts(model, estimates, EXACT), parts_of(model.config)
+        values = np.stack([estimates[:, part.layer, every[part.layer].index(part)] for part in parts], 1)
+    order = np.argsort(-np.abs(values.mean(0)), kind="stable")
+    return PartValues(tuple(parts[place] for place in order), values[:, order], len(exact) >= LEAST_PROMPTS)
+
+
+# ---- findings ----
+
+
+@dataclass(frozen=True, slots=True)
+class SetMetric(Finding):
+    """The metric over a set of prompts.
+
+    Args:
+        prompts: how many.
+        right: on how many the answer's logit is the larger one.
+        mean, low, high, spread: of the metric on the clean texts: mean, interval, standard deviation; logits.
+        corrupted, corrupted_low, corrupted_high: its mean on the corrupted texts, and the interval.
+    """
+
+    prompts: int
+    right: int
+    mean: float
+    low: float
+    high: float
+    spread: float
+    corrupted: float
+    corrupted_low: float
+    corrupted_high: float
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Logit of the answer less that of the wrong one, over {self.prompts} prompts: {self.mean:+.2f} "
+            f"({LEVEL:.0%} interval {self.low:+.2f} to {self.high:+.2f}, standard deviation {self.spread:.2f}); the "
+            f"answer leads on {self.right}. On the corrupted texts: {self.corrupted:+.2f} "
+            f"({self.corrupted_low:+.2f} to {self.corrupted_high:+.2f})."
+        )
+
+
+def set_metric(found: Sequence[PromptEffects]) -> SetMetric:
+    """From what was measured of each prompt."""
+    clean = np.array([one.clean for one in found])
+    means, corrupted = means_of(clean), means_of(np.array([one.corrupted for one in found]))
+    return SetMetric(
+        prompts=len(found),
+        right=int((clean > 0).sum()),
+        mean=float(means.mean),
+        low=float(means.low),
+        high=float(means.high),
+        spread=float(clean.std(ddof=1)),
+        corrupted=float(corrupted.mean),
+        corrupted_low=float(corrupted.low),
+        corrupted_high=float(corrupted.high),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LargestMeans(Finding):
+    """The parts with the largest mean effects by size, and how many are not told from 0.
+
+    Args:
+        how: the effects were found, as in "Zero ablation, exact".
+        named: part, mean, and the ends of the interval.
+        unsure, parts: how many intervals include 0, of how many.
+    """
+
+    how: str
+    named: tuple[tuple[str, float, float, float], ...]
+    unsure: int
+    parts: int
+
+    @property
+    def sentence(self) -> str:
+        named = "; ".join(f"{part} {mean:+.2f} ({low:+.2f} to {high:+.2f})" for part, mean, low, high in self.named)
+        return (
+            f"{self.how}: mean fall of the metric with {LEVEL:.0%} interval, in logits. Largest: {named}. "
+            f"{self.unsure} of {self.parts} intervals include 0."
+        )
+
+
+def largest_means(means: Means, names: Sequence[str], how: str) -> LargestMeans:
+    """From means of any shape, `names` in the order of their raveled entries."""
+    mean, low, high = (values.ravel() for values in (means.mean, means.low, means.high))
+    order = np.argsort(-np.abs(mean), kind="stable")[:NAMED]
+    named = tuple((names[i], float(mean[i]), float(low[i]), float(high[i])) for i in order)
+    return LargestMeans(how, named, int(means.unsure.sum()), mean.size)
