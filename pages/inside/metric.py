@@ -24,8 +24,9 @@ Option = TypeVar("Option", bound=Hashable)
 KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 OF_TOKENS: tuple[Kind, ...] = ("prediction", "difference")
 HELP = (
-    "The next token: its log-probability. Two tokens: the logit of one less that of the other. The whole text: the "
-    "mean log-probability of its own tokens, which is the loss with its sign turned."
+    "The next token: its log-probability, or its logit where parts add up to that. Two tokens: the logit of one less "
+    "that of the other. The whole text: the mean log-probability of its own tokens, which is the loss with its sign "
+    "turned."
 )
 TYPED = 40  # characters of a token of one's own
 WIDTH = 190  # of a control for a token, in pixels
@@ -133,8 +134,9 @@ def choose_kind(options: Mapping[Option, str], default: Option, section: str = "
         st.session_state["by"] = default
     began["by"] = section, default
     other = links.asked("against")
-    if links.address_decides("by") and links.asked("by") is None and other is not None and not _is_reference(other):
-        st.session_state["by"] = "difference"  # links in which the second token alone said so
+    if links.address_decides("by") and links.asked("by") is None and other is not None:
+        # Links in which the second token, or what stands in its place, alone said so.
+        st.session_state["by"] = "prediction" if _is_reference(other) else "difference"
     return controls.segmented("Metric", "by", list(options), default, options, help=HELP)
 
 
@@ -149,7 +151,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
     default = NAMED if offered.rival is not None else min(1, len(offered.ids) - 1)
     against = _choose("against", "against", "own_against", " cat", offered, offered.others, default, row)
     if token == against:
-        st.caption("The two tokens are the same, so the log-probability of one is explained.")
+        st.caption("The two tokens are the same, so one alone is explained.")
         return Quantity("prediction", token)
     return Quantity("difference", token, against)
 
@@ -211,13 +213,24 @@ class Place(NamedTuple):
         words: of the link.
         view: what else the address says there.
         kinds: what can be explained there.
+        text: key of the text there.
+        model, tokens: the one model that is explained there, and the longest text; None: any.
     """
 
     words: str
     view: dict[str, str]
     kinds: tuple[Kind, ...]
+    text: str = "text"
+    model: str | None = None
+    tokens: int | None = None
+
+    def takes(self, reading: Reading, quantity: Quantity) -> bool:
+        """Whether the same can be explained there."""
+        short = self.tokens is None or len(reading.ids) <= self.tokens
+        return quantity.kind in self.kinds and self.model in (None, reading.model) and short
 
 
+GRAPH = "the graph of features"
 PLACES: dict[str, tuple[Place, ...]] = {
     "stream": (
         Place("direct logit attribution", {"show": "Direct logit attribution"}, ("prediction", "difference")),
@@ -230,6 +243,7 @@ PLACES: dict[str, tuple[Place, ...]] = {
     "flow": (Place("the flow of information", {}, ("prediction", "difference", "text")),),
     "circuits": (  # against the mean, as the page's other text has other tokens than this one
         Place("edges between heads", {"show": "edges between heads", "base": "mean over the tokens"}, ("difference",)),
+        Place(GRAPH, {"show": "graph of features"}, OF_TOKENS, "story", "stories", 24),
     ),
 }
 
@@ -245,18 +259,18 @@ def elsewhere(here: str, reading: Reading, quantity: Quantity, position: int | N
         st.caption("The same text and metric in:", width="content")
         for url, sections in PLACES.items():
             for place in sections:
-                if place.words != here and quantity.kind in place.kinds:
-                    view = {**place.view, **told(reading, quantity, position)}
+                if place.words != here and place.takes(reading, quantity):
+                    view = {**place.view, **told(reading, quantity, position, place.text)}
                     links.to(places.place(url).file, view, place.words, ":material/arrow_outward:")
 
 
-def told(reading: Reading, quantity: Quantity, position: int | None = None) -> dict[str, str]:
-    """How an address says a text and what is explained of it."""
+def told(reading: Reading, quantity: Quantity, position: int | None = None, key: str = "text") -> dict[str, str]:
+    """How an address says a text, under this key, and what is explained of it."""
     pasted, begin = reading.pasted, begin_of(reading.model)
     if position is not None and position < len(reading.ids) - 1:
         first = int(begin is not None and reading.ids[0] == begin.id)
         pasted = cache.model(reading.model)[1].decode(reading.ids[first : position + 1])
-    view = {"model": reading.model, "by": KINDS[quantity.kind], **links.text_parameters("text", pasted)}
+    view = {"model": reading.model, "by": KINDS[quantity.kind], **links.text_parameters(key, pasted)}
     if reading.bos is not None:
         view["bos"] = "with" if reading.bos else "without"
     if quantity.kind != "text":

@@ -55,7 +55,7 @@ def csv_table(
     if now.given != value or lost:  # another link, an example
         now = replace(now, begun=value, given=value, number=now.number + 1)
     place = st.container()
-    with st.popover("Upload a CSV", help=f"With the columns {', '.join(columns.most)}; UTF-8, up to 64 kB."):
+    with st.popover("Upload a CSV"):
         now = _uploaded(key, now, check, columns)
     begun = _frame(now.begun, columns)
     with place:
@@ -78,9 +78,9 @@ def _editor(label: str, key: str, begun: pd.DataFrame, columns: Columns) -> pd.D
         key=key,
         num_rows="dynamic",
         hide_index=True,
-        height=210,
+        height=176,  # four rows
         column_config={
-            name: st.column_config.TextColumn(name, max_chars=most, width="large" if most > SHORT else "small")
+            name: st.column_config.TextColumn(name, max_chars=most, width=270 if most > SHORT else 90)
             for name, most in columns.most.items()
         },
         alt=label,
@@ -94,7 +94,9 @@ def _editor(label: str, key: str, begun: pd.DataFrame, columns: Columns) -> pd.D
 
 def _uploaded(key: str, now: _Edited, check: Callable[[str], object], columns: Columns) -> _Edited:
     """The editor as it was, or begun anew with a file that has just come."""
-    file = st.file_uploader("A table as CSV", type=["csv"], key=f"{key} file", max_upload_size=1)
+    file = st.file_uploader(
+        f"With the columns {', '.join(columns.most)}; up to 64 kB", type=["csv"], key=f"{key} file", max_upload_size=1
+    )
     if file is None or file.file_id == now.file:
         return now
     try:

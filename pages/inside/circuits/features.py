@@ -1,6 +1,7 @@
 """Section of the page on circuits: the attribution graph of a prediction, made of transcoder features."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,10 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.circuits import experiments
 from pages.inside.reading import Reading
-from pages.ui import cache, controls, page, text
+from pages.ui import cache, controls, links, page, text
 from pages.ui.components.figure import Event, figure
 from pages.ui.loading import models
 from pages.ui.program import made
@@ -21,23 +23,21 @@ from tfcore.analysis.inside.attribution_graphs import graph as graphs
 from tfcore.analysis.inside.attribution_graphs.effects import TakenOff
 from tfcore.analysis.inside.attribution_graphs.export import to_json
 from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, Traced, draw_traced, take_strongest_off, trace_text
+from tfcore.analysis.inside.quantities import Kind, Quantity
 from tfcore.figures.inside.attribution_graphs import graph_width, node_place
 
 MODEL = "stories"
 TOKENS = 24
 CHARACTERS = 500
-TYPED = 40  # characters of a token of one's own
 TEXT = _reading.BOY
-OWN = -2  # a token that is typed
-MEAN = -3  # the mean of all logits
 BALL = "Max had a red ball. One day Max lost the red"
 PARK = "Lily was very happy. She went to the park and saw a big"
 HER = "There was a little girl. One day, Lily said that"
 TRY: dict[str, dict[str, Any]] = {
-    "he, not she": {"story": TEXT, "word": 0, "against": OWN, "own_against": " she"},
-    "she, not he": {"story": HER, "word": 0, "against": OWN, "own_against": " he"},
-    "a dog, not a tree": {"story": PARK, "word": OWN, "own": " dog", "against": OWN, "own_against": " tree"},
-    "the red ball again": {"story": BALL, "word": 0, "against": MEAN},
+    "he, not she": {"story": TEXT, **metric.two_tokens(" he", " she")},
+    "she, not he": {"story": HER, **metric.two_tokens(" she", " he")},
+    "a dog, not a tree": {"story": PARK, **metric.two_tokens(" dog", " tree")},
+    "the red ball again": {"story": BALL, "by": "prediction", "word": 0},
 }
 
 
@@ -70,10 +70,10 @@ def features() -> None:
         chosen = st.container(width=330)
         with page.more_settings():
             kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
-            links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
+            shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
             grouped = controls.toggle("Join features that do the same", "grouped", True)
     given = pasted, token, against
-    found, left = traced(*given), drawn(*given, kept / 100, links / 100, grouped)
+    found, left = traced(*given), drawn(*given, kept / 100, shown_links / 100, grouped)
     with chosen:
         node = choose_node(left)
     highlighted = None if left.diagram.kind[node] == graphs.OUTPUT else node
@@ -100,7 +100,7 @@ def features() -> None:
             experiments.graph,
             MODEL,
             begun,
-            made(draw_traced, MODEL, MODEL, begun, kept / 100, links / 100, grouped),
+            made(draw_traced, MODEL, MODEL, begun, kept / 100, shown_links / 100, grouped),
             highlighted,
         )
     ]
@@ -114,32 +114,23 @@ def features() -> None:
         type="tertiary",
         help="In the format of circuit-tracer and Neuronpedia",
     )
+    if len(reading.ids) == reading.total:  # elsewhere the text is not cut here
+        explained = Quantity("prediction", token) if against is None else Quantity("difference", token, against)
+        metric.elsewhere(metric.GRAPH, reading, explained)
     words(programs)
 
 
 def choose_output(reading: Reading) -> tuple[int, int | None]:
-    """Controls for the logit that is explained, and what it is measured against."""
-    ids, pieces, _ = _reading.guesses(MODEL, reading.pasted, TOKENS, len(reading.ids) - 1)
-    ranks = {rank: f"{rank + 1}: {text.visible(piece)}" for rank, piece in enumerate(pieces)}
-    options = {**ranks, OWN: "another token"}
-    with st.container(width=190):
-        rank = controls.select("Token", "word", list(options), 0, options)
-        token = typed("own", " dog", ids[0]) if rank == OWN else ids[rank]
-    others = {MEAN: "the mean of all logits", **options}
-    with st.container(width=210):
-        default = OWN if reading.pasted == TEXT else MEAN
-        other = controls.select("Its logit, relative to", "against", list(others), default, others)
-        if other == MEAN:
-            return token, None
-        against = typed("own_against", " she", ids[0]) if other == OWN else ids[other]
-    return token, None if against == token else against
-
-
-def typed(key: str, default: str, instead: int) -> int:
-    """The first token of what is typed."""
-    word = controls.text_line("Token, with the space before it", key, default, TYPED)
-    ids = cache.model(MODEL)[1].encode(word)
-    return int(ids[0]) if ids else instead
+    """Controls for what is explained: the logit of a token less that of another, or (None) less the mean of all."""
+    offered = metric.candidates(reading, TOKENS)
+    if at_first := reading.pasted == TEXT:
+        offered = replace(offered, rival=cache.model(MODEL)[1].encode(" she")[0])
+    default: Kind = "difference" if at_first else "prediction"
+    quantity = metric.choose(offered, metric.OF_TOKENS, default, section="features")
+    if quantity.kind == "difference":
+        return quantity.token, quantity.against
+    links.forget("against")  # in links of earlier releases it names the mean
+    return quantity.token, None
 
 
 def choose_node(left: Drawn) -> int:

@@ -51,9 +51,35 @@ def test_one_address_means_the_same_on_every_page(url, show, said, explained, ch
     assert "Corrected" not in visits.said(test, "caption")
 
 
+def test_the_graph_of_features_explains_he_against_she_at_first(chosen):
+    """As in the first release, whose links leave that out; of another text, the prediction."""
+    opened(FILES["circuits"])
+    assert set(chosen) == {Quantity("difference", token(" he"), token(" she"))}
+    chosen.clear()
+    opened(FILES["circuits"], story="Max had a red ball. One day Max lost the red")
+    assert {one.kind for one in chosen} == {"prediction"}
+
+
+@pytest.mark.parametrize("said", [CHOSEN, {**CHOSEN, "by": "the next token"}])
+def test_the_graph_of_features_explains_what_a_link_of_another_page_says(said, chosen, monkeypatch):
+    made: dict[str, dict[str, str]] = {}
+    with monkeypatch.context() as links_of_stream:
+        links_of_stream.setattr(links, "to", lambda _, view, label, __: made.update({str(label): view}))
+        opened(FILES["stream"], model="stories", text=TEXT, **said)
+        to_graph = made.pop(metric.GRAPH)
+        opened(FILES["stream"], model="stories", text="one two " * 20, **said)
+        assert metric.GRAPH not in made  # it would be cut there
+    chosen.clear()
+    test = opened(FILES["circuits"], **to_graph)
+    kind = "difference" if said == CHOSEN else "prediction"
+    expected = Quantity(kind, token(" dog"), token(" cat") if kind == "difference" else 0)
+    assert set(chosen) == {expected}
+    assert "Corrected" not in visits.said(test, "caption")
+
+
 def test_edges_between_heads_explain_two_tokens_against_the_mean(chosen):
     """Where the link of another page leads: no other text is needed."""
-    [place] = metric.PLACES["circuits"]
+    place = metric.PLACES["circuits"][0]
     test = opened(FILES["circuits"], model="stories", text=TEXT, **place.view, **CHOSEN)
     assert set(chosen) == {Quantity("difference", token(" dog"), token(" cat"))}
     assert "Corrected" not in visits.said(test, "caption")
@@ -80,6 +106,9 @@ def test_the_loss_of_the_text_is_explained_where_it_can_be(url, chosen):
         ),
         ("flow", {"word": "4: ·she", "against": "1: ·he", "v": "2"}, "difference"),
         ("flow", {"word": "4: ·she"}, "prediction"),
+        ("circuits", {"word": "4: ·she", "against": "1: ·he", "v": "2"}, "difference"),
+        ("circuits", {"word": "4: ·she", "against": "another token", "own_against": " he"}, "difference"),
+        ("circuits", {"word": "4: ·she", "against": "the mean of all logits"}, "prediction"),
     ],
 )
 def test_links_of_earlier_releases_explain_what_they_did(url, address, kind, chosen):
