@@ -20,7 +20,7 @@ from pages.ui.program import made
 from pages.ui.reading import choose_bos
 from pages.ui.work.filling import fill
 from tfcore.analysis.inside import head_circuits, head_edges, knock_outs
-from tfcore.analysis.inside.head_circuits import CANDIDATES, COUNTS, HeadCircuit
+from tfcore.analysis.inside.head_circuits import CANDIDATES, COUNTS, EdgesOfText, HeadCircuit
 from tfcore.analysis.inside.quantities import Quantity
 from tfcore.config import ModelConfig
 
@@ -44,8 +44,6 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     "Mary or John?": {"model": REAL, "text": JOHN, "other": MARY, "edges": 20},
     "five edges": {"model": REAL, "text": JOHN, "other": MARY, "edges": 5},
 }
-Values = tuple[str, str, int, Quantity, str, str, int, bool | None]
-
 estimated = cache.of_model(max_entries=16)(experiments.estimated)
 every_step = cache.of_model(max_entries=24)(experiments.every_step)
 rival = cache.of_model(max_entries=64)(experiments.rival)
@@ -81,10 +79,10 @@ def edges() -> None:
     with chosen:
         quantity = choose_quantity(reading, other)
         count = controls.stops("Edges left", "edges", [count for count in COUNTS if count], 20)
-    values: Values = (model, pasted, TOKENS, quantity, kind, other, steps, bos)
+    asked = EdgesOfText(pasted, TOKENS, quantity, kind, other, steps, bos)
     with above:
-        picture(reading, values, count)
-    words(reading, values, count)
+        picture(reading, asked, count)
+    words(reading, asked, count)
 
 
 def choose_quantity(reading: Reading, other: str) -> Quantity:
@@ -111,12 +109,10 @@ def unlike(reading: Reading, other: Reading) -> str | None:
     return None
 
 
-def picture(reading: Reading, values: Values, count: int) -> None:
+def picture(reading: Reading, asked: EdgesOfText, count: int) -> None:
     """The graph, and how much of the quantity its edges keep."""
     network, tokenizer = cache.model(reading.model)
-    quantity, kind = values[3], values[4]
-
-    estimate = estimated(*values)
+    quantity, estimate = asked.quantity, estimated(reading.model, asked)
 
     def draw(found: Sequence[Any]) -> None:
         circuit = found[-1] if found and isinstance(found[-1], HeadCircuit) else None
@@ -140,14 +136,14 @@ def picture(reading: Reading, values: Values, count: int) -> None:
             if circuit is None:
                 st.info("Edges are being cut one by one; what they keep alone is measured after the last of them.")
             else:
-                faithful(circuit, quantity, kind, count)
+                faithful(circuit, quantity, asked.kind, count)
 
     candidates = head_edges.strongest_edges(estimate, CANDIDATES)
     fill(
-        ("edges", *values),
+        ("edges", reading.model, asked),
         knock_outs.operations(network, CANDIDATES + 2 * len(COUNTS), len(reading.ids)),
-        lambda: experiments.measured(network, tokenizer, *values[1:], estimate),
-        lambda: every_step(*values),
+        lambda: experiments.measured(network, tokenizer, asked, estimate),
+        lambda: every_step(reading.model, asked),
         draw,
         1 + len({edge.receiver[0] for edge in candidates}),
         "step",
@@ -208,23 +204,23 @@ SEE = (
 )
 
 
-def words(reading: Reading, values: Values, count: int) -> None:
+def words(reading: Reading, asked: EdgesOfText, count: int) -> None:
     """What to see, the question, how it is computed."""
     page.what_to_see(
         f"{SEE} The curve is the test of the whole: all edges between heads are cut but those drawn. Embeddings, "
         "feed-forward layers, and what heads pass on to these and to the output stay."
     )
-    metric.elsewhere("edges between heads", reading, values[3])
+    metric.elsewhere("edges between heads", reading, asked.quantity)
     page.question(
         "The effects of edges that are cut one at a time do not add up to what the same edges keep when they are left "
         "alone. Why?",
         "Many edges that matter little one by one matter when they are cut together. And where two heads do the same, "
         "cutting one of them shows nothing, as the other takes its place. Move the slider and compare.",
     )
-    found = made(experiments.every_step, *values)
+    quantity, found = asked.quantity, made(experiments.every_step, reading.model, asked)
     page.how_it_is_computed(
-        page.experiment_of("The circuit", experiments.edge_graph, values[0], found, values[3], count),
-        page.experiment_of("What it keeps", experiments.edges_left, found, values[3], values[4], count),
+        page.experiment_of("The circuit", experiments.edge_graph, reading.model, found, quantity, count),
+        page.experiment_of("What it keeps", experiments.edges_left, found, quantity, asked.kind, count),
         formula=(
             r"\begin{gathered}\text{estimate} = \sum_i \big(z_i W_O - z_i^{base} W_O\big) \cdot "
             r"\frac{\partial\, \text{difference}}{\partial x_i^{Q, K \text{ or } V}} \\ "

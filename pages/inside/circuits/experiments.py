@@ -11,6 +11,7 @@ from tfcore.analysis.inside.attribution_graphs.effects import TakenOff, feature_
 from tfcore.analysis.inside.attribution_graphs.of_text import Drawn, Traced
 from tfcore.analysis.inside.head_circuits import (
     BASELINES,
+    EdgesOfText,
     HeadCircuit,
     by_estimate,
     edge_estimates,
@@ -19,7 +20,7 @@ from tfcore.analysis.inside.head_circuits import (
     largest_edges,
     largest_estimates,
 )
-from tfcore.analysis.inside.head_edges import Baseline, CutEdges, estimate_edges
+from tfcore.analysis.inside.head_edges import CutEdges, estimate_edges
 from tfcore.analysis.inside.quantities import Quantity, quantity_name, rival_name
 from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.analysis.token_text import tick_labels
@@ -55,15 +56,6 @@ def forecast(tokenizer: Tokenizer, found: Traced, tested: TakenOff) -> Shown:
 # ---- edges between heads ----
 
 
-def baseline_of(
-    model: Transformer, tokenizer: Tokenizer, kind: str, other: str, limit: int, bos: bool | None = None
-) -> Baseline:
-    """What stands in the place of what an edge carries: the ids of the other text, "mean" or "zero"."""
-    if kind == "text":
-        return tuple(first_tokens(model, tokenizer, other, limit, bos).ids)
-    return "mean" if kind == "mean" else "zero"
-
-
 @torch.no_grad()
 def rival(
     model: Transformer, tokenizer: Tokenizer, text: str, other: str, limit: int, bos: bool | None = None
@@ -76,54 +68,29 @@ def rival(
 
 
 def estimated(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    limit: int,
-    quantity: Quantity,
-    kind: str,
-    other: str,
-    steps: int = 1,
-    bos: bool | None = None,
+    model: Transformer, tokenizer: Tokenizer, asked: EdgesOfText
 ) -> Float[ndarray, "input layer head earlier_layer earlier_head"]:
     """An estimate of the fall of a quantity when each edge between heads alone is cut, of all at once."""
-    ids = first_tokens(model, tokenizer, text, limit, bos).ids
-    baseline = baseline_of(model, tokenizer, kind, other, limit, bos)
-    return estimate_edges(model, ids, quantity, baseline, steps)
+    ids, baseline = asked.ids(model, tokenizer), asked.baseline(model, tokenizer)
+    return estimate_edges(model, ids, asked.quantity, baseline, asked.steps)
 
 
 def measured(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
-    limit: int,
-    quantity: Quantity,
-    kind: str,
-    other: str,
-    steps: int = 1,
-    bos: bool | None = None,
+    asked: EdgesOfText,
     estimate: Float[ndarray, "input layer head earlier_layer earlier_head"] | None = None,
 ) -> Iterator[CutEdges | HeadCircuit]:
     """The strongest edges cut one by one, and last the circuit that they make; `estimate` where it is known."""
     if estimate is None:
-        estimate = estimated(model, tokenizer, text, limit, quantity, kind, other, steps, bos)
-    ids = first_tokens(model, tokenizer, text, limit, bos).ids
-    return find_circuit(model, ids, quantity, baseline_of(model, tokenizer, kind, other, limit, bos), estimate)
+        estimate = estimated(model, tokenizer, asked)
+    ids, baseline = asked.ids(model, tokenizer), asked.baseline(model, tokenizer)
+    return find_circuit(model, ids, asked.quantity, baseline, estimate)
 
 
-def every_step(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    text: str,
-    limit: int,
-    quantity: Quantity,
-    kind: str,
-    other: str,
-    steps: int = 1,
-    bos: bool | None = None,
-) -> list[CutEdges | HeadCircuit]:
+def every_step(model: Transformer, tokenizer: Tokenizer, asked: EdgesOfText) -> list[CutEdges | HeadCircuit]:
     """The same, all at once."""
-    return list(measured(model, tokenizer, text, limit, quantity, kind, other, steps, bos))
+    return list(measured(model, tokenizer, asked))
 
 
 def edge_graph(

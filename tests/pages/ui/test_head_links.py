@@ -47,7 +47,7 @@ def test_a_click_leads_to_its_cell(event, leads, gone):
 
 def test_the_link_for_the_keyboard_names_the_strongest_pair(monkeypatch):
     made = []
-    monkeypatch.setattr(links, "to", lambda file, view, label, _: made.append((view["token"], view["key"], label)))
+    monkeypatch.setattr(links, "to", lambda _, view, label, __: made.append((view["token"], view["key"], label)))
     HeadOfText("stories", TEXT, 2, 5).link_strongest(WEIGHTS, [" a", "*b", "c"], [" a", "*b", "c"])
     [(query, key, label)] = made
     assert (query, key) == ("2", "0")

@@ -28,10 +28,11 @@ from tfcore.analysis.inside.head_edges import (
 )
 from tfcore.analysis.inside.quantities import Quantity, measured
 from tfcore.analysis.inside.shared_layers import rows_compete
-from tfcore.analysis.one_text import one_text
+from tfcore.analysis.one_text import first_tokens, one_text
 from tfcore.block import Block
 from tfcore.inspection.edits import Edit
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 
 BASELINES = {"text": "what the head writes on the other text", "mean": "its mean over the tokens", "zero": "zero"}
 CANDIDATES = 64  # edges with the largest estimates, which are cut one by one
@@ -117,6 +118,37 @@ class _Cuts:
         self.below = self.below + results.sum(2)
         self.written |= {(layer, head): results[:, :, head] for head in heads if (layer, head) in self.senders}
         return z
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesOfText:
+    """Which edges between heads are asked for.
+
+    Args:
+        text, limit, bos: its first tokens; see first_tokens.
+        quantity: what falls when an edge is cut.
+        kind: what stands in the place of what an edge carries, a key of BASELINES.
+        other: the text whose values those are, where kind is "text".
+        steps: of integrated gradients; 1: one gradient.
+    """
+
+    text: str
+    limit: int
+    quantity: Quantity
+    kind: str
+    other: str
+    steps: int = 1
+    bos: bool | None = None
+
+    def ids(self, model: Transformer, tokenizer: Tokenizer) -> list[int]:
+        """The tokens of the text."""
+        return first_tokens(model, tokenizer, self.text, self.limit, self.bos).ids
+
+    def baseline(self, model: Transformer, tokenizer: Tokenizer) -> Baseline:
+        """The ids of the other text, "mean" or "zero"."""
+        if self.kind == "text":
+            return tuple(first_tokens(model, tokenizer, self.other, self.limit, self.bos).ids)
+        return "mean" if self.kind == "mean" else "zero"
 
 
 @dataclass(frozen=True, slots=True)
