@@ -23,7 +23,11 @@ from tfcore.analysis.inside.induction_heads import (
     twice,
 )
 from tfcore.analysis.inside.knock_outs import LayerEffects, knock_out_each
+from tfcore.analysis.inside.logit_lens import logit_lens
+from tfcore.analysis.inside.patching import Kind, PatchedColumns, pair, patch_each
+from tfcore.analysis.inside.prompt_sets import Encoded, measure_set
 from tfcore.analysis.inside.quantities import Quantity
+from tfcore.analysis.inside.residual_stream import skip_each
 from tfcore.model import Transformer
 
 TOKENS = 30
@@ -33,7 +37,14 @@ WHAT = {
     "exact": "all 300 effects exact",
     "induction": "the first view of the page on induction",
     "circuit": "its circuit: composition, path patching, both tests of every head",
+    "lens": "the logit lens of all stages",
+    "stream": "every patch of the residual stream",
+    "attention": "every patch of an attention layer",
+    "skip": "each half block skipped",
+    "set": "a set of 12 prompts: ten parts ablated, all outputs patched",
 }
+ASKED = {"circuit": 10, "lens": 3, "stream": 10, "attention": 5, "skip": 4}  # seconds, on two cores
+PROMPTS = 12  # of the set, of half as many tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class Effects:
     """One line of the table.
 
     Args:
-        what: estimated, exact, induction or circuit.
+        what: a key of WHAT.
         seconds: median time.
         passes: over one pass over the text, with nothing captured; median of the ratios in the same round.
     """
@@ -63,6 +74,11 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "exact": partial(exact, model, ids[0].tolist(), quantity),
         "induction": partial(first_view, model),
         "circuit": partial(circuit, model),
+        "lens": partial(logit_lens, model, ids[0].tolist()),
+        "stream": partial(patches, model, ids[0].tolist(), "residual"),
+        "attention": partial(patches, model, ids[0].tolist(), "attention"),
+        "skip": lambda: list(skip_each(model, ids[0].tolist())),
+        "set": partial(prompts, model, ids[0].tolist()),
         "one": partial(model, ids),
     }
     with torch.no_grad():
@@ -95,8 +111,23 @@ def circuit(model: Transformer) -> None:
     evaluate_heads(model)
 
 
+def patches(model: Transformer, ids: list[int], kind: Kind) -> list[PatchedColumns]:
+    """Every activation of a kind at every position, from a text whose first token is another: none is left out."""
+    return list(patch_each(model, pair(model, [(ids[0] + 1) % model.config.vocab_size, *ids[1:]], ids), kind))
+
+
+def prompts(model: Transformer, ids: list[int]) -> list[object]:
+    """A set of prompts, each the same tokens from another place on."""
+    n, quantity = TOKENS // 2, Quantity("difference", 100, 200)
+    texts = [tuple((ids * 2)[start : start + n]) for start in range(PROMPTS)]
+    return list(measure_set(model, [Encoded(one, one[::-1], quantity) for one in texts]))
+
+
 def table(result: Mapping[str, Any]) -> str:
     """The rows as a Markdown table."""
-    rows = [[WHAT[row["what"]], f"{row['seconds']:.1f}", f"{row['passes']:.1f}"] for row in result["rows"]]
-    heads = ["what", "seconds", "over one pass"]
+    rows = [
+        [WHAT[row["what"]], f"{row['seconds']:.1f}", str(ASKED.get(row["what"], "")), f"{row['passes']:.1f}"]
+        for row in result["rows"]
+    ]
+    heads = ["what", "seconds", "aim", "over one pass"]
     return results.table(heads, rows, f"SmolLM2-135M-Instruct, {TOKENS} tokens, float32", result)
