@@ -61,7 +61,10 @@ def csv_table(
     with place:
         st.caption(f"{label}. {hint}".strip())
         edited = _editor(label, _name(key, now), begun, columns)
-    given = now.begun if edited.equals(begun) else _written(edited, columns)
+        given = now.begun if edited.equals(begun) else _written(edited, columns)
+        if len(given) > columns.characters:
+            st.caption(f"The table has {len(given):,} characters; edits count up to {columns.characters:,}.")
+            given = now.given
     held[key] = replace(now, given=given)
     st.session_state[key] = given
     return controls.kept(key, given, default)

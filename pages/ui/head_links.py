@@ -53,22 +53,6 @@ class HeadOfText:
         """Go there, from a click that Python hears of."""
         links.go(FILE, self.view(query, key))
 
-    def on_cell(self, weights: Float[ndarray, "query key"]) -> Callable[[Event], None]:
-        """What a click on a cell of a map of this head does, x the key and y the query: it leads to why the head looks
-        there. Nothing where it does not look.
-
-        Args:
-            weights: of the head, 0 where the model's mask blocks.
-        """
-
-        def click(event: Event) -> None:
-            match event:
-                case {"x": int(key), "y": int(query)} if 0 <= query < len(weights) and 0 <= key < weights.shape[1]:
-                    if weights[query, key] > 0:
-                        self.open(query, key)
-
-        return click
-
     def link(self, query: int, key: int, queries: Sequence[str], keys: Sequence[str]) -> None:
         """A link to why the head looks from one token at another: the same as a click, for the keyboard.
 
@@ -84,6 +68,25 @@ class HeadOfText:
         hidden = np.arange(weights.shape[1]) == 0
         pair = strongest_pair(weights[None, None], hidden)
         self.link(pair.query, pair.key, queries, keys)
+
+
+def on_cell(there: HeadOfText | None, weights: Float[ndarray, "query key"]) -> Callable[[Event], None] | None:
+    """What a click on a cell of a map of this head does, x the key and y the query: it leads to why the head looks
+    there. Nothing where it does not look.
+
+    Args:
+        weights: of the head, 0 where the model's mask blocks.
+    """
+    if there is None:
+        return None
+
+    def click(event: Event) -> None:
+        match event:
+            case {"x": int(key), "y": int(query)} if 0 <= query < len(weights) and 0 <= key < weights.shape[1]:
+                if weights[query, key] > 0:
+                    there.open(query, key)
+
+    return click
 
 
 def caption(words: str, there: HeadOfText | None) -> str:

@@ -80,7 +80,7 @@ def panel() -> None:
                 f"{maps.caption} Drawn: attention weight with the rounded keys, less that with the keys as they are.",
                 there,
             ),
-            on_click=there and there.on_cell(effect.before),
+            on_click=head_links.on_cell(there, effect.before),
         )
         if there is not None:
             there.link_strongest(effect.before, read.tokens, read.tokens)

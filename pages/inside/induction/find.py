@@ -157,7 +157,7 @@ def stripe(model_name: str, now: Copying, head: Place, off: tuple[Place, ...]) -
         height=520,
         min_width=420,
         cursor=True,
-        on_click=there and there.on_cell(now.patterns[head]),
+        on_click=head_links.on_cell(there, now.patterns[head]),
         alt=f"Attention pattern. {shown.alt}",
         caption=head_links.caption(f"{shown.caption} Shape (query, key) = ({n}, {n}).", there),
         table=lambda: map_table(now.patterns[head], labels, labels),

@@ -94,7 +94,7 @@ def translate_job() -> None:
             min_width=320,
             cursor=True,
             alt=shown.alt,
-            on_click=there and there.on_cell(weights),
+            on_click=head_links.on_cell(there, weights),
             caption=head_links.caption(shown.caption, there),
             table=lambda: pd.DataFrame(weights, index=found.target, columns=numbered(found.source)).reset_index(
                 names="written"

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pages.inside.interventions import sets
@@ -81,6 +82,12 @@ def test_cells_that_are_edited_are_in_the_link_and_a_row_counts_once_it_is_whole
     assert read_prompts(visits.address(test, "table")) == changed
     assert "Row 3 is used as soon as none of its cells is empty." in visits.said(test, "caption")
     assert test.metric[2].value == "2 of 2"
+    with monkeypatch.context() as hands:
+        longer = pd.DataFrame([["a b " * 90, "a c " * 90, " b", " c"]] * 20, columns=sets.COLUMNS)
+        hands.setattr(csv_table.st, "data_editor", lambda *_, **__: longer)
+        test = run(test)
+        assert "edits count up to 12,000" in visits.said(test, "caption")
+        assert read_prompts(visits.address(test, "table")) == changed
     test.segmented_control(key="set").set_value("genders")
     run(test).segmented_control(key="set").set_value(sets.OWN)
     assert read_prompts(visits.address(run(test), "table")) == changed

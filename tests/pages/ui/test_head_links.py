@@ -36,7 +36,10 @@ def gone(monkeypatch) -> list[dict[str, str]]:
 )
 def test_a_click_leads_to_its_cell(event, leads, gone):
     at = HeadOfText("stories", TEXT, 2, 5, bos=False)
-    at.on_cell(WEIGHTS)({"curve": 0, "point": 0, "customdata": None, **event})
+    assert head_links.on_cell(None, WEIGHTS) is None
+    click = head_links.on_cell(at, WEIGHTS)
+    assert click is not None
+    click({"curve": 0, "point": 0, "customdata": None, **event})
     if leads is None:
         assert gone == []
         return
