@@ -56,6 +56,7 @@ class Candidates:
         ids: the most probable ones, the first first.
         rival: the other name of a text from which a name is predicted; None: there is none.
         follows: whether the token that follows in the text is offered; `following` is its id, None where the text ends.
+        second: rank of the one that a token is compared with at first, where there is no rival.
     """
 
     model: str
@@ -63,6 +64,7 @@ class Candidates:
     rival: int | None = None
     follows: bool = False
     following: int | None = None
+    second: int = 1
 
     @property
     def ranks(self) -> dict[int, str]:
@@ -148,7 +150,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
     token = _choose("Token", "word", "own", " dog", offered, offered.words, 0, row)
     if kind == "prediction":
         return Quantity("prediction", token)
-    default = NAMED if offered.rival is not None else min(1, len(offered.ids) - 1)
+    default = NAMED if offered.rival is not None else min(offered.second, len(offered.ids) - 1)
     against = _choose("against", "against", "own_against", " cat", offered, offered.others, default, row)
     if token == against:
         st.caption("The two tokens are the same, so one alone is explained.")

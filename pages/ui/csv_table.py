@@ -54,8 +54,8 @@ def csv_table(
     lost = now.given != now.begun and _name(key, now) not in st.session_state  # the table was not drawn meanwhile
     if now.given != value or lost:  # another link, an example
         now = replace(now, begun=value, given=value, number=now.number + 1)
-    place = st.container()
-    with st.popover("Upload a CSV"):
+    place, row = st.container(), st.container(horizontal=True)
+    with row, st.popover("Upload a CSV"):
         now = _uploaded(key, now, check, columns)
     begun = _frame(now.begun, columns)
     with place:
@@ -65,6 +65,8 @@ def csv_table(
         if len(given) > columns.characters:
             st.caption(f"The table has {len(given):,} characters; edits count up to {columns.characters:,}.")
             given = now.given
+    with row:
+        download("Download as CSV", given, f"{key}.csv")
     held[key] = replace(now, given=given)
     st.session_state[key] = given
     return controls.kept(key, given, default)

@@ -123,9 +123,10 @@ def features() -> None:
 def choose_output(reading: Reading) -> tuple[int, int | None]:
     """Controls for what is explained: the logit of a token less that of another, or (None) less the mean of all."""
     offered = metric.candidates(reading, TOKENS)
-    if at_first := reading.pasted == TEXT:
-        offered = replace(offered, rival=cache.model(MODEL)[1].encode(" she")[0])
-    default: Kind = "difference" if at_first else "prediction"
+    default: Kind = "prediction"
+    if reading.pasted == TEXT:  # “he” against “she”, as in links of the first release
+        default, she = "difference", cache.model(MODEL)[1].encode(" she")[0]
+        offered = replace(offered, second=offered.ids.index(she))
     quantity = metric.choose(offered, metric.OF_TOKENS, default, section="features")
     if quantity.kind == "difference":
         return quantity.token, quantity.against
